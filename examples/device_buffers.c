@@ -26,7 +26,7 @@ typedef struct state {
     rung_buffer *a_buffer, *b_buffer, *c_buffer, *workspace;
     rung_plan *plan;
     float *a, *b, *c;
-} state;
+} state_t;
 
 static int check(rung_status status, const char *call)
 {
@@ -109,7 +109,7 @@ static int compare(const float *a, const float *b, const float *c)
     return wrong == 0;
 }
 
-static int run(state *s)
+static int run(state_t *s)
 {
     TRY(rung_context_create(NULL, &s->context));
 
@@ -196,7 +196,7 @@ static int run(state *s)
 
 int main(void)
 {
-    state s;
+    state_t s;
     memset(&s, 0, sizeof s);
 
     int result = run(&s);

@@ -25,13 +25,13 @@ typedef enum rule {
     RULE_SUM,
     RULE_INTERVAL,
     RULE_SPEED
-} rule;
+} rule_t;
 
-static rule rule_of(const char *name)
+static rule_t rule_of(const char *name)
 {
     static const struct {
         const char *name;
-        rule rule;
+        rule_t rule;
     } rules[] = {
         {"series_of", RULE_DROP},
         {"series_ns", RULE_DROP},
@@ -96,7 +96,7 @@ typedef struct merged {
     int files;
     double *logs;
     int64_t count;
-} merged;
+} merged_t;
 
 /* How much a run's row counts: a wrong result or an impossible time in any run decides the row, then the first time. */
 static int weight_of(const lab_result *row)
@@ -126,7 +126,7 @@ static double median_of(double *numbers, int64_t count)
     return count > 0 ? (numbers[(count - 1) / 2] + numbers[count / 2]) / 2 : (double)NAN;
 }
 
-static double median_ns_of(const merged *merged)
+static double median_ns_of(const merged_t *merged)
 {
     double logs[RUNS_MAX];
     memcpy(logs, merged->logs, (size_t)merged->count * sizeof *logs);
@@ -134,7 +134,7 @@ static double median_ns_of(const merged *merged)
 }
 
 /* Half of the 95 % interval of the mean over runs, as a part of it, at least the resolution of 1 ns; NAN of one run. */
-static double half_interval(const merged *merged)
+static double half_interval(const merged_t *merged)
 {
     int64_t n = merged->count;
     double error = lab_deviation(merged->logs, n) / sqrt((double)n), resolution = exp(-lab_mean(merged->logs, n));
@@ -142,7 +142,7 @@ static double half_interval(const merged *merged)
 }
 
 /* The field's number over all runs that have a time and this field; NAN if none has. */
-static double combine(const merged *merged, const char *name, rule rule)
+static double combine(const merged_t *merged, const char *name, rule_t rule)
 {
     double numbers[RUNS_MAX], sum = 0, logs = 0, least = INFINITY, most = 0;
     int64_t count = 0;
@@ -177,10 +177,10 @@ static bool is_time(const char *name)
     return length > 3 && strcmp(name + length - 3, "_ns") == 0;
 }
 
-static void write_field(lab_json *json, const merged *merged, const lab_value *field)
+static void write_field(lab_json *json, const merged_t *merged, const lab_value *field)
 {
     const lab_result *row = merged->first;
-    rule rule = merged->count > 0 ? rule_of(field->name) : RULE_COPY;
+    rule_t rule = merged->count > 0 ? rule_of(field->name) : RULE_COPY;
     double median = merged->count > 0 ? median_ns_of(merged) : 0;
     if (rule == RULE_MEDIAN && strcmp(field->name, "kernel_ns") == 0 && !is_call(row))
         rule = RULE_TIME;
@@ -198,7 +198,7 @@ static void write_field(lab_json *json, const merged *merged, const lab_value *f
         lab_json_number(json, field->name, number);
 }
 
-static void write_row(lab_json *json, const merged *merged)
+static void write_row(lab_json *json, const merged_t *merged)
 {
     int64_t times[RUNS_MAX];
     lab_json_begin(json, NULL, '{');
@@ -265,7 +265,7 @@ static void write_rows(const lab_merge *merge, const lab_row_runs *rows, int64_t
     for (int64_t i = 0; i < count; i++) {
         const lab_row_runs *partner = merge->partners ? find_partner(rows, count, partners, partner_count, rows[i].row)
                                                       : NULL;
-        merged row = {
+        merged_t row = {
             .row = &rows[i], .first = find_deciding(&rows[i], merge->count), .files = merge->count, .logs = logs};
         if (lab_has_time(row.first))
             row.count = gather_logs(merge, &rows[i], partner, logs);

@@ -39,7 +39,7 @@ typedef struct many {
     int count;                /* of runs that ended well */
     bool is_complete;
     bool is_unsaved;
-} many;
+} many_t;
 
 bool lab_bench_is_part(void)
 {
@@ -128,7 +128,7 @@ static int wait_for(pid_t child, const lab_progress *progress)
 }
 
 /* Starts the child with its arguments and waits. */
-static int run_child(const many *many, int64_t index, FILE *results, FILE *other, FILE *said)
+static int run_child(const many_t *many, int64_t index, FILE *results, FILE *other, FILE *said)
 {
     enum { ARGUMENTS = 96 };
     const lab_options *options = many->options;
@@ -194,7 +194,7 @@ static bool is_complete(const lab_results *results)
 }
 
 /* Takes over what a run found. A run that was cut short counts only if there is nothing else. */
-static void take_over(many *many, FILE *results, FILE *other)
+static void take_over(many_t *many, FILE *results, FILE *other)
 {
     lab_results *own = &many->own[many->count], *its = &many->other[many->count];
     *own = *its = (lab_results){.count = 0};
@@ -210,7 +210,7 @@ static void take_over(many *many, FILE *results, FILE *other)
 }
 
 /* One run more. An exit code. */
-static int run_once(many *many, int64_t index)
+static int run_once(many_t *many, int64_t index)
 {
     char why[4608];
     FILE *results = lab_temporary(), *other = lab_temporary(), *said = lab_temporary();
@@ -242,14 +242,14 @@ static int run_once(many *many, int64_t index)
 
 /* One side of the result, to be written. */
 typedef struct merged_side {
-    const many *many;
+    const many_t *many;
     bool is_other;
-} merged_side;
+} merged_side_t;
 
 static void write_json(void *data, FILE *out)
 {
-    const merged_side *side = data;
-    const many *many = side->many;
+    const merged_side_t *side = data;
+    const many_t *many = side->many;
     const lab_results *own = side->is_other ? many->other : many->own,
                       *other = side->is_other ? many->own : many->other;
     lab_merge_write(&(lab_merge){.runs = own,
@@ -260,15 +260,15 @@ static void write_json(void *data, FILE *out)
                     out);
 }
 
-static void save(many *many)
+static void save(many_t *many)
 {
     const lab_options *options = many->options;
     bool has_other = many->is_paired && many->count > 0 && many->other[0].count > 0;
     if (options->output && many->count > 0)
-        many->is_unsaved = !lab_output_save(options->output, write_json, &(merged_side){many, false}) ||
+        many->is_unsaved = !lab_output_save(options->output, write_json, &(merged_side_t){many, false}) ||
                            many->is_unsaved;
     if (options->baseline_json && has_other)
-        many->is_unsaved = !lab_output_save(options->baseline_json, write_json, &(merged_side){many, true}) ||
+        many->is_unsaved = !lab_output_save(options->baseline_json, write_json, &(merged_side_t){many, true}) ||
                            many->is_unsaved;
 }
 
@@ -321,24 +321,24 @@ static void print_table(const lab_results *results)
 }
 
 /* The merged result, as it would be read from its file. */
-static bool read_merged(many *many, lab_results *results)
+static bool read_merged(many_t *many, lab_results *results)
 {
     char *text = NULL, why[512];
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return false;
-    write_json(&(merged_side){many, false}, out);
+    write_json(&(merged_side_t){many, false}, out);
     bool good = fclose(out) == 0 && lab_results_read(text, length, "the merged result", results, why, sizeof why);
     free(text);
     return good;
 }
 
-static void print(many *many)
+static void print(many_t *many)
 {
     lab_results results;
     if (many->options->json && !many->options->output) {
-        write_json(&(merged_side){many, false}, stdout);
+        write_json(&(merged_side_t){many, false}, stdout);
         return;
     }
     if (!read_merged(many, &results))
@@ -353,7 +353,7 @@ static void print(many *many)
 
 /* ---- All of them ------------------------------------------------------------------------------------------ */
 
-static int compare(many *many)
+static int compare(many_t *many)
 {
     const char *baseline = many->options->baseline;
     lab_side own = {many->own, many->count};
@@ -380,7 +380,7 @@ static int compare(many *many)
     return code;
 }
 
-static int outcome(many *many, int code)
+static int outcome(many_t *many, int code)
 {
     if (many->count > 0)
         print(many);
@@ -394,7 +394,7 @@ static int outcome(many *many, int code)
 }
 
 /* The runs share the time, and the numbers that are drawn. */
-static const char *prepare(many *many)
+static const char *prepare(many_t *many)
 {
     const lab_options *options = many->options;
     double budget = DEFAULT_BUDGET;
@@ -408,7 +408,7 @@ static const char *prepare(many *many)
     return options->baseline ? lab_baseline_look(options->baseline, &many->is_paired) : NULL;
 }
 
-static int run_all(many *many)
+static int run_all(many_t *many)
 {
     int code = LAB_GOOD;
     lab_interrupt_watch();
@@ -424,7 +424,7 @@ static int run_all(many *many)
 
 int lab_bench_run_many(const lab_options *options, int64_t runs)
 {
-    many many = {.options = options, .runs = runs};
+    many_t many = {.options = options, .runs = runs};
     const char *wrong = prepare(&many);
     int code = wrong ? lab_usage("bench", wrong) : lab_bench_check_file(options);
     if (code != LAB_GOOD)

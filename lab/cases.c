@@ -57,10 +57,10 @@ static void append(lab_case_list *list, lab_case added)
 
 typedef struct sizes {
     int64_t m, n, k;
-} sizes;
+} sizes_t;
 
-static void add(lab_case_list *list, sizes size, lab_layout a, lab_layout b, lab_layout c, int64_t alpha, int64_t beta,
-                lab_content content)
+static void add(lab_case_list *list, sizes_t size, lab_layout a, lab_layout b, lab_layout c, int64_t alpha,
+                int64_t beta, lab_content content)
 {
     bool whole = list->whole || content == LAB_INTEGERS;
     append(list, (lab_case){
@@ -87,7 +87,7 @@ static int64_t draw(const lab_case_list *list, uint64_t what, int64_t count)
 
 /* Scalars and content are drawn. alpha = 0 reads nothing and so shows little: it is
  * drawn one time in eight. */
-static void add_layout(lab_case_list *list, sizes size, lab_layout a, lab_layout b, lab_layout c)
+static void add_layout(lab_case_list *list, sizes_t size, lab_layout a, lab_layout b, lab_layout c)
 {
     static const int alpha_draws[] = {0, 3, 1, 0, 3, 1, 3, 2};
     add(list, size, a, b, c, alpha_draws[draw(list, 1, 8)], draw(list, 2, SCALARS),
@@ -95,7 +95,7 @@ static void add_layout(lab_case_list *list, sizes size, lab_layout a, lab_layout
 }
 
 /* Everything but the size is drawn. */
-static void add_any(lab_case_list *list, sizes size)
+static void add_any(lab_case_list *list, sizes_t size)
 {
     add_layout(list, size, (lab_layout)draw(list, 4, LAB_LAYOUT_COUNT), (lab_layout)draw(list, 5, LAB_LAYOUT_COUNT),
                (lab_layout)draw(list, 6, LAB_LAYOUT_COUNT_C));
@@ -106,21 +106,21 @@ static void add_small(lab_case_list *list, int64_t largest)
     for (int64_t m = 0; m <= largest; m++)
         for (int64_t n = 0; n <= largest; n++)
             for (int64_t k = 0; k <= largest; k++)
-                add_any(list, (sizes){m, n, k});
+                add_any(list, (sizes_t){m, n, k});
 }
 
 /* One less, as many, one more than a tile in each direction, and past a second. */
-static void add_edges(lab_case_list *list, sizes tile)
+static void add_edges(lab_case_list *list, sizes_t tile)
 {
     for (int64_t m = -1; m <= 1; m++)
         for (int64_t n = -1; n <= 1; n++)
             for (int64_t k = -1; k <= 1; k++)
-                add_any(list, (sizes){tile.m + m, tile.n + n, tile.k + k});
-    add_any(list, (sizes){2 * tile.m + 1, 2 * tile.n - 1, 2 * tile.k + 1});
-    add_any(list, (sizes){2 * tile.m, tile.n + 1, 3 * tile.k});
+                add_any(list, (sizes_t){tile.m + m, tile.n + n, tile.k + k});
+    add_any(list, (sizes_t){2 * tile.m + 1, 2 * tile.n - 1, 2 * tile.k + 1});
+    add_any(list, (sizes_t){2 * tile.m, tile.n + 1, 3 * tile.k});
 }
 
-static void add_layouts(lab_case_list *list, sizes size)
+static void add_layouts(lab_case_list *list, sizes_t size)
 {
     for (int a = 0; a < LAB_LAYOUT_COUNT; a++)
         for (int b = 0; b < LAB_LAYOUT_COUNT; b++)
@@ -130,10 +130,10 @@ static void add_layouts(lab_case_list *list, sizes size)
 
 /* Every path of a kernel that has several: operands aligned and dense in either
  * direction, sizes that are whole tiles, whole pieces of four and whole chunks of 16. */
-static void add_paths(lab_case_list *list, sizes tile)
+static void add_paths(lab_case_list *list, sizes_t tile)
 {
     static const lab_layout layouts[] = {LAB_LAYOUT_rows, LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block};
-    const sizes shapes[] = {
+    const sizes_t shapes[] = {
         {tile.m, tile.n, 2 * tile.k},
         {2 * tile.m, tile.n, tile.k},
         {(tile.m + 7) / 4 * 4, (tile.n + 11) / 4 * 4, (tile.k + 7) / 4 * 4},
@@ -147,7 +147,7 @@ static void add_paths(lab_case_list *list, sizes tile)
                     add_layout(list, shapes[i], layouts[a], layouts[b], layouts[c]);
 }
 
-static void add_scalars(lab_case_list *list, sizes size)
+static void add_scalars(lab_case_list *list, sizes_t size)
 {
     for (int content = 0; content < LAB_CONTENT_COUNT; content++)
         for (int64_t alpha = 0; alpha < SCALARS; alpha++)
@@ -158,7 +158,7 @@ static void add_scalars(lab_case_list *list, sizes size)
 
 static void add_shapes(lab_case_list *list)
 {
-    static const sizes shapes[] = {
+    static const sizes_t shapes[] = {
         {1, 1, 4099}, {3, 5, 4099}, {1, 257, 33}, {257, 1, 33}, {1, 1, 1},       {200, 3, 7},
         {3, 200, 7},  {2, 2, 1021}, {129, 65, 1}, {65, 129, 2}, {100, 100, 100},
     };
@@ -206,10 +206,10 @@ static void make_batch(lab_case *last, int64_t batch, int way)
 static void add_batches(lab_case_list *list, const lab_traits *traits, bool scattered)
 {
     static const int64_t counts[] = {2, 3, 7, 1, 4};
-    const sizes shapes[] = {{3, 5, 4},
-                            {traits->bm + 1, 2, traits->bk + 1},
-                            {1, traits->bn + 1, 3},
-                            {traits->bm, traits->bn, 2 * traits->bk}};
+    const sizes_t shapes[] = {{3, 5, 4},
+                              {traits->bm + 1, 2, traits->bk + 1},
+                              {1, traits->bn + 1, 3},
+                              {traits->bm, traits->bn, 2 * traits->bk}};
     for (int shape = 0; shape < 4; shape++)
         for (int way = 0; way < (scattered ? 1 : WAYS); way++)
             for (int i = 0; i < 2; i++) {
@@ -240,7 +240,7 @@ static lab_epilogue fitting(const lab_case_list *list, lab_epilogue epilogue)
     return epilogue;
 }
 
-static void add_epilogue(lab_case_list *list, sizes size, lab_epilogue epilogue, int64_t splits, bool dense)
+static void add_epilogue(lab_case_list *list, sizes_t size, lab_epilogue epilogue, int64_t splits, bool dense)
 {
     if (dense)
         add(list, size, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 3, LAB_REALS);
@@ -258,12 +258,12 @@ static void add_epilogue(lab_case_list *list, sizes size, lab_epilogue epilogue,
 /* Each epilogue on sizes that are no whole tiles; the first of them also on whole ones. */
 static void add_epilogues(lab_case_list *list, const lab_traits *traits, int count)
 {
-    const sizes small = {5, 6, 7}, edge = {traits->bm + 1, traits->bn - 1, traits->bk + 1};
+    const sizes_t small = {5, 6, 7}, edge = {traits->bm + 1, traits->bn - 1, traits->bk + 1};
     for (int i = 0; i < count; i++) {
         for (int j = 0; j < 4; j++)
             add_epilogue(list, j % 2 ? edge : small, epilogues[i], 0, false);
         if (i == 0)
-            add_epilogue(list, (sizes){traits->bm, traits->bn, 2 * traits->bk}, epilogues[i], 0, true);
+            add_epilogue(list, (sizes_t){traits->bm, traits->bn, 2 * traits->bk}, epilogues[i], 0, true);
     }
 }
 
@@ -274,12 +274,12 @@ static void add_splits(lab_case_list *list, const lab_traits *traits)
     const lab_epilogue none = {LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, false};
     int64_t bk = traits->bk;
     for (int64_t splits = 2; splits < 6; splits++) {
-        add_epilogue(list, (sizes){5, 6, 4 * bk + 3}, none, splits, false);
-        add_epilogue(list, (sizes){traits->bm + 1, 3, 2 * splits * bk}, none, splits, false);
-        add_epilogue(list, (sizes){3, traits->bn + 1, splits * bk - 1}, epilogues[0], splits, false);
+        add_epilogue(list, (sizes_t){5, 6, 4 * bk + 3}, none, splits, false);
+        add_epilogue(list, (sizes_t){traits->bm + 1, 3, 2 * splits * bk}, none, splits, false);
+        add_epilogue(list, (sizes_t){3, traits->bn + 1, splits * bk - 1}, epilogues[0], splits, false);
     }
-    add_epilogue(list, (sizes){traits->bm, traits->bn, 4 * bk}, none, 2, true);
-    add_epilogue(list, (sizes){3, 3, 1}, none, 4, false);
+    add_epilogue(list, (sizes_t){traits->bm, traits->bn, 4 * bk}, none, 2, true);
+    add_epilogue(list, (sizes_t){3, 3, 1}, none, 4, false);
 }
 
 /* A D apart from C: in several layouts, with an epilogue, in batches and with a split k. C may be any input. */
@@ -288,12 +288,12 @@ static void add_separate(lab_case_list *list, const lab_traits *traits, int coun
     const lab_epilogue none = {LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, false};
     const bool splits = (traits->abilities & RUNG_ABILITY_SPLIT_K) != 0;
     const bool scatters = (traits->abilities & RUNG_ABILITY_BATCH_OFFSETS) != 0;
-    const sizes shapes[] = {{5, 6, 7},
-                            {traits->bm + 1, traits->bn - 1, traits->bk + 1},
-                            {traits->bm, traits->bn, 2 * traits->bk},
-                            {3, traits->bn + 1, 4 * traits->bk + 3}};
+    const sizes_t shapes[] = {{5, 6, 7},
+                              {traits->bm + 1, traits->bn - 1, traits->bk + 1},
+                              {traits->bm, traits->bn, 2 * traits->bk},
+                              {3, traits->bn + 1, 4 * traits->bk + 3}};
     for (int i = 0; i < count; i++) {
-        sizes size = shapes[i % 4];
+        sizes_t size = shapes[i % 4];
         add_epilogue(list, size, i == 0 ? epilogues[0] : none, splits && i % 4 == 3 ? 3 : 0, i % 4 == 2);
         if (list->out_of_memory)
             return;
@@ -319,30 +319,30 @@ static void add_extras(lab_case_list *list, const lab_traits *traits, bool all)
 
 /* ---- Suites ------------------------------------------------------------------------------------------ */
 
-static void add_tile(lab_case_list *list, sizes tile)
+static void add_tile(lab_case_list *list, sizes_t tile)
 {
-    const sizes fours = {(tile.m + 7) / 4 * 4, (tile.n + 7) / 4 * 4, (3 * tile.k + 7) / 4 * 4};
+    const sizes_t fours = {(tile.m + 7) / 4 * 4, (tile.n + 7) / 4 * 4, (3 * tile.k + 7) / 4 * 4};
     add_edges(list, tile);
-    add_any(list, (sizes){2 * tile.m, tile.n, 2 * tile.k});
+    add_any(list, (sizes_t){2 * tile.m, tile.n, 2 * tile.k});
     add(list, tile, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 1, LAB_REALS);
     add(list, tile, LAB_LAYOUT_columns, LAB_LAYOUT_columns, LAB_LAYOUT_rows, 3, 0, LAB_REALS);
-    add(list, (sizes){tile.m + 16, tile.n + 16, tile.k + 16}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns,
+    add(list, (sizes_t){tile.m + 16, tile.n + 16, tile.k + 16}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns,
         LAB_LAYOUT_aligned_block, 0, 3, LAB_REALS);
-    add(list, (sizes){tile.m + 3, tile.n + 5, tile.k + 7}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_aligned_block,
+    add(list, (sizes_t){tile.m + 3, tile.n + 5, tile.k + 7}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_aligned_block,
         LAB_LAYOUT_aligned_block, 3, 1, LAB_REALS);
     add(list, fours, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 0, LAB_REALS);
     add(list, fours, LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns, 1, 3, LAB_INTEGERS);
-    add(list, (sizes){tile.m + 16, tile.n, 4 * tile.k + 16}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns,
+    add(list, (sizes_t){tile.m + 16, tile.n, 4 * tile.k + 16}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns,
         LAB_LAYOUT_rows, 0, 3, LAB_REALS); /* chunks of 16, and more tiles than stages */
 }
 
 lab_case_list lab_cases_of(lab_suite suite, lab_traits traits)
 {
     lab_case_list list = {.whole = traits.whole};
-    sizes tile = {traits.bm, traits.bn, traits.bk};
+    sizes_t tile = {traits.bm, traits.bn, traits.bk};
     if (suite == LAB_SUITE_tile) {
-        add_any(&list, (sizes){tile.m + 1, tile.n - 1, tile.k + 1});
-        add_any(&list, (sizes){2 * tile.m + 1, tile.n, 2 * tile.k - 1});
+        add_any(&list, (sizes_t){tile.m + 1, tile.n - 1, tile.k + 1});
+        add_any(&list, (sizes_t){2 * tile.m + 1, tile.n, 2 * tile.k - 1});
         add(&list, tile, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 3, 1, LAB_REALS);
         return list;
     }
@@ -350,14 +350,14 @@ lab_case_list lab_cases_of(lab_suite suite, lab_traits traits)
         add_tile(&list, tile);
     if (suite == LAB_SUITE_full || suite == LAB_SUITE_types || suite == LAB_SUITE_quick) {
         add_small(&list, suite == LAB_SUITE_full ? 5 : 2);
-        add_scalars(&list, (sizes){tile.m + 1, 3, tile.k + 1});
+        add_scalars(&list, (sizes_t){tile.m + 1, 3, tile.k + 1});
     }
     if (suite == LAB_SUITE_full || suite == LAB_SUITE_types)
         add_shapes(&list);
     if (suite == LAB_SUITE_full) {
         add_edges(&list, tile);
         add_paths(&list, tile);
-        add_layouts(&list, (sizes){tile.m + 3, tile.n + 5, tile.k + 2});
+        add_layouts(&list, (sizes_t){tile.m + 3, tile.n + 5, tile.k + 2});
     }
     if (suite == LAB_SUITE_full || suite == LAB_SUITE_types || suite == LAB_SUITE_extras)
         add_extras(&list, &traits, suite != LAB_SUITE_types);
@@ -431,7 +431,7 @@ static int by_size(const void *first, const void *second)
     return a_size != b_size ? (a_size > b_size) - (a_size < b_size) : (a->k > b->k) - (a->k < b->k);
 }
 
-static void add_dense(lab_case_list *list, sizes size, int64_t alpha, int64_t beta)
+static void add_dense(lab_case_list *list, sizes_t size, int64_t alpha, int64_t beta)
 {
     add(list, size, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, alpha, beta, LAB_REALS);
 }
@@ -446,11 +446,11 @@ void lab_cases_prepend_dense(lab_case_list *list, lab_traits traits)
         for (int n = 0; n < 4; n++)
             for (int k = 0; k < 5; k++)
                 if (ms[m] > 0 && ns[n] > 0 && ks[k] > 0)
-                    add_dense(&all, (sizes){ms[m], ns[n], ks[k]}, 0, 0);
+                    add_dense(&all, (sizes_t){ms[m], ns[n], ks[k]}, 0, 0);
     if (!all.out_of_memory)
         qsort(all.cases, (size_t)all.count, sizeof *all.cases, by_size);
     for (int64_t i = 1; i < SCALARS * SCALARS; i++)
-        add_dense(&all, (sizes){2, 3, traits.bk + 1}, i / SCALARS, i % SCALARS);
+        add_dense(&all, (sizes_t){2, 3, traits.bk + 1}, i / SCALARS, i % SCALARS);
     for (int64_t i = 0; i < list->count && !all.out_of_memory; i++)
         append(&all, list->cases[i]);
     all.out_of_memory = all.out_of_memory || list->out_of_memory;

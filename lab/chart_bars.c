@@ -13,11 +13,11 @@ enum { SIZE = 12, LIMIT_ROW = 18 };
 typedef struct layout {
     double label, left, right; /* the widest label; the bars' both ends */
     double pitch, thick, drop; /* from bar to bar; a bar's height; where in the pitch it begins */
-} layout;
+} layout_t;
 
-static layout lay_out(const lab_svg *svg, double widest_label, double widest_value)
+static layout_t lay_out(const lab_svg *svg, double widest_label, double widest_value)
 {
-    layout layout = {
+    layout_t layout = {
         .pitch = svg->is_narrow ? 40 : 26, .thick = svg->is_narrow ? 16 : 18, .drop = svg->is_narrow ? 19 : 4};
     layout.label = svg->is_narrow ? svg->width - 2 : fmin(widest_label, 0.42 * svg->width);
     layout.left = svg->is_narrow ? 1 : layout.label + 12;
@@ -25,7 +25,7 @@ static layout lay_out(const lab_svg *svg, double widest_label, double widest_val
     return layout;
 }
 
-static void draw_label(lab_svg *svg, const layout *layout, double top, const char *text)
+static void draw_label(lab_svg *svg, const layout_t *layout, double top, const char *text)
 {
     char label[LAB_LABEL_MAX + 8];
     lab_svg_text_cut(text, SIZE, layout->label, label, sizeof label);
@@ -46,7 +46,7 @@ static double heading_height(const lab_bar *bar, bool is_first)
     return !*bar->heading ? 0 : is_first ? 26 : 36;
 }
 
-static double bars_height(const lab_bars *bars, const layout *layout)
+static double bars_height(const lab_bars *bars, const layout_t *layout)
 {
     double height = 0;
     for (int i = 0; i < bars->count; i++)
@@ -126,7 +126,7 @@ static void draw_interval(lab_svg *svg, const lab_axis *axis, const lab_bar *bar
     lab_svg_line(svg, high, y - 4, high, y + 4, LAB_ink, 1.3, "");
 }
 
-static void draw_bar(lab_svg *svg, const layout *layout, const lab_axis *axis, const lab_bar *bar, double top)
+static void draw_bar(lab_svg *svg, const layout_t *layout, const lab_axis *axis, const lab_bar *bar, double top)
 {
     char value[32];
     double y = top + layout->drop, end = lab_axis_at(axis, bar->value);
@@ -156,7 +156,7 @@ void lab_draw_bars(lab_svg *svg, const void *data)
         widest = fmax(widest, lab_svg_text_width(bars->list[i].label, SIZE));
         value_width = fmax(value_width, 1.08 * lab_svg_text_width(value, SIZE));
     }
-    layout layout = lay_out(svg, widest, value_width);
+    layout_t layout = lay_out(svg, widest, value_width);
     double bottom = top + bars_height(bars, &layout) + 4;
     lab_axis axis = lab_axis_even(highest_of(bars), layout.left, layout.right);
     draw_even_grid(svg, &axis, top, bottom, bars->unit);
@@ -193,7 +193,8 @@ static double sum_of(const lab_part_bar *bar)
     return sum;
 }
 
-static void draw_part_bar(lab_svg *svg, const layout *layout, const lab_axis *axis, const lab_part_bar *bar, double top)
+static void draw_part_bar(lab_svg *svg, const layout_t *layout, const lab_axis *axis, const lab_part_bar *bar,
+                          double top)
 {
     double sum = sum_of(bar), before = 0;
     lab_box box = {.y = top + layout->drop, .height = layout->thick};
@@ -221,7 +222,7 @@ void lab_draw_parts(lab_svg *svg, const void *data)
     }
     for (int i = 0; i < parts->name_count; i++)
         keys[i] = (lab_key){parts->names[i], part_marks[i], false, ""};
-    layout layout = lay_out(svg, widest, total);
+    layout_t layout = lay_out(svg, widest, total);
     double top = lab_legend(svg, keys, parts->name_count, svg->is_narrow ? 1 : layout.left - 6, 0) + 8;
     double bottom = top + layout.pitch * parts->count + 4;
     lab_axis axis = {.low = 0, .high = 100, .from = layout.left, .to = layout.right};

@@ -16,13 +16,13 @@ static const char ARROW_UP[] = " \xe2\x86\x91";
 typedef struct frame {
     lab_axis x, y;
     double left, right, bottom;
-} frame;
+} frame_t;
 
 typedef struct range {
     double first, last;     /* sizes */
     double lowest, highest; /* values; the lowest of those above zero */
     double best_slowest;    /* of the slowest series its best */
-} range;
+} range_t;
 
 /* Of a limit: so far above all lines that they would have no room below it. */
 static bool is_far(const lab_lines *lines, const lab_curve *limit)
@@ -36,9 +36,9 @@ static bool is_far(const lab_lines *lines, const lab_curve *limit)
     return limit->is_limit && least > 2 * highest;
 }
 
-static range find_range(const lab_lines *lines)
+static range_t find_range(const lab_lines *lines)
 {
-    range range = {.first = 1e300, .lowest = 1e300, .best_slowest = 1e300};
+    range_t range = {.first = 1e300, .lowest = 1e300, .best_slowest = 1e300};
     for (int i = 0; i < lines->count; i++) {
         double best = 0;
         if (lines->list[i].is_limit && is_far(lines, &lines->list[i]))
@@ -57,16 +57,16 @@ static range find_range(const lab_lines *lines)
 }
 
 /* A ladder spans more than an even axis can show. */
-static bool wants_log(const range *range)
+static bool wants_log(const range_t *range)
 {
     return range->highest > 12 * range->best_slowest;
 }
 
-static frame lay_out(const lab_svg *svg, const lab_lines *lines)
+static frame_t lay_out(const lab_svg *svg, const lab_lines *lines)
 {
     double widest = 0;
-    range range = find_range(lines);
-    frame frame = {0};
+    range_t range = find_range(lines);
+    frame_t frame = {0};
     for (int i = 0; i < lines->count; i++)
         widest = fmax(widest, lab_svg_text_width(lines->list[i].label, SIZE));
     frame.right = svg->is_narrow ? svg->width - 14 : svg->width - fmin(widest, 0.3 * svg->width) - 48;
@@ -80,7 +80,7 @@ static frame lay_out(const lab_svg *svg, const lab_lines *lines)
     return frame;
 }
 
-static void draw_y_grid(lab_svg *svg, const frame *frame, const char *unit)
+static void draw_y_grid(lab_svg *svg, const frame_t *frame, const char *unit)
 {
     double ticks[LAB_TICKS_MAX];
     int count = lab_axis_ticks(&frame->y, frame->y.is_log ? 9 : 8, ticks);
@@ -110,7 +110,7 @@ static void draw_y_grid(lab_svg *svg, const frame *frame, const char *unit)
 }
 
 /* The sizes themselves; first both ends, then those between that there is room for. */
-static void draw_x_grid(lab_svg *svg, const frame *frame, const lab_lines *lines)
+static void draw_x_grid(lab_svg *svg, const frame_t *frame, const lab_lines *lines)
 {
     double sizes[512];
     int count = 0, kept = 0;
@@ -156,7 +156,7 @@ static const char *dash_of(const lab_curve *series)
     return series->is_limit ? "2 3" : series->mark.is_hollow ? "7 4" : "";
 }
 
-static void draw_series(lab_svg *svg, const frame *frame, const lab_curve *series)
+static void draw_series(lab_svg *svg, const frame_t *frame, const lab_curve *series)
 {
     double *x = malloc(2 * (size_t)series->count * sizeof *x), *y = x + series->count;
     if (!x)
@@ -175,25 +175,25 @@ static void draw_series(lab_svg *svg, const frame *frame, const lab_curve *serie
 typedef struct end {
     const lab_curve *series;
     double x, y;
-} end;
+} end_t;
 
 static int by_height(const void *a, const void *b)
 {
-    const end *x = a, *y = b;
+    const end_t *x = a, *y = b;
     return (x->y > y->y) - (x->y < y->y);
 }
 
 /* Names at the ends of their lines, pushed apart, with a thread to the line where they were moved. */
-static void name_ends(lab_svg *svg, const frame *frame, const lab_lines *lines)
+static void name_ends(lab_svg *svg, const frame_t *frame, const lab_lines *lines)
 {
-    end ends[SERIES_MAX];
+    end_t ends[SERIES_MAX];
     double places[SERIES_MAX];
     int count = 0;
     for (int i = 0; i < lines->count && i < SERIES_MAX; i++) {
         const lab_curve *series = &lines->list[i];
         if (series->count > 0)
-            ends[count++] = (end){series, lab_axis_at(&frame->x, series->x[series->count - 1]),
-                                  lab_axis_at(&frame->y, series->y[series->count - 1])};
+            ends[count++] = (end_t){series, lab_axis_at(&frame->x, series->x[series->count - 1]),
+                                    lab_axis_at(&frame->y, series->y[series->count - 1])};
     }
     qsort(ends, (size_t)count, sizeof *ends, by_height);
     for (int i = 0; i < count; i++)
@@ -233,7 +233,7 @@ static double draw_legend(lab_svg *svg, const lab_lines *lines, double y)
 void lab_draw_lines(lab_svg *svg, const void *data)
 {
     const lab_lines *lines = data;
-    frame frame = lay_out(svg, lines);
+    frame_t frame = lay_out(svg, lines);
     draw_y_grid(svg, &frame, lines->y_unit);
     draw_x_grid(svg, &frame, lines);
     for (int i = 0; i < lines->count; i++)

@@ -12,7 +12,7 @@ enum { SIZE = 12, TOP = 12, KEYS_MAX = 64 };
 typedef struct frame {
     lab_axis x, y;
     double left, right, bottom;
-} frame;
+} frame_t;
 
 static double above_zero(double value)
 {
@@ -20,7 +20,7 @@ static double above_zero(double value)
 }
 
 /* Around all points and the knee of the slowest memory, with some air. */
-static frame lay_out(const lab_svg *svg, const lab_roofline *roofline)
+static frame_t lay_out(const lab_svg *svg, const lab_roofline *roofline)
 {
     double low_x = 1e300, high_x = 0, low_y = 1e300, high_y = 0, slowest = 0;
     for (int i = 0; i < roofline->count; i++) {
@@ -36,14 +36,14 @@ static frame lay_out(const lab_svg *svg, const lab_roofline *roofline)
             slowest = roofline->ceilings[i].gb_s;
     if (slowest > 0)
         low_x = fmin(low_x, fmax(high_y / slowest, low_x / 1e3) / 6);
-    frame frame = {.right = svg->width - 12, .bottom = TOP + (svg->is_narrow ? 280.0 : 380.0)};
+    frame_t frame = {.right = svg->width - 12, .bottom = TOP + (svg->is_narrow ? 280.0 : 380.0)};
     frame.y = lab_axis_log(low_y / 1.8, above_zero(high_y) * 1.7, frame.bottom, TOP);
     frame.left = lab_axis_room(&frame.y, 9, svg->is_narrow ? 11 : SIZE);
     frame.x = lab_axis_log(low_x / 1.5, above_zero(high_x) * 1.8, frame.left, frame.right);
     return frame;
 }
 
-static void draw_grid(lab_svg *svg, const frame *frame, const char *x_unit)
+static void draw_grid(lab_svg *svg, const frame_t *frame, const char *x_unit)
 {
     double ticks[LAB_TICKS_MAX], size = svg->is_narrow ? 11 : SIZE;
     char label[32];
@@ -87,7 +87,7 @@ static void draw_grid(lab_svg *svg, const frame *frame, const char *x_unit)
 /* ---- Ceilings --------------------------------------------------------------------------------------- */
 
 /* Words above a flat line, from its right end on, at the first place that is free. */
-static void name_flat(lab_svg *svg, const frame *frame, double x, double y, const char *label)
+static void name_flat(lab_svg *svg, const frame_t *frame, double x, double y, const char *label)
 {
     enum { PLACES = 16 };
     double width = lab_svg_text_width(label, SIZE);
@@ -134,7 +134,7 @@ static double highest_gflops(const lab_roofline *roofline)
 }
 
 /* What memory gives, up to the highest of the processor's: both ends, false if none of it is in the picture. */
-static bool find_slope(const frame *frame, const lab_ceiling *ceiling, double highest, double x[2], double y[2])
+static bool find_slope(const frame_t *frame, const lab_ceiling *ceiling, double highest, double x[2], double y[2])
 {
     double low = fmax(frame->x.low, frame->y.low / ceiling->gb_s);
     double high = fmin(frame->x.high, (highest > 0 ? highest : frame->y.high) / ceiling->gb_s);
@@ -148,7 +148,7 @@ static bool find_slope(const frame *frame, const lab_ceiling *ceiling, double hi
 }
 
 /* From the steepest slope on. */
-static double flat_start(const frame *frame, const lab_roofline *roofline, const lab_ceiling *ceiling)
+static double flat_start(const frame_t *frame, const lab_roofline *roofline, const lab_ceiling *ceiling)
 {
     double steepest = 0, low = frame->x.low;
     for (int i = 0; i < roofline->ceiling_count; i++)
@@ -159,7 +159,7 @@ static double flat_start(const frame *frame, const lab_roofline *roofline, const
 }
 
 /* First all lines, then their words: no line goes through words. */
-static void draw_ceilings(lab_svg *svg, const frame *frame, const lab_roofline *roofline)
+static void draw_ceilings(lab_svg *svg, const frame_t *frame, const lab_roofline *roofline)
 {
     double highest = highest_gflops(roofline), x[2], y[2];
     for (int words = 0; words < 2; words++)
@@ -218,7 +218,7 @@ static int gather_keys(const lab_roofline *roofline, lab_key keys[KEYS_MAX])
 void lab_draw_roofline(lab_svg *svg, const void *data)
 {
     const lab_roofline *roofline = data;
-    frame frame = lay_out(svg, roofline);
+    frame_t frame = lay_out(svg, roofline);
     lab_key keys[KEYS_MAX];
     draw_grid(svg, &frame, roofline->x_unit);
     for (int i = 0; i < roofline->count; i++) /* no words on points */

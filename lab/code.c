@@ -11,7 +11,7 @@ enum { CODE_MAX = 1 << 16, LABELS_MAX = 1 << 13, LOOPS_MAX = 1 << 10, BARRIERS =
 typedef struct place {
     char file[64];
     int64_t line;
-} place;
+} place_t;
 
 typedef struct instruction {
     char operation[LAB_OPERATION];
@@ -21,27 +21,27 @@ typedef struct instruction {
     int jumps_to;  /* -1, or an instruction's number */
     bool goes_on;  /* the next instruction may follow */
     bool is_never; /* its condition is "not true" */
-} instruction;
+} instruction_t;
 
 typedef struct label {
     char name[NAME];
     int at;
-} label;
+} label_t;
 
 typedef struct loop {
     int head;
     unsigned char *holds; /* by instruction */
     lab_mix mix;
-} loop;
+} loop_t;
 
 /* A text, and the function in it that is being read. Who comes before an instruction is a list
  * that is threaded through the edges: number 2i is "i jumps", 2i + 1 is "i goes on". */
 typedef struct reader {
-    instruction code[CODE_MAX];
-    label labels[LABELS_MAX];
+    instruction_t code[CODE_MAX];
+    label_t labels[LABELS_MAX];
     int code_count, label_count;
-    place place; /* of the instructions that come next */
-    loop loops[LOOPS_MAX];
+    place_t place; /* of the instructions that come next */
+    loop_t loops[LOOPS_MAX];
     int loop_count;
     int first_edge[CODE_MAX], next_edge[2 * CODE_MAX];
     int waiting[CODE_MAX];
@@ -49,9 +49,9 @@ typedef struct reader {
     char *why;
     size_t capacity;
     bool failed;
-} reader;
+} reader_t;
 
-static void fail(reader *reader, const char *format, ...)
+static void fail(reader_t *reader, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -64,14 +64,14 @@ static void fail(reader *reader, const char *format, ...)
 /* ---- Operations --------------------------------------------------------------------------- */
 
 /* Whether FFMA.FTZ is an FFMA; FFMA2 is none. */
-static bool is(const instruction *instruction, const char *name)
+static bool is(const instruction_t *instruction, const char *name)
 {
     size_t length = strlen(name);
     char end = strncmp(instruction->operation, name, length) == 0 ? instruction->operation[length] : 'x';
     return end == '\0' || end == '.';
 }
 
-static bool is_any(const instruction *instruction, const char *const *names)
+static bool is_any(const instruction_t *instruction, const char *const *names)
 {
     while (*names && !is(instruction, *names))
         names++;
@@ -79,7 +79,7 @@ static bool is_any(const instruction *instruction, const char *const *names)
 }
 
 /* Whether ".64" is among the words behind the first. */
-static bool has_word(const instruction *instruction, const char *word)
+static bool has_word(const instruction_t *instruction, const char *word)
 {
     size_t length = strlen(word);
     for (const char *at = strchr(instruction->operation, '.'); at; at = strchr(at + 1, '.'))
@@ -88,21 +88,21 @@ static bool has_word(const instruction *instruction, const char *word)
     return false;
 }
 
-static bool is_math(const instruction *instruction)
+static bool is_math(const instruction_t *instruction)
 {
     static const char *const math[] = {"FFMA", "FFMA2", "DFMA", "HMMA", "IMMA", "DMMA", "IDP", NULL};
     return is_any(instruction, math);
 }
 
 /* A plain IMAD multiplies; IMAD.MOV, .WIDE, .SHL and the like move and make addresses. */
-static bool is_integer_math(const instruction *instruction)
+static bool is_integer_math(const instruction_t *instruction)
 {
     return strcmp(instruction->operation, "IMAD") == 0;
 }
 
 /* Multiply-adds of a warp. A matrix instruction names its shape, m, n and k in one word; sm_70's
  * 884 comes in four steps, and each of its four quarters of a warp has its own. */
-static int64_t multiply_adds_of(const instruction *instruction)
+static int64_t multiply_adds_of(const instruction_t *instruction)
 {
     static const struct {
         const char *shape;
@@ -121,7 +121,7 @@ static int64_t multiply_adds_of(const instruction *instruction)
 
 /* Which width of LAB_WIDTHS: of one thread's data, 4 bytes if nothing is said. LDSM brings as
  * many tiles as its last word says, each of them 4 bytes a thread. */
-static int width_of(const instruction *instruction, lab_move move)
+static int width_of(const instruction_t *instruction, lab_move move)
 {
     static const struct {
         const char *word;
@@ -136,7 +136,7 @@ static int width_of(const instruction *instruction, lab_move move)
 }
 
 /* LAB_MOVE_COUNT if it is none. */
-static lab_move move_of(const instruction *instruction)
+static lab_move move_of(const instruction_t *instruction)
 {
     static const char *const names[] = {
 #define X(name, operation) operation,
@@ -150,7 +150,7 @@ static lab_move move_of(const instruction *instruction)
 }
 
 /* Everything but the math, which depends on what the function is. */
-static void count_one(const instruction *instruction, lab_mix *mix)
+static void count_one(const instruction_t *instruction, lab_mix *mix)
 {
     static const char *const integer[] = {"IMAD",  "IADD3",  "IADD", "IADD32I", "LEA",  "ISETP",  "LOP3",
                                           "SHF",   "SHL",    "SHR",  "IMNMX",   "IABS", "ISCADD", "XMAD",
@@ -171,12 +171,12 @@ static void count_one(const instruction *instruction, lab_mix *mix)
 }
 
 /* The operation that stands most often among the math of what is held. */
-static void name_operation(const reader *reader, const unsigned char *holds, lab_mix *mix,
-                           bool (*multiplies)(const instruction *))
+static void name_operation(const reader_t *reader, const unsigned char *holds, lab_mix *mix,
+                           bool (*multiplies)(const instruction_t *))
 {
     int most = 0;
     for (int i = 0; i < reader->code_count; i++) {
-        const instruction *one = &reader->code[i];
+        const instruction_t *one = &reader->code[i];
         int count = 0;
         if ((holds && !holds[i]) || !multiplies(one) || strcmp(one->operation, mix->operation) == 0)
             continue;
@@ -191,12 +191,12 @@ static void name_operation(const reader *reader, const unsigned char *holds, lab
 }
 
 /* Of the instructions that are held, all if that is NULL. */
-static lab_mix count(const reader *reader, const unsigned char *holds, bool integer)
+static lab_mix count(const reader_t *reader, const unsigned char *holds, bool integer)
 {
-    bool (*multiplies)(const instruction *) = integer ? is_integer_math : is_math;
+    bool (*multiplies)(const instruction_t *) = integer ? is_integer_math : is_math;
     lab_mix mix = {.is_integer = integer};
     for (int i = 0; i < reader->code_count; i++) {
-        const instruction *one = &reader->code[i];
+        const instruction_t *one = &reader->code[i];
         if (holds && !holds[i])
             continue;
         mix.instructions++;
@@ -231,7 +231,7 @@ static const char *take_word(const char *text, char *word, size_t capacity)
 }
 
 /* "P1, `(.L_x_1) ;": the last is the place, what stands before it is a condition. */
-static void read_branch(instruction *new, const char *operands)
+static void read_branch(instruction_t *new, const char *operands)
 {
     const char *last = strrchr(operands, ',');
     take_word(last ? last + 1 : operands, new->target, sizeof new->target);
@@ -239,7 +239,7 @@ static void read_branch(instruction *new, const char *operands)
 }
 
 /* One more use of local memory at the place that is being read. */
-static void add_spill(reader *reader, bool is_load)
+static void add_spill(reader_t *reader, bool is_load)
 {
     lab_code *out = reader->out;
     int64_t known = out->spill_count < LAB_SPILLS_MAX ? out->spill_count : LAB_SPILLS_MAX, i = 0;
@@ -258,7 +258,7 @@ static void add_spill(reader *reader, bool is_load)
 }
 
 /* "@!P0 BRA `(.L_x_1) ;" */
-static void add_instruction(reader *reader, const char *text, long address)
+static void add_instruction(reader_t *reader, const char *text, long address)
 {
     static const char *const branches[] = {"BRA", "JMP", "CALL", NULL}; /* loops are left by CALL, too */
     static const char *const ends[] = {"BRA", "JMP", "BSYNC", "EXIT", "RET", "BRX", NULL};
@@ -267,8 +267,8 @@ static void add_instruction(reader *reader, const char *text, long address)
         fail(reader, "a function has more than %d instructions", CODE_MAX);
         return;
     }
-    instruction *new = &reader->code[reader->code_count++];
-    *new = (instruction){.address = address, .barrier = -1, .jumps_to = -1};
+    instruction_t *new = &reader->code[reader->code_count++];
+    *new = (instruction_t){.address = address, .barrier = -1, .jumps_to = -1};
     text += strspn(text, " \t{");
     if (*text == '@')
         text = take_word(text, guard, sizeof guard);
@@ -288,20 +288,20 @@ static void add_instruction(reader *reader, const char *text, long address)
         add_spill(reader, move == LAB_MOVE_LOCAL_LOAD);
 }
 
-static void add_label(reader *reader, const char *line, const char *colon)
+static void add_label(reader_t *reader, const char *line, const char *colon)
 {
     if (reader->label_count == LABELS_MAX) {
         fail(reader, "a function has more than %d labels", LABELS_MAX);
         return;
     }
-    label *new = &reader->labels[reader->label_count++];
+    label_t *new = &reader->labels[reader->label_count++];
     snprintf(new->name, sizeof new->name, "%.*s", (int)(colon - line), line);
     new->at = reader->code_count;
 }
 
 /* `//## File "tile.h", line 62 inlined at "07_tile2d.cu", line 74`, and below it a line for each
  * caller, up to the one that is in the kernel: so the last of them is what counts. */
-static void read_place(reader *reader, const char *text)
+static void read_place(reader_t *reader, const char *text)
 {
     const char *name = strchr(text, '"'), *end = name ? strchr(name + 1, '"') : NULL;
     const char *line = end ? strstr(end, "line ") : NULL;
@@ -316,7 +316,7 @@ static void read_place(reader *reader, const char *text)
 /* ---- Jumps -------------------------------------------------------------------------------- */
 
 /* The instruction at a label or an address of this function; -1 elsewhere. */
-static int place_of(const reader *reader, const char *target)
+static int place_of(const reader_t *reader, const char *target)
 {
     long address = strncmp(target, "0x", 2) == 0 ? strtol(target, NULL, 16) : -1;
     for (int i = 0; i < reader->label_count && address < 0; i++)
@@ -328,13 +328,13 @@ static int place_of(const reader *reader, const char *target)
     return -1;
 }
 
-static void resolve_jumps(reader *reader)
+static void resolve_jumps(reader_t *reader)
 {
     int meeting[BARRIERS];
     for (int i = 0; i < BARRIERS; i++)
         meeting[i] = -1;
     for (int i = 0; i < reader->code_count; i++) {
-        instruction *one = &reader->code[i];
+        instruction_t *one = &reader->code[i];
         int place = *one->target ? place_of(reader, one->target) : -1;
         if (is(one, "BSSY") && one->barrier >= 0)
             meeting[one->barrier] = place;
@@ -347,13 +347,13 @@ static void resolve_jumps(reader *reader)
         reader->code[reader->code_count - 1].goes_on = false;
 }
 
-static void add_edge(reader *reader, int edge, int to)
+static void add_edge(reader_t *reader, int edge, int to)
 {
     reader->next_edge[edge] = reader->first_edge[to];
     reader->first_edge[to] = edge;
 }
 
-static void link_edges(reader *reader)
+static void link_edges(reader_t *reader)
 {
     for (int i = 0; i < reader->code_count; i++)
         reader->first_edge[i] = -1;
@@ -369,7 +369,7 @@ static void link_edges(reader *reader)
 
 /* Marks everything from which `from` is reached without passing `head`. If the function's
  * entry is among that, there is a way around `head`, which then heads no loop. */
-static bool mark_body(reader *reader, unsigned char *holds, int head, int from)
+static bool mark_body(reader_t *reader, unsigned char *holds, int head, int from)
 {
     int count = 0;
     holds[head] = 1;
@@ -391,7 +391,7 @@ static bool mark_body(reader *reader, unsigned char *holds, int head, int from)
 }
 
 /* All ways back to one head make one loop; false if there is none. */
-static bool mark_loop(reader *reader, int head, unsigned char *all, unsigned char *one)
+static bool mark_loop(reader_t *reader, int head, unsigned char *all, unsigned char *one)
 {
     bool found = false;
     for (int edge = reader->first_edge[head]; edge >= 0; edge = reader->next_edge[edge]) {
@@ -415,7 +415,7 @@ static int64_t heat_of(const lab_mix *mix)
     return mix->math > 0 && loads > 0 ? mix->math + loads : 0;
 }
 
-static void find_loop(reader *reader, int head, bool integer)
+static void find_loop(reader_t *reader, int head, bool integer)
 {
     size_t count_all = (size_t)reader->code_count;
     unsigned char *all = calloc(1, count_all), *one = calloc(1, count_all);
@@ -426,14 +426,14 @@ static void find_loop(reader *reader, int head, bool integer)
         lab_mix mix = count(reader, all, integer);
         keep = heat_of(&mix) > 0;
         if (keep)
-            reader->loops[reader->loop_count++] = (loop){head, all, mix};
+            reader->loops[reader->loop_count++] = (loop_t){head, all, mix};
     }
     free(one);
     if (!keep)
         free(all);
 }
 
-static bool has_inner(const reader *reader, const loop *outer)
+static bool has_inner(const reader_t *reader, const loop_t *outer)
 {
     for (int i = 0; i < reader->loop_count; i++)
         if (reader->loops[i].head != outer->head && outer->holds[reader->loops[i].head])
@@ -442,7 +442,7 @@ static bool has_inner(const reader *reader, const loop *outer)
 }
 
 /* The hottest loop of the function; false if none multiplies. */
-static bool find_hottest(reader *reader, bool integer, lab_mix *hottest)
+static bool find_hottest(reader_t *reader, bool integer, lab_mix *hottest)
 {
     int64_t heat = 0;
     for (int i = 0; i < reader->code_count && !reader->failed; i++) {
@@ -469,7 +469,7 @@ static bool is_hotter(const lab_mix *mix, const lab_code *than)
 }
 
 /* The function is whole. */
-static void end_function(reader *reader)
+static void end_function(reader_t *reader)
 {
     lab_code *out = reader->out;
     lab_mix hottest;
@@ -483,11 +483,11 @@ static void end_function(reader *reader)
         out->loop = hottest;
     out->has_loop = out->has_loop || found;
     reader->code_count = reader->label_count = 0;
-    reader->place = (place){.line = 0};
+    reader->place = (place_t){.line = 0};
 }
 
 /* nvdisasm and cuobjdump -sass write one instruction a line, behind its address. */
-static void read_line(reader *reader, const char *line)
+static void read_line(reader_t *reader, const char *line)
 {
     const char *text = line + strspn(line, " \t"), *colon = strchr(text, ':');
     bool starts = strncmp(text, ".section", 8) == 0 || strstr(text, "Function : ");
@@ -509,7 +509,7 @@ bool lab_code_read(FILE *in, lab_code *code, char *why, size_t capacity)
 {
     char line[1 << 12];
     *code = (lab_code){.has_loop = false};
-    reader *new = calloc(1, sizeof *new);
+    reader_t *new = calloc(1, sizeof *new);
     if (!new) {
         snprintf(why, capacity, "out of memory");
         return false;

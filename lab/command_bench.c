@@ -35,7 +35,7 @@ typedef struct experience {
     rung_compute compute;
     bool is_packed;
     double ns_per_step; /* of m n k */
-} experience;
+} experience_t;
 
 typedef struct session {
     const lab_options *options;
@@ -51,7 +51,7 @@ typedef struct session {
     int problem_count;
     const rung_kernel *kernels[LAB_KERNELS_MAX];
     int kernel_count;
-    experience known[CONTENDERS_MAX * 2];
+    experience_t known[CONTENDERS_MAX * 2];
     int known_count;
     lab_contender *contenders;
     int contender_count;
@@ -67,7 +67,7 @@ typedef struct session {
     int64_t traced;    /* problems */
     int done;          /* of all problems of all types, for the progress */
     bool is_unsaved;   /* --output could not be written */
-} session;
+} session_t;
 
 static int usage(const char *message)
 {
@@ -82,7 +82,7 @@ static const char *name_of(const lab_contender *contender)
 
 /* ---- What to run -------------------------------------------------------------------------------- */
 
-static bool add_problem(session *session, int64_t m, int64_t n, int64_t k)
+static bool add_problem(session_t *session, int64_t m, int64_t n, int64_t k)
 {
     if (session->problem_count == PROBLEMS_MAX)
         return false;
@@ -91,7 +91,7 @@ static bool add_problem(session *session, int64_t m, int64_t n, int64_t k)
 }
 
 /* The documents' short form: from 128, doubling, up to the largest. */
-static bool add_doubling(session *session, const char *largest)
+static bool add_doubling(session_t *session, const char *largest)
 {
     int64_t end;
     if (!lab_read_integer(largest, &end) || end < 1 || end > 1 << 20)
@@ -103,7 +103,7 @@ static bool add_doubling(session *session, const char *largest)
 }
 
 /* Every combination of the given sizes; n and k are m where they are not given. */
-static bool add_ranges(session *session)
+static bool add_ranges(session_t *session)
 {
     const lab_options *options = session->options;
     int64_t m[LAB_SWEEP_MAX], n[LAB_SWEEP_MAX], k[LAB_SWEEP_MAX];
@@ -120,7 +120,7 @@ static bool add_ranges(session *session)
     return true;
 }
 
-static bool add_shapes(session *session, const char *text)
+static bool add_shapes(session_t *session, const char *text)
 {
     lab_shape shapes[LAB_SWEEP_MAX];
     int count = lab_sweep_shapes(text, shapes);
@@ -131,7 +131,7 @@ static bool add_shapes(session *session, const char *text)
 }
 
 /* What the matrices are, and whether they are in the caches. */
-static int read_inputs(session *session)
+static int read_inputs(session_t *session)
 {
     const lab_options *options = session->options;
     lab_bench *found = &session->found;
@@ -151,7 +151,7 @@ static int read_inputs(session *session)
     return LAB_GOOD;
 }
 
-static int read_options(session *session)
+static int read_options(session_t *session)
 {
     const lab_options *options = session->options;
     double budget = 2;
@@ -197,7 +197,7 @@ static int read_options(session *session)
 
 /* The vendor's library is always there to be held against, unless a list leaves it
  * out on purpose. */
-static void add_vendor(session *session)
+static void add_vendor(session_t *session)
 {
     rung_kernel *vendor;
     if (!session->options->argument ||
@@ -210,7 +210,7 @@ static void add_vendor(session *session)
 }
 
 /* Checks --params against the kernels that will be timed. */
-static int check_parameters(session *session)
+static int check_parameters(session_t *session)
 {
     const rung_kernel *timed[LAB_KERNELS_MAX];
     char why[2048];
@@ -221,7 +221,7 @@ static int check_parameters(session *session)
     return lab_sweep_check(timed, count, session->options->params, why, sizeof why) ? LAB_GOOD : usage(why);
 }
 
-static int find_kernels(session *session)
+static int find_kernels(session_t *session)
 {
     const lab_options *options = session->options;
     int code = lab_target_kernels(&session->target, session->kernel_list, session->kernels, &session->kernel_count);
@@ -256,7 +256,7 @@ static int find_kernels(session *session)
 /* ---- The contenders of one problem -------------------------------------------------------------- */
 
 /* False if there are too many. */
-static bool add_contender(session *session, const rung_kernel *kernel, const char *asked, bool is_packed)
+static bool add_contender(session_t *session, const rung_kernel *kernel, const char *asked, bool is_packed)
 {
     if (session->contender_count == CONTENDERS_MAX)
         return false;
@@ -276,7 +276,7 @@ static int refuse_contenders(void)
     return usage(text);
 }
 
-static int gather_contenders(session *session, const lab_dtype *dtype)
+static int gather_contenders(session_t *session, const lab_dtype *dtype)
 {
     static char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
     session->contender_count = 0;
@@ -314,10 +314,10 @@ static double steps_of(const lab_problem *problem)
     return (double)problem->m * (double)problem->n * (double)problem->k * (double)problem->batch;
 }
 
-static experience *experience_of(session *session, const lab_contender *contender, const lab_problem *problem)
+static experience_t *experience_of(session_t *session, const lab_contender *contender, const lab_problem *problem)
 {
     for (int i = 0; i < session->known_count; i++) {
-        experience *known = &session->known[i];
+        experience_t *known = &session->known[i];
         if (known->kernel == contender->kernel && lab_product_equal(known->product, problem->product) &&
             known->compute == problem->compute && known->is_packed == contender->is_packed &&
             strcmp(known->asked, contender->asked) == 0)
@@ -326,9 +326,10 @@ static experience *experience_of(session *session, const lab_contender *contende
     return NULL;
 }
 
-static void remember(session *session, const lab_contender *contender, const lab_problem *problem, int64_t nanoseconds)
+static void remember(session_t *session, const lab_contender *contender, const lab_problem *problem,
+                     int64_t nanoseconds)
 {
-    experience *known = experience_of(session, contender, problem);
+    experience_t *known = experience_of(session, contender, problem);
     if (!known && session->known_count < CONTENDERS_MAX * 2) {
         known = &session->known[session->known_count++];
         known->ns_per_step = 0;
@@ -344,9 +345,9 @@ static void remember(session *session, const lab_contender *contender, const lab
 }
 
 /* True if one run would take more than all the time there is for it, were it as fast as it ever was. */
-static bool is_too_slow(session *session, lab_contender *contender, const lab_problem *problem)
+static bool is_too_slow(session_t *session, lab_contender *contender, const lab_problem *problem)
 {
-    const experience *known = experience_of(session, contender, problem);
+    const experience_t *known = experience_of(session, contender, problem);
     if (!known)
         return false;
     double expected = known->ns_per_step * steps_of(problem);
@@ -363,7 +364,7 @@ static bool is_too_slow(session *session, lab_contender *contender, const lab_pr
 
 /* How much of the problem under way is done, 0 to 1, by the time that its contenders have: each has as
  * much for its samples, and verifying counts for a tenth of that. */
-static double part_done(const session *session)
+static double part_done(const session_t *session)
 {
     double parts = 0;
     for (int i = 0; i < session->contender_count; i++) {
@@ -374,7 +375,7 @@ static double part_done(const session *session)
     return session->contender_count > 0 ? parts / session->contender_count : 0;
 }
 
-static void show_progress(const session *session, const lab_problem *problem, const char *what,
+static void show_progress(const session_t *session, const lab_problem *problem, const char *what,
                           const lab_contender *contender)
 {
     char text[256];
@@ -397,7 +398,7 @@ static void begin_step(const lab_problem *problem, const char *what, const lab_c
     lab_step_begin(text);
 }
 
-static void verify_all(session *session, const lab_problem *problem)
+static void verify_all(session_t *session, const lab_problem *problem)
 {
     for (int i = 0; i < session->contender_count && !lab_interrupted(); i++) {
         lab_contender *contender = &session->contenders[i];
@@ -415,12 +416,12 @@ static void verify_all(session *session, const lab_problem *problem)
 }
 
 /* The best that was seen of a probe whose speed has modes, else 0. */
-static double best_of(const session *session, const lab_problem *problem)
+static double best_of(const session_t *session, const lab_problem *problem)
 {
     return lab_probe_has_modes(problem->probe) ? session->best_probe[problem->probe] : 0;
 }
 
-static void note_probe(session *session, const lab_problem *problem, const lab_samples *taken)
+static void note_probe(session_t *session, const lab_problem *problem, const lab_samples *taken)
 {
     double *best = &session->best_probe[problem->probe];
     double last = taken->before[taken->count - 1], next = taken->after[taken->count - 1];
@@ -428,7 +429,7 @@ static void note_probe(session *session, const lab_problem *problem, const lab_s
     *best = next > *best ? next : *best;
 }
 
-static bool wants_more(const session *session, const lab_problem *problem, const lab_contender *contender)
+static bool wants_more(const session_t *session, const lab_problem *problem, const lab_contender *contender)
 {
     bool wants_pairs = session->turns.role != LAB_ALONE && contender->taken.count < PAIRED_ROUNDS &&
                        contender->spent_ns < session->budget_ns;
@@ -436,7 +437,7 @@ static bool wants_more(const session *session, const lab_problem *problem, const
            (wants_pairs || lab_contender_wants_more(contender, best_of(session, problem), session->budget_ns));
 }
 
-static bool anybody_wants_more(const session *session, const lab_problem *problem)
+static bool anybody_wants_more(const session_t *session, const lab_problem *problem)
 {
     for (int i = 0; i < session->contender_count; i++)
         if (wants_more(session, problem, &session->contenders[i]))
@@ -444,7 +445,7 @@ static bool anybody_wants_more(const session *session, const lab_problem *proble
     return false;
 }
 
-static void take_sample(session *session, const lab_problem *problem, lab_contender *contender)
+static void take_sample(session_t *session, const lab_problem *problem, lab_contender *contender)
 {
     int64_t *count = &contender->taken.count;
     show_progress(session, problem, "sampling", contender);
@@ -463,7 +464,7 @@ static void take_sample(session *session, const lab_problem *problem, lab_conten
 /* A turn of all; another begins each second time. On a processor, whose mood changes from one second to the
  * next, those who are sure go on with the others as long as they have time: so all have seen
  * the same. */
-static void sample_round(session *session, const lab_problem *problem)
+static void sample_round(session_t *session, const lab_problem *problem)
 {
     for (int i = 0; i < session->contender_count && !lab_interrupted(); i++) {
         lab_contender *contender = &session->contenders[(session->rounds / 2 + i) % session->contender_count];
@@ -478,7 +479,7 @@ static void sample_round(session *session, const lab_problem *problem)
 }
 
 /* As the parent says, a round at a time. */
-static void sample_when_asked(session *session, const lab_problem *problem)
+static void sample_when_asked(session_t *session, const lab_problem *problem)
 {
     char word[64];
     lab_turns_answer(&session->turns, "ready", anybody_wants_more(session, problem));
@@ -494,14 +495,14 @@ static void sample_when_asked(session *session, const lab_problem *problem)
 
 /* Whoever comes behind itself finds its matrices in the caches. So the order is such that each comes behind each, here and
  * there alike: the two change places with every round, once more when each contender has begun in both. */
-static bool is_other_first(const session *session)
+static bool is_other_first(const session_t *session)
 {
     int64_t rounds = session->rounds, count = session->contender_count > 0 ? session->contender_count : 1;
     return (rounds + rounds / (2 * count)) % 2 == 1;
 }
 
 /* As long as anybody wants more, here or there. */
-static void sample_in_turn(session *session, const lab_problem *problem)
+static void sample_in_turn(session_t *session, const lab_problem *problem)
 {
     lab_turns *turns = &session->turns;
     bool good = lab_turns_ask(turns, "problem", "ready");
@@ -522,7 +523,7 @@ static void sample_in_turn(session *session, const lab_problem *problem)
 }
 
 /* As long as anybody wants more. Who has lost the other goes on alone. */
-static void sample_all(session *session, const lab_problem *problem)
+static void sample_all(session_t *session, const lab_problem *problem)
 {
     if (session->turns.role == LAB_CHILD)
         sample_when_asked(session, problem);
@@ -533,7 +534,7 @@ static void sample_all(session *session, const lab_problem *problem)
         sample_round(session, problem);
 }
 
-static void give_up(session *session, const char *why)
+static void give_up(session_t *session, const char *why)
 {
     for (int i = 0; i < session->contender_count; i++) {
         lab_contender *contender = &session->contenders[i];
@@ -543,7 +544,7 @@ static void give_up(session *session, const char *why)
 }
 
 /* Verified on whole numbers, timed on what was asked for. */
-static void change_inputs(session *session, const lab_problem *problem, lab_inputs inputs)
+static void change_inputs(session_t *session, const lab_problem *problem, lab_inputs inputs)
 {
     show_progress(session, problem, "filling", NULL);
     if (session->found.inputs != LAB_INPUTS_WHOLE &&
@@ -552,7 +553,7 @@ static void change_inputs(session *session, const lab_problem *problem, lab_inpu
 }
 
 /* What was timed on copies was not what was verified. */
-static void judge_copies(session *session, const lab_problem *problem)
+static void judge_copies(session_t *session, const lab_problem *problem)
 {
     if (!problem->sets)
         return;
@@ -568,7 +569,7 @@ static void judge_copies(session *session, const lab_problem *problem)
 }
 
 /* After an interruption: who would have needed more samples and has too few of them has no time. */
-static void drop_unfinished(session *session, const lab_problem *problem)
+static void drop_unfinished(session_t *session, const lab_problem *problem)
 {
     for (int i = 0; i < session->contender_count; i++) {
         lab_contender *contender = &session->contenders[i];
@@ -582,7 +583,7 @@ static void drop_unfinished(session *session, const lab_problem *problem)
     }
 }
 
-static void fill_row(const session *session, const lab_problem *problem, const lab_contender *contender, lab_row *row)
+static void fill_row(const session_t *session, const lab_problem *problem, const lab_contender *contender, lab_row *row)
 {
     const rung_kernel_info *info = contender->kernel ? rung_kernel_describe(contender->kernel) : NULL;
     *row = (lab_row){
@@ -634,7 +635,7 @@ static void fill_row(const session *session, const lab_problem *problem, const l
 
 /* Where only few probes ran, all of them may have been disturbed: before a row is refused, they get the
  * chance to do better. */
-static void raise_roof(session *session, const lab_problem *problem, lab_row *rows, int count)
+static void raise_roof(session_t *session, const lab_problem *problem, lab_row *rows, int count)
 {
     enum { MORE = 200 };
     double *best = &session->best_probe[problem->probe];
@@ -647,7 +648,7 @@ static void raise_roof(session *session, const lab_problem *problem, lab_row *ro
 }
 
 /* Makes room for the rows of one more problem. */
-static bool reserve_rows(session *session)
+static bool reserve_rows(session_t *session)
 {
     lab_bench *found = &session->found;
     int wanted = found->row_count + session->contender_count;
@@ -662,7 +663,7 @@ static bool reserve_rows(session *session)
 }
 
 /* Modes are told apart by the best probe there was, which may have come last. */
-static void add_rows(session *session, const lab_problem *problem)
+static void add_rows(session_t *session, const lab_problem *problem)
 {
     lab_row *rows = session->found.rows + session->found.row_count;
     int count = 0;
@@ -685,7 +686,7 @@ static void add_rows(session *session, const lab_problem *problem)
 }
 
 /* The batch as one piece of work and as many. */
-static void time_calls(session *session, const lab_problem *problem)
+static void time_calls(session_t *session, const lab_problem *problem)
 {
     for (int i = 0; session->options->calls && i < session->contender_count && !lab_interrupted(); i++) {
         lab_contender *contender = &session->contenders[i];
@@ -697,7 +698,7 @@ static void time_calls(session *session, const lab_problem *problem)
     }
 }
 
-static void trace_call(session *session, const lab_problem *problem, const lab_call *call)
+static void trace_call(session_t *session, const lab_problem *problem, const lab_call *call)
 {
     char title[128];
     if (!session->trace.out)
@@ -708,7 +709,7 @@ static void trace_call(session *session, const lab_problem *problem, const lab_c
 }
 
 /* What the calls of rung_gemm consist of. */
-static void take_apart(session *session, const lab_problem *problem)
+static void take_apart(session_t *session, const lab_problem *problem)
 {
     rung_problem multiply = lab_problem_multiply(problem, false);
     for (int i = 0; i < session->contender_count && !lab_interrupted(); i++) {
@@ -727,7 +728,7 @@ static void take_apart(session *session, const lab_problem *problem)
 }
 
 /* On the CPU one thread is timed by what it has of the processor, several by the wall. */
-static void choose_clock(const session *session, lab_problem *problem)
+static void choose_clock(const session_t *session, lab_problem *problem)
 {
     if (!session->is_cpu)
         return;
@@ -750,7 +751,7 @@ static void tell_of_sets(const lab_problem *problem)
                 (long long)sets->count, (long long)(sets->bytes >> 20), (long long)(sets->wanted >> 20));
 }
 
-static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
+static int run_problem(session_t *session, lab_shape size, const lab_dtype *dtype)
 {
     memset(session->calls, 0, sizeof session->calls);
     session->rounds = 0;
@@ -802,7 +803,7 @@ static int run_problem(session *session, lab_shape size, const lab_dtype *dtype)
 }
 
 /* On a device of its own a thread of this process waits for it, no more. */
-static void judge_conditions(session *session)
+static void judge_conditions(session_t *session)
 {
     lab_bench *found = &session->found;
     int64_t processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -816,7 +817,7 @@ static void judge_conditions(session *session)
 
 /* ---- What explain says of it, for another machine perhaps, and of one multiply alone -------------- */
 
-static const lab_dtype *dtype_of(const session *session, const lab_row *row)
+static const lab_dtype *dtype_of(const session_t *session, const lab_row *row)
 {
     for (int i = 0; i < session->dtype_count; i++)
         if (lab_product_equal(session->dtypes[i].product, row->product) && session->dtypes[i].compute == row->asked)
@@ -824,7 +825,7 @@ static const lab_dtype *dtype_of(const session *session, const lab_row *row)
     return &session->dtypes[0];
 }
 
-static void explain_row(const session *session, lab_row *row)
+static void explain_row(const session_t *session, lab_row *row)
 {
     lab_question question = {.kernel = row->asked_as,
                              .parameters = *row->params ? row->params : NULL,
@@ -843,7 +844,7 @@ static void explain_row(const session *session, lab_row *row)
     row->explanation = NULL;
 }
 
-static void explain_rows(session *session, int first)
+static void explain_rows(session_t *session, int first)
 {
     bool asked = (session->options->arch || session->options->machine) && !session->is_cpu;
     for (int i = first; asked && !lab_interrupted() && i < session->found.row_count; i++)
@@ -851,7 +852,7 @@ static void explain_rows(session *session, int first)
             explain_row(session, &session->found.rows[i]);
 }
 
-static void free_explanations(session *session)
+static void free_explanations(session_t *session)
 {
     for (int i = 0; i < session->found.row_count; i++)
         if (session->found.rows[i].explanation) {
@@ -863,7 +864,7 @@ static void free_explanations(session *session)
 /* ---- All of it --------------------------------------------------------------------------------- */
 
 /* One problem more is done: its rows, from `first` on, are told and kept. */
-static void keep(session *session, int first)
+static void keep(session_t *session, int first)
 {
     bool is_last = session->done + 1 == session->problem_count * session->dtype_count;
     explain_rows(session, first);
@@ -876,7 +877,7 @@ static void keep(session *session, int first)
     session->is_unsaved = !lab_bench_save(&session->found) || session->is_unsaved;
 }
 
-static int run_all(session *session)
+static int run_all(session_t *session)
 {
     int code = LAB_GOOD, count = session->problem_count * session->dtype_count;
     session->found.before = session->found.after = lab_conditions_read(session->found.device);
@@ -898,7 +899,7 @@ static int run_all(session *session)
 }
 
 /* What only rung_gemm needs. */
-static int open_caller(session *session)
+static int open_caller(session_t *session)
 {
     const char *file = session->options->trace;
     bool called = false;
@@ -924,7 +925,7 @@ static int open_caller(session *session)
 }
 
 /* Closes the trace; false if it could not be written. */
-static bool close_trace(session *session)
+static bool close_trace(session_t *session)
 {
     if (!session->trace.out)
         return true;
@@ -939,7 +940,7 @@ static bool close_trace(session *session)
 }
 
 /* What --baseline names, before anything is measured. */
-static int open_baseline(session *session)
+static int open_baseline(session_t *session)
 {
     const lab_options *options = session->options;
     bool is_executable = false;
@@ -958,7 +959,7 @@ static int open_baseline(session *session)
     return LAB_GOOD;
 }
 
-static int outcome(session *session)
+static int outcome(session_t *session)
 {
     int code = LAB_GOOD;
     if (!session->found.complete) {
@@ -980,7 +981,7 @@ static int outcome(session *session)
     return session->any_right ? code : LAB_NOTHING;
 }
 
-static int bench(session *session)
+static int bench(session_t *session)
 {
     lab_turns_join(&session->turns); /* before anything that takes time */
     int code = read_options(session);
@@ -1043,7 +1044,7 @@ static const char *useless_for_cluster(const lab_options *options)
 static int run_session(void *opaque)
 {
     const lab_options *options = opaque;
-    session *session = calloc(1, sizeof *session);
+    session_t *session = calloc(1, sizeof *session);
     int code = LAB_NOTHING;
     if (session) {
         session->options = session->found.options = options;

@@ -24,18 +24,18 @@ typedef struct finding {
     bool right;
     char why_not[512];
     double seconds; /* of the whole first call */
-} finding;
+} finding_t;
 
 typedef struct checkup {
     rung_device_list *devices;
-    finding *findings; /* one per device */
+    finding_t *findings; /* one per device */
     int64_t count;
     rung_dependency_list *library_parts;  /* what the library uses, */
     rung_dependency own_parts[OWN_PARTS]; /* and what the command uses itself */
     int64_t part_count;
     lab_microscope_parts tools;
     char disassembler[512];
-} checkup;
+} checkup_t;
 
 /* ---- Looking --------------------------------------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ static double now(void)
 }
 
 /* SIZE is no multiple of a tile, so that edges are computed too. */
-static void multiply_on(const char *device, finding *finding)
+static void multiply_on(const char *device, finding_t *finding)
 {
     static float data[3][SIZE * SIZE];
     rung_context_options options = {.size = sizeof(rung_context_options), .device = device};
@@ -71,7 +71,7 @@ static void multiply_on(const char *device, finding *finding)
 }
 
 /* What the command itself uses, and no device. */
-static void find_own_parts(checkup *checkup)
+static void find_own_parts(checkup_t *checkup)
 {
     lab_microscope_find(&checkup->tools);
     if (!lab_code_find_disassembler(checkup->disassembler, sizeof checkup->disassembler))
@@ -88,13 +88,13 @@ static void find_own_parts(checkup *checkup)
 }
 
 /* The library's parts come first. */
-static const rung_dependency *part_at(const checkup *checkup, int64_t index)
+static const rung_dependency *part_at(const checkup_t *checkup, int64_t index)
 {
     int64_t count = rung_dependency_list_count(checkup->library_parts);
     return index < count ? rung_dependency_list_at(checkup->library_parts, index) : &checkup->own_parts[index - count];
 }
 
-static bool look(checkup *checkup)
+static bool look(checkup_t *checkup)
 {
     if (rung_device_list_create(NULL, &checkup->devices) != RUNG_OK ||
         rung_dependency_list_create(NULL, &checkup->library_parts) != RUNG_OK)
@@ -107,7 +107,7 @@ static bool look(checkup *checkup)
     }
     find_own_parts(checkup);
     for (int64_t i = 0; i < checkup->count; i++) {
-        finding *finding = &checkup->findings[i];
+        finding_t *finding = &checkup->findings[i];
         finding->info = rung_device_list_at(checkup->devices, i);
         if (!*finding->info->missing)
             multiply_on(finding->info->name, finding);
@@ -117,7 +117,7 @@ static bool look(checkup *checkup)
 
 /* ---- Telling --------------------------------------------------------------------------------------- */
 
-static void print_device(const finding *finding)
+static void print_device(const finding_t *finding)
 {
     const rung_device_info *info = finding->info;
     lab_colour colour = *info->missing ? LAB_YELLOW : finding->right ? LAB_PLAIN : LAB_RED;
@@ -132,7 +132,7 @@ static void print_device(const finding *finding)
     lab_colour_end(colour, stdout);
 }
 
-static void print_parts(const checkup *checkup)
+static void print_parts(const checkup_t *checkup)
 {
     for (int64_t i = 0; i < checkup->part_count; i++) {
         const rung_dependency *part = part_at(checkup, i);
@@ -144,7 +144,7 @@ static void print_parts(const checkup *checkup)
     }
 }
 
-static void print_json(const checkup *checkup)
+static void print_json(const checkup_t *checkup)
 {
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
@@ -152,7 +152,7 @@ static void print_json(const checkup *checkup)
     lab_json_string(&json, "rung", rung_version_text());
     lab_json_begin(&json, "devices", '[');
     for (int64_t i = 0; i < checkup->count; i++) {
-        const finding *finding = &checkup->findings[i];
+        const finding_t *finding = &checkup->findings[i];
         lab_json_begin(&json, NULL, '{');
         lab_json_string(&json, "name", finding->info->name);
         lab_json_string(&json, "title", finding->info->title);
@@ -179,7 +179,7 @@ static void print_json(const checkup *checkup)
 }
 
 /* What is there and does not work is ill; what is not there is only missing. */
-static bool is_well(const checkup *checkup)
+static bool is_well(const checkup_t *checkup)
 {
     for (int64_t i = 0; i < checkup->count; i++)
         if (!*checkup->findings[i].info->missing && !checkup->findings[i].right)
@@ -187,7 +187,7 @@ static bool is_well(const checkup *checkup)
     return true;
 }
 
-static void print_all(const checkup *checkup)
+static void print_all(const checkup_t *checkup)
 {
     printf("rung %s\n\n", rung_version_text());
     for (int64_t i = 0; i < checkup->count; i++)
@@ -200,7 +200,7 @@ static void print_all(const checkup *checkup)
 
 int lab_command_doctor(const lab_options *options)
 {
-    checkup checkup = {.count = 0};
+    checkup_t checkup = {.count = 0};
     int result = LAB_NOTHING;
     if (!look(&checkup)) {
         fprintf(stderr, "rung: %s\n", rung_error_text());

@@ -28,7 +28,7 @@ typedef struct job {
     lab_explanation answer;
     bool good, is_next; /* the step that follows the one that was asked for */
     char why[4096];
-} job;
+} job_t;
 
 typedef struct session {
     const lab_options *options;
@@ -36,10 +36,10 @@ typedef struct session {
     lab_dtype dtypes[LAB_DTYPES_MAX];
     int64_t m, n, k;
     double seconds; /* time limit, as in lab_look */
-    job *jobs;
+    job_t *jobs;
     int count, next, done; /* next: of those that nobody has begun */
     pthread_mutex_t lock;
-} session;
+} session_t;
 
 static int usage(const char *message)
 {
@@ -54,7 +54,7 @@ static bool read_size(const char *text, int64_t otherwise, int64_t *value)
     return !text || (lab_read_integer(text, value) && *value > 0 && *value < 1 << 24);
 }
 
-static const char *read_options(const lab_options *options, session *session)
+static const char *read_options(const lab_options *options, session_t *session)
 {
     rung_compute compute;
     int count;
@@ -78,11 +78,11 @@ static const char *read_options(const lab_options *options, session *session)
     return wrong;
 }
 
-static job *add_job(session *session, const char *kernel)
+static job_t *add_job(session_t *session, const char *kernel)
 {
     if (session->count == JOBS_MAX)
         return NULL;
-    job *job = &session->jobs[session->count++];
+    job_t *job = &session->jobs[session->count++];
     job->question = (lab_question){.kernel = kernel,
                                    .parameters = session->options->params,
                                    .dtype = session->dtypes[0],
@@ -95,7 +95,7 @@ static job *add_job(session *session, const char *kernel)
 }
 
 /* Those for matrix engines are asked in F16 where nobody named a type: F32 they only round. */
-static void choose_dtype(const session *session, job *job)
+static void choose_dtype(const session_t *session, job_t *job)
 {
     static const lab_dtype f16 = {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"};
     rung_kernel *kernel;
@@ -105,7 +105,7 @@ static void choose_dtype(const session *session, job *job)
 }
 
 /* Gives the job those of --params that its kernel has. */
-static bool choose_parameters(const session *session, const rung_kernel *kernel, job *job)
+static bool choose_parameters(const session_t *session, const rung_kernel *kernel, job_t *job)
 {
     if (!session->options->params)
         return true;
@@ -118,7 +118,7 @@ static bool choose_parameters(const session *session, const rung_kernel *kernel,
 }
 
 /* Adds every kernel of the ladder. Returns NULL or a sentence on what is wrong. */
-static const char *add_ladder(session *session, char *why, size_t capacity)
+static const char *add_ladder(session_t *session, char *why, size_t capacity)
 {
     const rung_kernel *kernels[LAB_KERNELS_MAX];
     rung_kernel *kernel;
@@ -129,7 +129,7 @@ static const char *add_ladder(session *session, char *why, size_t capacity)
     if (!lab_parameters_check(kernels, count, session->options->params, why, capacity))
         return why;
     for (int i = 0; i < count; i++) {
-        job *job = add_job(session, rung_kernel_describe(kernels[i])->name);
+        job_t *job = add_job(session, rung_kernel_describe(kernels[i])->name);
         choose_dtype(session, job);
         if (!choose_parameters(session, kernels[i], job))
             return "--params is too long";
@@ -138,7 +138,7 @@ static const char *add_ladder(session *session, char *why, size_t capacity)
 }
 
 /* Checks --params against the named kernel; what else is wrong with it, lab_explain() reports. */
-static const char *check_one(const session *session, const char *name, char *why, size_t capacity)
+static const char *check_one(const session_t *session, const char *name, char *why, size_t capacity)
 {
     rung_kernel *kernel;
     if (!session->options->params || !lab_kernel_open(NULL, "opencl", name, &kernel, why, capacity))
@@ -150,7 +150,7 @@ static const char *check_one(const session *session, const char *name, char *why
 }
 
 /* The kernel, and the step behind it on the ladder, which tells what it could gain. */
-static void add_one(session *session, const char *name)
+static void add_one(session_t *session, const char *name)
 {
     rung_kernel *kernel, *next;
     choose_dtype(session, add_job(session, name));
@@ -159,7 +159,7 @@ static void add_one(session *session, const char *name)
     for (int64_t i = 0; rung_kernel_at(NULL, "opencl", i, &next) == RUNG_OK; i++)
         if (rung_kernel_describe(next)->number == rung_kernel_describe(kernel)->number + 1 &&
             lab_takes(next, &session->jobs[0].question.dtype)) {
-            job *job = add_job(session, rung_kernel_describe(next)->name);
+            job_t *job = add_job(session, rung_kernel_describe(next)->name);
             job->question.dtype = session->jobs[0].question.dtype;
             job->is_next = true;
         }
@@ -168,7 +168,7 @@ static void add_one(session *session, const char *name)
 /* ---- What was reported ----------------------------------------------------------------------------- */
 
 /* "machine kernel params dtype size gflops document note", separated by tabs; false if it is none. */
-static bool read_row(session *session, char *line, char *why, size_t capacity)
+static bool read_row(session_t *session, char *line, char *why, size_t capacity)
 {
     char *fields[8] = {0}, *rest = line;
     lab_options asked = {0};
@@ -202,7 +202,7 @@ static bool read_row(session *session, char *line, char *why, size_t capacity)
                  sizeof session->jobs->named - 1, sizeof session->jobs->params - 1, sizeof session->jobs->note - 1);
         return false;
     }
-    job *job = add_job(session, "");
+    job_t *job = add_job(session, "");
     if (!job) {
         snprintf(why, capacity, "a table may have %d rows; make two of it", JOBS_MAX);
         return false;
@@ -220,7 +220,7 @@ static bool read_row(session *session, char *line, char *why, size_t capacity)
     return true;
 }
 
-static bool read_reported(session *session, const char *path)
+static bool read_reported(session_t *session, const char *path)
 {
     char line[2048], why[512] = "it is not \"machine kernel params dtype size gflops document note\", "
                                 "with a tab between each two";
@@ -249,7 +249,7 @@ static bool read_reported(session *session, const char *path)
 /* ---- Answering: several at once, since each mostly waits for a child ----------------------------------- */
 
 /* Under the lock. */
-static void show_progress(const session *session, const char *what)
+static void show_progress(const session_t *session, const char *what)
 {
     lab_progress_show(
         &(lab_progress){.what = what, .done = session->done, .count = session->count, .units = "kernels"});
@@ -257,11 +257,11 @@ static void show_progress(const session *session, const char *what)
 
 static void *answer_some(void *opaque)
 {
-    session *session = opaque;
+    session_t *session = opaque;
     for (;;) {
         pthread_mutex_lock(&session->lock);
         int index = lab_interrupted() ? session->count : session->next++;
-        job *job = index < session->count ? &session->jobs[index] : NULL;
+        job_t *job = index < session->count ? &session->jobs[index] : NULL;
         if (job)
             show_progress(session, job->question.kernel);
         pthread_mutex_unlock(&session->lock);
@@ -276,7 +276,7 @@ static void *answer_some(void *opaque)
 }
 
 /* The clock goes on while workers wait. */
-static void watch_progress(session *session)
+static void watch_progress(session_t *session)
 {
     bool is_done = false;
     while (!is_done) {
@@ -291,7 +291,7 @@ static void watch_progress(session *session)
     }
 }
 
-static void answer_all(session *session)
+static void answer_all(session_t *session)
 {
     enum { WORKERS_MAX = 16 };
     pthread_t workers[WORKERS_MAX];
@@ -311,7 +311,7 @@ static void answer_all(session *session)
 /* ---- Telling ------------------------------------------------------------------------------------- */
 
 /* The first answer that lacks a tool; NULL if all have it. */
-static const lab_explanation *lacking(const session *session, lab_tool tool)
+static const lab_explanation *lacking(const session_t *session, lab_tool tool)
 {
     for (int i = 0; i < session->count; i++)
         if (session->jobs[i].answer.missing_tools & 1u << tool)
@@ -320,7 +320,7 @@ static const lab_explanation *lacking(const session *session, lab_tool tool)
 }
 
 /* Each missing tool once, however many kernels were explained. */
-static void print_missing_tools(const session *session, FILE *out)
+static void print_missing_tools(const session_t *session, FILE *out)
 {
     bool any = false;
     for (int tool = 0; tool < LAB_TOOL_COUNT; tool++) {
@@ -336,7 +336,7 @@ static void print_missing_tools(const session *session, FILE *out)
         fprintf(out, "\n");
 }
 
-static void write_missing_tools(lab_json *json, const session *session)
+static void write_missing_tools(lab_json *json, const session_t *session)
 {
     lab_json_begin(json, "missing_tools", '[');
     for (int tool = 0; tool < LAB_TOOL_COUNT; tool++) {
@@ -352,7 +352,7 @@ static void write_missing_tools(lab_json *json, const session *session)
     lab_json_end(json, ']');
 }
 
-static void write_answer(lab_json *json, const job *job)
+static void write_answer(lab_json *json, const job_t *job)
 {
     lab_json_begin(json, NULL, '{');
     lab_json_string(json, "kernel", job->answer.kernel[0] ? job->answer.kernel : job->question.kernel);
@@ -370,7 +370,7 @@ static void write_answer(lab_json *json, const job *job)
     lab_json_end(json, '}');
 }
 
-static void write_json(const session *session)
+static void write_json(const session_t *session)
 {
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
@@ -385,13 +385,13 @@ static void write_json(const session *session)
 }
 
 /* The first line of why a job has no prediction. */
-static void write_reason(const job *job, char *text, size_t capacity)
+static void write_reason(const job_t *job, char *text, size_t capacity)
 {
     const char *reason = job->good ? lab_why_not_predicted(&job->answer) : job->why;
     snprintf(text, capacity, "%.*s", (int)strcspn(reason, "\n\t"), reason);
 }
 
-static void add_overview(lab_table *table, const job *job)
+static void add_overview(lab_table *table, const job_t *job)
 {
     const lab_explanation *answer = &job->answer;
     char sectors[32] = "-", wavefronts[32] = "-", registers[32] = "-", held[32] = "-", math[32] = "-", gflops[32] = "-";
@@ -417,7 +417,7 @@ static void add_overview(lab_table *table, const job *job)
                                    math, gflops, bound});
 }
 
-static void print_overview(const session *session)
+static void print_overview(const session_t *session)
 {
     lab_table *table = calloc(1, sizeof *table);
     if (!table)
@@ -443,12 +443,12 @@ static void print_overview(const session *session)
 /* ---- Beside what was reported ------------------------------------------------------------------------------- */
 
 /* The rank correlation of one machine's rows, and how far they are off. Estimates are left out. */
-static void print_correlation(const session *session, const char *machine)
+static void print_correlation(const session_t *session, const char *machine)
 {
     double predicted[JOBS_MAX], reported[JOBS_MAX], sum = 0;
     int count = 0;
     for (int i = 0; i < session->count; i++) {
-        const job *job = &session->jobs[i];
+        const job_t *job = &session->jobs[i];
         if (strcmp(job->question.machine.name, machine) != 0 || !job->answer.prediction.runs ||
             !job->answer.counts_loop)
             continue;
@@ -462,7 +462,7 @@ static void print_correlation(const session *session, const char *machine)
                lab_rank_correlation(predicted, reported, count), exp(sum / count));
 }
 
-static void print_compared(const job *job)
+static void print_compared(const job_t *job)
 {
     const lab_prediction *prediction = &job->answer.prediction;
     char note[256];
@@ -477,7 +477,7 @@ static void print_compared(const job *job)
                job->answer.counts_loop ? "" : "estimate, not ranked; ", *job->note ? job->note : "-");
 }
 
-static void print_comparison(const session *session)
+static void print_comparison(const session_t *session)
 {
     lab_machine machine;
     printf("machine\tkernel\tparams\tdtype\tsize\treported\tpredicted\tratio\tbound\toccupancy\tnote\n");
@@ -489,7 +489,7 @@ static void print_comparison(const session *session)
 
 /* ---- The command --------------------------------------------------------------------------------------------- */
 
-static void print_all(const session *session)
+static void print_all(const session_t *session)
 {
     if (!session->options->json)
         print_missing_tools(session, session->options->compare ? stderr : stdout); /* that is tab-separated */
@@ -514,11 +514,11 @@ static bool can_look(void)
 
 /* What makes no sense is the user's mistake. What was not looked at although it could be is wrong;
  * of several, those that were will do. */
-static int outcome(const session *session)
+static int outcome(const session_t *session)
 {
     int seen = 0, refused = 0, asked = 0;
     for (int i = 0; i < session->count; i++) {
-        const job *job = &session->jobs[i];
+        const job_t *job = &session->jobs[i];
         if (job->is_next)
             continue;
         if (!job->good)
@@ -532,7 +532,7 @@ static int outcome(const session *session)
     return refused == asked ? LAB_USAGE : can_look() ? LAB_WRONG : LAB_NOTHING;
 }
 
-static int run(session *session)
+static int run(session_t *session)
 {
     const lab_options *options = session->options;
     if (options->compare && !read_reported(session, options->compare))
@@ -561,7 +561,7 @@ static int run(session *session)
 
 int lab_command_explain(const lab_options *options)
 {
-    session session = {.options = options};
+    session_t session = {.options = options};
     const char *wrong = read_options(options, &session);
     if (wrong)
         return usage(wrong);

@@ -16,7 +16,7 @@ enum { BACKENDS_MAX = 8 };
 typedef struct backends {
     char names[BACKENDS_MAX][16];
     int count;
-} backends;
+} backends_t;
 
 /* "opencl" and "opencl:1" are of backend opencl; NULL is of all. */
 static bool is_of_backend(const char *device, const char *backend)
@@ -25,10 +25,10 @@ static bool is_of_backend(const char *device, const char *backend)
     return !device || (strlen(backend) == length && strncmp(device, backend, length) == 0);
 }
 
-static backends find_backends(const char *device)
+static backends_t find_backends(const char *device)
 {
     rung_device_list *list;
-    backends found = {.count = 0};
+    backends_t found = {.count = 0};
     if (rung_device_list_create(NULL, &list) != RUNG_OK)
         return found;
     for (int64_t i = 0; i < rung_device_list_count(list) && found.count < BACKENDS_MAX; i++) {
@@ -42,7 +42,7 @@ static backends find_backends(const char *device)
 
 /* All backends that run the same file, "opencl, cuda"; true if the kernel's own is the first
  * of them, the one under which it is shown. The vendors' libraries are each their own. */
-static bool write_backends(const backends *backends, const rung_kernel_info *info, char *text, size_t capacity)
+static bool write_backends(const backends_t *backends, const rung_kernel_info *info, char *text, size_t capacity)
 {
     size_t used = 0;
     bool is_first = true;
@@ -199,7 +199,7 @@ static void print_one(const rung_kernel *kernel, const char *backends)
 }
 
 /* Shows the kernels of one backend, or the one that is named. */
-static int64_t show_backend(const backends *backends, int index, const lab_options *options, lab_json *json,
+static int64_t show_backend(const backends_t *backends, int index, const lab_options *options, lab_json *json,
                             lab_table *table)
 {
     rung_kernel *kernel;
@@ -229,7 +229,7 @@ static int64_t show_backend(const backends *backends, int index, const lab_optio
 
 /* Prints one file: the GPU's, which CUDA and OpenCL share, unless --device names the CPU or only the CPU has such a
  * kernel. Returns whether there is one. */
-static bool print_source(const backends *backends, const char *name)
+static bool print_source(const backends_t *backends, const char *name)
 {
     rung_kernel *kernel, *found = NULL;
     for (int i = 0; i < backends->count; i++)
@@ -242,7 +242,7 @@ static bool print_source(const backends *backends, const char *name)
 }
 
 /* Nothing is there to be shown. */
-static int complain(const backends *backends, const lab_options *options)
+static int complain(const backends_t *backends, const lab_options *options)
 {
     char why[1024];
     snprintf(why, sizeof why, "%s", rung_error_text());
@@ -258,7 +258,7 @@ static int complain(const backends *backends, const lab_options *options)
 
 int lab_command_kernels(const lab_options *options)
 {
-    const backends backends = find_backends(options->device);
+    const backends_t backends = find_backends(options->device);
     int64_t shown = 0;
     lab_json json = {.out = stdout};
     if (options->source && !options->argument) {

@@ -32,7 +32,7 @@ typedef struct task {
     lab_sample sample;
     rung_outofcore_report *report;
     double check_seconds;
-} task;
+} task_t;
 
 /* ---- The command line -------------------------------------------------------------------------------- */
 
@@ -89,7 +89,7 @@ static int open_operand(const char *path, rung_type type, const char *shape, run
     return rung_outofcore_matrix_open_raw(path, type, rows, cols, matrix) == RUNG_OK ? LAB_GOOD : complain();
 }
 
-static int open_operands(task *task)
+static int open_operands(task_t *task)
 {
     const lab_options *options = task->options;
     rung_outofcore_problem *problem = &task->problem;
@@ -114,7 +114,7 @@ static int open_operands(task *task)
 }
 
 /* C as it is, which the result replaces. */
-static int open_before(task *task)
+static int open_before(task_t *task)
 {
     rung_outofcore_problem *problem = &task->problem;
     rung_status status;
@@ -129,7 +129,7 @@ static int open_before(task *task)
     return status == RUNG_OK ? LAB_GOOD : complain();
 }
 
-static int read_scalars(task *task)
+static int read_scalars(task_t *task)
 {
     const lab_options *options = task->options;
     task->problem.alpha = 1;
@@ -142,7 +142,7 @@ static int read_scalars(task *task)
     return LAB_GOOD;
 }
 
-static int read_task(task *task)
+static int read_task(task_t *task)
 {
     const lab_options *options = task->options;
     lab_dtype dtypes[LAB_DTYPES_MAX];
@@ -162,7 +162,7 @@ static int read_task(task *task)
 
 /* ---- Devices ------------------------------------------------------------------------------------------- */
 
-static int open_device(task *task, const char *name)
+static int open_device(task_t *task, const char *name)
 {
     lab_options one = *task->options;
     lab_target *target = &task->targets[task->device_count];
@@ -179,7 +179,7 @@ static int open_device(task *task, const char *name)
     return LAB_GOOD;
 }
 
-static int open_devices(task *task)
+static int open_devices(task_t *task)
 {
     const char *list = task->options->device, *environment = getenv("RUNG_DEVICE");
     if (!list)
@@ -203,7 +203,7 @@ static int open_devices(task *task)
     return code;
 }
 
-static void close_task(task *task)
+static void close_task(task_t *task)
 {
     rung_outofcore_report_destroy(task->report);
     rung_outofcore_matrix_destroy(task->a);
@@ -231,7 +231,7 @@ static int show_progress(void *user, const rung_outofcore_progress *progress)
 
 static rung_status check(void *user, const rung_outofcore_matrix *d, const rung_outofcore_report *report)
 {
-    task *task = user;
+    task_t *task = user;
     if (!task->is_checked)
         return RUNG_OK;
     int64_t began = lab_now();
@@ -246,13 +246,13 @@ static rung_status check(void *user, const rung_outofcore_matrix *d, const rung_
 /* ---- What there is to tell --------------------------------------------------------------------------------- */
 
 /* The computing itself, without the check behind it. */
-static double seconds_of(const task *task, const rung_outofcore_report *report)
+static double seconds_of(const task_t *task, const rung_outofcore_report *report)
 {
     double seconds = report->seconds - task->check_seconds;
     return seconds > 0 ? seconds : 1e-9;
 }
 
-static double waited_percent(const task *task, const rung_outofcore_report *report)
+static double waited_percent(const task_t *task, const rung_outofcore_report *report)
 {
     double waited = 0;
     for (int64_t i = 0; i < report->device_count; i++)
@@ -271,7 +271,7 @@ static void print_devices(const rung_outofcore_report *report)
     }
 }
 
-static void print_report(const task *task, const rung_outofcore_report *report)
+static void print_report(const task_t *task, const rung_outofcore_report *report)
 {
     const rung_outofcore_blocking *blocking = report->blocking;
     const rung_outofcore_problem *problem = &task->problem;
@@ -301,7 +301,7 @@ static void print_report(const task *task, const rung_outofcore_report *report)
                (long long)task->sample.elements);
 }
 
-static void print_json(const task *task, const rung_outofcore_report *report)
+static void print_json(const task_t *task, const rung_outofcore_report *report)
 {
     const rung_outofcore_blocking *blocking = report->blocking;
     const rung_outofcore_problem *problem = &task->problem;
@@ -356,7 +356,7 @@ static int code_of(rung_status status)
     }
 }
 
-static int run(task *task)
+static int run(task_t *task)
 {
     rung_outofcore_options options = rung_outofcore_options_default();
     options.devices = task->devices;
@@ -385,7 +385,7 @@ static int run(task *task)
 
 int lab_command_multiply(const lab_options *options)
 {
-    task task = {.options = options, .problem = rung_outofcore_problem_of(NULL, NULL)};
+    task_t task = {.options = options, .problem = rung_outofcore_problem_of(NULL, NULL)};
     int code = read_task(&task);
     if (code == LAB_GOOD)
         code = open_operands(&task);

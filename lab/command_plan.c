@@ -22,7 +22,7 @@ typedef struct question {
     lab_fleet fleet;
     lab_dtype dtype;
     int64_t ranks, m, n, k;
-} question;
+} question_t;
 
 /* What so many ranks would do. */
 typedef struct answer {
@@ -31,7 +31,7 @@ typedef struct answer {
     rung_cluster_cost cost;
     rung_cluster_speed speed;
     rung_cluster_prediction predicted;
-} answer;
+} answer_t;
 
 /* ---- The command line ----------------------------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ static const char *find_missing(const lab_options *options)
     return missing ? why : NULL;
 }
 
-static int read_question(question *question)
+static int read_question(question_t *question)
 {
     static char why[512];
     const lab_options *options = question->options;
@@ -92,7 +92,7 @@ static int read_question(question *question)
 
 /* ---- Answers --------------------------------------------------------------------------------------- */
 
-static rung_status find_answer(const question *question, int64_t ranks, answer *answer)
+static rung_status find_answer(const question_t *question, int64_t ranks, answer_t *answer)
 {
     rung_type in = question->dtype.product.in, out = question->dtype.product.out;
     *answer = (struct answer){
@@ -115,20 +115,20 @@ static rung_status find_answer(const question *question, int64_t ranks, answer *
                : status;
 }
 
-static double of_peak(const answer *answer)
+static double of_peak(const answer_t *answer)
 {
     const rung_cluster_problem *cluster = &answer->cluster;
     double work = 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k;
     return work / (double)cluster->ranks / answer->speed.flops_per_second / answer->predicted.seconds;
 }
 
-static double of_bound(const answer *answer)
+static double of_bound(const answer_t *answer)
 {
     return answer->cost.bound_bytes > 0 ? (double)answer->cost.received_bytes / answer->cost.bound_bytes : 1.0;
 }
 
 /* The question's and powers of two, as many as fit the memory and as the cluster has. */
-static int find_sweep(const question *question, answer *answers)
+static int find_sweep(const question_t *question, answer_t *answers)
 {
     int64_t last = question->fleet.ranks > 0 && question->fleet.ranks < RANKS_MAX ? (int64_t)question->fleet.ranks
                                                                                   : RANKS_MAX;
@@ -149,11 +149,11 @@ static int find_sweep(const question *question, answer *answers)
  * tenth; 0 if the sweep does not say. */
 typedef struct limits {
     int64_t half, worth;
-} limits;
+} limits_t;
 
-static limits find_limits(const answer *answers, int count)
+static limits_t find_limits(const answer_t *answers, int count)
 {
-    limits limits = {0};
+    limits_t limits = {0};
     int best = 0;
     for (int i = 0; i < count; i++) {
         if (of_peak(&answers[i]) >= 0.5)
@@ -186,7 +186,7 @@ static void write_time(double seconds, char text[32])
         snprintf(text, 32, "%.3g us", seconds * 1e6);
 }
 
-static void print_answer(const question *question, const answer *answer)
+static void print_answer(const question_t *question, const answer_t *answer)
 {
     char text[32], more[32], rest[32];
     printf("%lld x %lld x %lld %s on %lld ranks: %s\n\n", (long long)question->m, (long long)question->n,
@@ -211,14 +211,14 @@ static void print_answer(const question *question, const answer *answer)
     printf("of peak   %.1f %%\n\n", 100 * of_peak(answer));
 }
 
-static void print_sweep(const answer *answers, int count)
+static void print_sweep(const answer_t *answers, int count)
 {
     static lab_table table;
     const char *const heads[] = {"ranks", "grid", "time", "of peak", "received", "of bound", "memory"};
     table = (lab_table){0};
     lab_table_add(&table, 7, heads);
     for (int i = 0; i < count; i++) {
-        const answer *answer = &answers[i];
+        const answer_t *answer = &answers[i];
         char ranks[32], grid[64], seconds[32], peak[32], received[32], bound[32], memory[32];
         const char *const cells[] = {ranks, grid, seconds, peak, received, bound, memory};
         snprintf(ranks, sizeof ranks, "%lld", (long long)answer->cluster.ranks);
@@ -234,9 +234,9 @@ static void print_sweep(const answer *answers, int count)
     lab_table_print(&table, "rlrrrrr", stdout);
 }
 
-static void print_limits(const answer *answers, int count)
+static void print_limits(const answer_t *answers, int count)
 {
-    limits limits = find_limits(answers, count);
+    limits_t limits = find_limits(answers, count);
     int64_t last = answers[count - 1].cluster.ranks;
     if (limits.half == 0)
         printf("\nNever at half of its peak");
@@ -248,7 +248,7 @@ static void print_limits(const answer *answers, int count)
         printf("; beyond %lld a doubling saves less than a tenth of the time.\n", (long long)limits.worth);
 }
 
-static void print_json_answer(lab_json *json, const char *name, const answer *answer)
+static void print_json_answer(lab_json *json, const char *name, const answer_t *answer)
 {
     lab_json_begin(json, name, '{');
     lab_json_integer(json, "ranks", answer->cluster.ranks);
@@ -268,9 +268,9 @@ static void print_json_answer(lab_json *json, const char *name, const answer *an
     lab_json_end(json, '}');
 }
 
-static void print_json(const question *question, const answer *plan, const answer *sweep, int count)
+static void print_json(const question_t *question, const answer_t *plan, const answer_t *sweep, int count)
 {
-    limits limits = find_limits(sweep, count);
+    limits_t limits = find_limits(sweep, count);
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-plan/1");
@@ -291,8 +291,8 @@ static void print_json(const question *question, const answer *plan, const answe
 
 int lab_command_plan(const lab_options *options)
 {
-    question question = {.options = options};
-    answer answer, sweep[ROWS_MAX];
+    question_t question = {.options = options};
+    answer_t answer, sweep[ROWS_MAX];
     int code = read_question(&question);
     if (code != LAB_GOOD)
         return code;

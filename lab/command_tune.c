@@ -117,11 +117,11 @@ typedef struct ending {
     int status;
     bool is_ours;     /* this process has ended it */
     int64_t asked_ns; /* when it was seen that all is to end; 0: it is not */
-} ending;
+} ending_t;
 
 /* Ends the worker if it takes too long over something, or if all is to end: in the midst of a candidate, which is
  * late then, or after a while. Between two it may just have written down the next. */
-static bool look_at(const lab_tuning_run *shared, pid_t worker, ending *end)
+static bool look_at(const lab_tuning_run *shared, pid_t worker, ending_t *end)
 {
     int64_t since = atomic_load(&shared->watch.since_ns), now = lab_now();
     if (lab_interrupted()) {
@@ -149,10 +149,10 @@ static void show_progress(lab_tuning_run *shared)
 }
 
 /* False if that cannot be known. */
-static bool wait_for(lab_tuning_run *shared, pid_t worker, ending *end)
+static bool wait_for(lab_tuning_run *shared, pid_t worker, ending_t *end)
 {
     pid_t ended;
-    *end = (ending){0};
+    *end = (ending_t){0};
     while ((ended = waitpid(worker, &end->status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         show_progress(shared);
@@ -163,7 +163,7 @@ static bool wait_for(lab_tuning_run *shared, pid_t worker, ending *end)
 }
 
 /* Writes down what the candidate under way did to its process. False after a sentence. */
-static bool bury(lab_tuner *session, ending end)
+static bool bury(lab_tuner *session, ending_t end)
 {
     lab_tuning_run *shared = session->shared;
     lab_trial trial = shared->watch.trial;
@@ -232,7 +232,7 @@ static int run_workers(lab_tuner *session)
         pid_t worker = start_worker(session);
         if (worker < 0)
             return complain("no process can be started; end others, or let the user have more (ulimit -u)");
-        ending end;
+        ending_t end;
         if (!wait_for(shared, worker, &end))
             return complain("the process that does the work is lost; run the same command again to resume");
         /* An exit in the midst of a candidate is a driver's. */

@@ -32,7 +32,7 @@ typedef struct contender {
     char why_skipped[256];
     int64_t threads, shared_bytes; /* per block of a kernel that was rejected; 0: not known */
     lab_tally tally;
-} contender;
+} contender_t;
 
 /* A file of the user's is looked at more closely than a kernel of the ladder. */
 typedef struct grade {
@@ -40,7 +40,7 @@ typedef struct grade {
     char file[1024];
     lab_check check;
     bool is_dangerous; /* so it was not run here */
-} grade;
+} grade_t;
 
 /* A problem that was wrong or did not run. */
 typedef struct failure {
@@ -51,14 +51,14 @@ typedef struct failure {
     bool is_confirmed; /* its command was tried, and shows a failure */
     char replay[1024 + LAB_PARAMETERS_TEXT];
     char message[4096];
-} failure;
+} failure_t;
 
 /* The problem that is being run. */
 typedef struct position {
     int contender;
     lab_case problem;
     int64_t number, count; /* of the contender's problems */
-} position;
+} position_t;
 
 /* With a file among the kernels, a child process runs them (supervise.h) and the parent prints: the session is in
  * memory that both share, and what is printed refers to no kernel and no device. */
@@ -75,20 +75,20 @@ typedef struct session {
     int64_t every;
     lab_suite suite;
     lab_case single; /* if options->m is given */
-    contender contenders[CONTENDERS_MAX];
+    contender_t contenders[CONTENDERS_MAX];
     int contender_count;
-    failure failures[FAILURES_KEPT]; /* the plainest and smallest, in that order */
-    int64_t failure_count;           /* of all */
-    bool is_complete;                /* neither interrupted nor ended by a kernel */
-    position running;
+    failure_t failures[FAILURES_KEPT]; /* the plainest and smallest, in that order */
+    int64_t failure_count;             /* of all */
+    bool is_complete;                  /* neither interrupted nor ended by a kernel */
+    position_t running;
     double time_limit; /* seconds for one problem, 0: none */
     struct {
         char name[64], title[256], platform[128];
         bool is_simulator; /* Oclgrind, which is slow */
     } device;
-    grade grades[LAB_KERNELS_MAX];
+    grade_t grades[LAB_KERNELS_MAX];
     int grade_count;
-} session;
+} session_t;
 
 static int usage(const char *message)
 {
@@ -146,7 +146,7 @@ static bool read_form(const char *text, int64_t rows, int64_t cols, lab_form *fo
     return !rest && count >= 2;
 }
 
-static bool read_single(const session *session, lab_case *single)
+static bool read_single(const session_t *session, lab_case *single)
 {
     const lab_options *options = session->options;
     *single = (lab_case){.alpha = 1,
@@ -175,7 +175,7 @@ static bool read_count(const char *text, int64_t *count)
     return !text || (lab_read_integer(text, count) && *count >= 0 && *count <= 1 << 30);
 }
 
-static int read_extras(session *session)
+static int read_extras(session_t *session)
 {
     const lab_options *options = session->options;
     const char *wrong = lab_read_dtypes(options, &session->compute, session->dtypes, &session->dtype_count);
@@ -199,7 +199,7 @@ static int read_extras(session *session)
     return LAB_GOOD;
 }
 
-static int read_options(session *session)
+static int read_options(session_t *session)
 {
     const lab_options *options = session->options;
     int64_t seed = 1;
@@ -231,12 +231,12 @@ static int read_options(session *session)
 
 /* ---- The contenders -------------------------------------------------------------------------------- */
 
-static void add_contender(session *session, const rung_kernel *kernel, const char *parameters, lab_suite suite,
+static void add_contender(session_t *session, const rung_kernel *kernel, const char *parameters, lab_suite suite,
                           const lab_dtype *dtype)
 {
     if (session->contender_count == CONTENDERS_MAX)
         return;
-    contender *added = &session->contenders[session->contender_count++];
+    contender_t *added = &session->contenders[session->contender_count++];
     added->kernel = kernel;
     snprintf(added->name, sizeof added->name, "%s", kernel ? rung_kernel_describe(kernel)->name : "rung_gemm");
     added->dtype = *dtype;
@@ -245,7 +245,7 @@ static void add_contender(session *session, const rung_kernel *kernel, const cha
 }
 
 /* Its presets and each other choice of each parameter, on a suite of few problems. */
-static void add_variants(session *session, const rung_kernel *kernel, lab_suite suite, const lab_dtype *dtype)
+static void add_variants(session_t *session, const rung_kernel *kernel, lab_suite suite, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     for (int64_t i = 0; i < info->preset_count; i++)
@@ -264,7 +264,7 @@ static void add_variants(session *session, const rung_kernel *kernel, lab_suite 
 /* What the full suite is for a type that is not the first: everything a type can get
  * wrong on small tiles, and a few problems on those that are taken by default. Each path
  * of a kernel is compiled anew for each type, which takes longer the larger its tiles. */
-static void add_type(session *session, const rung_kernel *kernel, lab_suite suite, const lab_dtype *dtype)
+static void add_type(session_t *session, const rung_kernel *kernel, lab_suite suite, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     const char *sum = rung_type_name(lab_product_sum(dtype->product));
@@ -282,7 +282,7 @@ static bool has_large_tiles(const rung_kernel *kernel)
 /* The first type: all that may be compiled of a kernel. Its defaults are named, since a plan
  * may prefer a preset. Where a matrix engine is emulated, or tiles are as large as a cache, only
  * small ones are fast enough for many problems. */
-static void add_all(session *session, const rung_kernel *kernel, const lab_dtype *dtype)
+static void add_all(session_t *session, const rung_kernel *kernel, const lab_dtype *dtype)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     bool is_slow = lab_is_emulated(kernel) || has_large_tiles(kernel);
@@ -295,7 +295,7 @@ static void add_all(session *session, const rung_kernel *kernel, const lab_dtype
 
 /* Adds the kernel as asked for; if nothing was asked for, all of its variants. A type that the kernel does
  * not multiply is reported only if the kernel was named. Returns false if --params is too long. */
-static bool add_kernel(session *session, const rung_kernel *kernel)
+static bool add_kernel(session_t *session, const rung_kernel *kernel)
 {
     const lab_options *options = session->options;
     char given[LAB_PARAMETERS_TEXT] = ""; /* those of --params that this kernel has */
@@ -319,14 +319,14 @@ static bool add_kernel(session *session, const rung_kernel *kernel)
 }
 
 /* rung_gemm itself, which chooses kernel and parameters. */
-static void add_call(session *session)
+static void add_call(session_t *session)
 {
     bool full = session->suite == LAB_SUITE_full && !session->options->m;
     for (int i = 0; i < session->dtype_count; i++)
         add_contender(session, NULL, NULL, full && i > 0 ? LAB_SUITE_tile : session->suite, &session->dtypes[i]);
 }
 
-static int add_contenders(session *session)
+static int add_contenders(session_t *session)
 {
     const char *list = session->kernels;
     const rung_kernel *kernels[LAB_KERNELS_MAX];
@@ -348,7 +348,7 @@ static int add_contenders(session *session)
     if (!list && !session->options->params)
         add_call(session);
     for (int i = 0; i < session->contender_count; i++) {
-        contender *contender = &session->contenders[i];
+        contender_t *contender = &session->contenders[i];
         bool usual = rung_type_size(contender->dtype.product.in) == 4; /* others, the plan checks */
         if (contender->kernel && usual && rung_kernel_check(contender->kernel, contender->parameters) != RUNG_OK)
             return usage(rung_error_text());
@@ -358,15 +358,15 @@ static int add_contenders(session *session)
 
 /* ---- Running ------------------------------------------------------------------------------------------ */
 
-static bool is_file(const contender *contender)
+static bool is_file(const contender_t *contender)
 {
     return contender->kernel && rung_kernel_describe(contender->kernel)->number == -1;
 }
 
-static lab_traits traits_of(const contender *contender);
+static lab_traits traits_of(const contender_t *contender);
 
 /* Orders failures: what did not run, then plain problems before others, then small ones before large ones. */
-static double rank_of(const failure *failure)
+static double rank_of(const failure_t *failure)
 {
     const lab_case *problem = &failure->problem;
     double size = (double)problem->m * (double)problem->n * (double)problem->k;
@@ -375,13 +375,13 @@ static double rank_of(const failure *failure)
                         : 0;
 }
 
-static int kept_count(const session *session)
+static int kept_count(const session_t *session)
 {
     return session->failure_count < FAILURES_KEPT ? (int)session->failure_count : FAILURES_KEPT;
 }
 
 /* Puts a failure in its place among those that are kept. */
-static void insert_failure(session *session, const failure *added)
+static void insert_failure(session_t *session, const failure_t *added)
 {
     int at = kept_count(session);
     session->failure_count++;
@@ -394,20 +394,20 @@ static void insert_failure(session *session, const failure *added)
         session->failures[at] = *added;
 }
 
-static void keep_failure(session *session, const contender *contender, const lab_subject *subject,
+static void keep_failure(session_t *session, const contender_t *contender, const lab_subject *subject,
                          const lab_case *problem, const lab_outcome *outcome)
 {
-    failure failure = {.contender = (int)(contender - session->contenders),
-                       .problem = *problem,
-                       .ran = outcome->kind == LAB_WRONG_RESULT,
-                       .is_confirmed = session->options->m != NULL};
+    failure_t failure = {.contender = (int)(contender - session->contenders),
+                         .problem = *problem,
+                         .ran = outcome->kind == LAB_WRONG_RESULT,
+                         .is_confirmed = session->options->m != NULL};
     lab_replay(subject, problem, failure.replay, sizeof failure.replay);
     snprintf(failure.message, sizeof failure.message, "%s", outcome->message);
     insert_failure(session, &failure);
 }
 
 /* Notes what a block of a rejected kernel needs, as far as the library determines it. */
-static void note_needs(contender *contender, const lab_subject *subject, const lab_case *problem)
+static void note_needs(contender_t *contender, const lab_subject *subject, const lab_case *problem)
 {
     rung_type in = contender->dtype.product.in, out = contender->dtype.product.out;
     rung_problem form = rung_problem_of(rung_matrix_of(in, problem->m, problem->k, NULL),
@@ -425,7 +425,7 @@ static void note_needs(contender *contender, const lab_subject *subject, const l
     rung_candidate_list_destroy(list);
 }
 
-static void note(session *session, contender *contender, const lab_subject *subject, const lab_case *problem,
+static void note(session_t *session, contender_t *contender, const lab_subject *subject, const lab_case *problem,
                  const lab_outcome *outcome)
 {
     contender->cases++;
@@ -446,7 +446,7 @@ static void note(session *session, contender *contender, const lab_subject *subj
 }
 
 /* The tile of a contender, for the edges of its problems. */
-static int64_t tile(const contender *contender, const char *name, int64_t otherwise)
+static int64_t tile(const contender_t *contender, const char *name, int64_t otherwise)
 {
     if (!contender->kernel)
         return otherwise;
@@ -456,7 +456,7 @@ static int64_t tile(const contender *contender, const char *name, int64_t otherw
 }
 
 /* What the contender is; rung_gemm takes all but a wish for shares. */
-static lab_traits traits_of(const contender *contender)
+static lab_traits traits_of(const contender_t *contender)
 {
     return (lab_traits){
         .bm = tile(contender, "BM", 16),
@@ -469,7 +469,7 @@ static lab_traits traits_of(const contender *contender)
 }
 
 /* What was asked for on the command line goes for every problem of a suite. */
-static void override(const session *session, lab_case *problem)
+static void override(const session_t *session, lab_case *problem)
 {
     const lab_options *options = session->options;
     if (options->batch) {
@@ -496,7 +496,7 @@ static lab_case_list variants_of(const lab_case *problem)
     return list;
 }
 
-static lab_case_list problems_of(const session *session, const contender *contender)
+static lab_case_list problems_of(const session_t *session, const contender_t *contender)
 {
     if (!session->options->m) {
         lab_case_list suite = lab_cases_of(contender->suite, traits_of(contender));
@@ -509,7 +509,7 @@ static lab_case_list problems_of(const session *session, const contender *conten
     return variants_of(&session->single);
 }
 
-static void show_progress(const session *session, const contender *contender, int64_t done, int64_t count)
+static void show_progress(const session_t *session, const contender_t *contender, int64_t done, int64_t count)
 {
     char text[256];
     snprintf(text, sizeof text, "%s %s, case %lld of %lld", contender->name, contender->parameters, (long long)done + 1,
@@ -521,20 +521,21 @@ static void show_progress(const session *session, const contender *contender, in
 }
 
 /* Tells the supervisor which problem a kernel file runs, by the command that runs it again; rung's own kernels end. */
-static void begin_problem(session *session, const contender *contender, const lab_subject *subject,
+static void begin_problem(session_t *session, const contender_t *contender, const lab_subject *subject,
                           const lab_case *problem, int64_t number, int64_t count)
 {
     char replay[LAB_STEP_TEXT];
     if (!is_file(contender))
         return;
-    session->running = (position){
+    session->running = (position_t){
         .contender = (int)(contender - session->contenders), .problem = *problem, .number = number, .count = count};
     lab_replay(subject, problem, replay, sizeof replay);
     lab_step_begin(replay);
 }
 
 /* Runs what the command of a failure would run, and takes over what is wrong with the first problem that fails. */
-static bool does_fail_alone(session *session, const contender *contender, const lab_subject *subject, failure *failure)
+static bool does_fail_alone(session_t *session, const contender_t *contender, const lab_subject *subject,
+                            failure_t *failure)
 {
     lab_outcome outcome = {.kind = LAB_RIGHT};
     lab_case_list list = variants_of(&failure->problem);
@@ -603,7 +604,7 @@ static bool is_same(const lab_case *first, const lab_case *second)
 }
 
 /* Replaces a failure by the simplest one that still fails. Items of a batch stay as they are. */
-static void simplify(session *session, const contender *contender, const lab_subject *subject, failure *failure)
+static void simplify(session_t *session, const contender_t *contender, const lab_subject *subject, failure_t *failure)
 {
     struct failure tried = *failure;
     lab_case passed = failure->problem; /* the last that did not fail */
@@ -624,11 +625,11 @@ static void simplify(session *session, const contender *contender, const lab_sub
 
 /* A command is printed only after it was seen to fail: tries those of the first failures until one does, and of all
  * that will be printed. */
-static void confirm_failures(session *session, const contender *contender, const lab_subject *subject)
+static void confirm_failures(session_t *session, const contender_t *contender, const lab_subject *subject)
 {
     bool is_first = true;
     for (int i = 0; !session->device.is_simulator && i < kept_count(session) && !lab_interrupted(); i++) {
-        failure *failure = &session->failures[i];
+        failure_t *failure = &session->failures[i];
         if (failure->contender != contender - session->contenders || !failure->ran || failure->is_confirmed)
             continue;
         failure->is_confirmed = does_fail_alone(session, contender, subject, failure);
@@ -641,7 +642,7 @@ static void confirm_failures(session *session, const contender *contender, const
     }
 }
 
-static int run_contender(session *session, contender *contender)
+static int run_contender(session_t *session, contender_t *contender)
 {
     lab_outcome outcome;
     lab_subject subject = {
@@ -683,7 +684,7 @@ static int run_contender(session *session, contender *contender)
 
 /* ---- Files of the user's ------------------------------------------------------------------------------- */
 
-static grade *grade_of(session *session, const rung_kernel *kernel)
+static grade_t *grade_of(session_t *session, const rung_kernel *kernel)
 {
     for (int i = 0; i < session->grade_count; i++)
         if (kernel && session->grades[i].kernel == kernel)
@@ -693,16 +694,16 @@ static grade *grade_of(session *session, const rung_kernel *kernel)
 
 /* Under the checker before it runs here: what writes over foreign memory could take this process with
  * it. One problem alone, by --m, is not checked, nor is anything that is on the checker's simulator already. */
-static void check_files(session *session)
+static void check_files(session_t *session)
 {
     const rung_device_info *device = rung_device_describe(session->target.device);
     bool is_checkable = strcmp(device->backend, "opencl") == 0 && !session->device.is_simulator;
     for (int i = 0; is_checkable && !session->options->m && !lab_interrupted() && i < session->contender_count; i++) {
-        const contender *contender = &session->contenders[i];
+        const contender_t *contender = &session->contenders[i];
         char what[512], given[LAB_PARAMETERS_TEXT] = ""; /* the parameters of --params that this kernel has */
         if (!is_file(contender) || grade_of(session, contender->kernel) || session->grade_count == LAB_KERNELS_MAX)
             continue;
-        grade *grade = &session->grades[session->grade_count++];
+        grade_t *grade = &session->grades[session->grade_count++];
         const rung_kernel_info *kernel = rung_kernel_describe(contender->kernel);
         grade->kernel = contender->kernel;
         snprintf(grade->file, sizeof grade->file, "%s", kernel->file);
@@ -718,7 +719,7 @@ static void check_files(session *session)
 }
 
 /* What all runs of a file have in common, whatever its parameters. */
-static lab_tally tally_of(const session *session, const grade *grade)
+static lab_tally tally_of(const session_t *session, const grade_t *grade)
 {
     lab_tally sum = {0};
     for (int i = 0; i < session->contender_count; i++)
@@ -727,7 +728,7 @@ static lab_tally tally_of(const session *session, const grade *grade)
     return sum;
 }
 
-static int remark_count(const session *session)
+static int remark_count(const session_t *session)
 {
     int count = 0;
     for (int i = 0; i < session->grade_count; i++)
@@ -736,14 +737,14 @@ static int remark_count(const session *session)
 }
 
 /* Those that are a danger to this process are not run in it. */
-static int run_all(session *session)
+static int run_all(session_t *session)
 {
     int code = LAB_GOOD;
     lab_interrupt_watch();
     lab_progress_begin(session->options->quiet);
     check_files(session);
     for (int i = 0; code == LAB_GOOD && i < session->contender_count; i++) {
-        const grade *grade = grade_of(session, session->contenders[i].kernel);
+        const grade_t *grade = grade_of(session, session->contenders[i].kernel);
         if (!grade || !grade->is_dangerous)
             code = run_contender(session, &session->contenders[i]);
     }
@@ -754,9 +755,9 @@ static int run_all(session *session)
 
 /* ---- Telling -------------------------------------------------------------------------------------------- */
 
-static contender total_of(const session *session)
+static contender_t total_of(const session_t *session)
 {
-    contender total = {0};
+    contender_t total = {0};
     for (int i = 0; i < session->contender_count; i++) {
         total.cases += session->contenders[i].cases;
         total.wrong += session->contenders[i].wrong;
@@ -765,7 +766,7 @@ static contender total_of(const session *session)
     return total;
 }
 
-static void json_remark(lab_json *json, const grade *grade, const char *kind, int line, const char *text)
+static void json_remark(lab_json *json, const grade_t *grade, const char *kind, int line, const char *text)
 {
     lab_json_begin(json, NULL, '{');
     lab_json_string(json, "kind", kind);
@@ -775,11 +776,11 @@ static void json_remark(lab_json *json, const grade *grade, const char *kind, in
     lab_json_end(json, '}');
 }
 
-static void json_findings(lab_json *json, const session *session)
+static void json_findings(lab_json *json, const session_t *session)
 {
     lab_json_begin(json, "findings", '[');
     for (int i = 0; i < session->grade_count; i++) {
-        const grade *grade = &session->grades[i];
+        const grade_t *grade = &session->grades[i];
         lab_tally tally = tally_of(session, grade);
         char text[LAB_REMARK_TEXT];
         for (int j = 0; j < grade->check.count; j++)
@@ -793,11 +794,11 @@ static void json_findings(lab_json *json, const session *session)
 }
 
 /* Which files Oclgrind has checked: a file without findings is not a checked file. */
-static void json_checks(lab_json *json, const session *session)
+static void json_checks(lab_json *json, const session_t *session)
 {
     lab_json_begin(json, "checks", '[');
     for (int i = 0; i < session->grade_count; i++) {
-        const grade *grade = &session->grades[i];
+        const grade_t *grade = &session->grades[i];
         lab_json_begin(json, NULL, '{');
         lab_json_string(json, "file", grade->file);
         lab_json_true(json, "ran", grade->check.ran);
@@ -808,9 +809,9 @@ static void json_checks(lab_json *json, const session *session)
     lab_json_end(json, ']');
 }
 
-static void print_json(const session *session)
+static void print_json(const session_t *session)
 {
-    contender total = total_of(session);
+    contender_t total = total_of(session);
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-verify/1");
@@ -826,7 +827,7 @@ static void print_json(const session *session)
     lab_json_integer(&json, "skipped", total.skipped);
     lab_json_begin(&json, "by_kernel", '[');
     for (int i = 0; i < session->contender_count; i++) {
-        const contender *contender = &session->contenders[i];
+        const contender_t *contender = &session->contenders[i];
         lab_json_begin(&json, NULL, '{');
         lab_json_string(&json, "kernel", contender->name);
         lab_json_string(&json, "params", contender->parameters);
@@ -859,7 +860,7 @@ static void print_json(const session *session)
 }
 
 static void add_row(lab_table *table, const char *name, const char *type, const char *parameters,
-                    const contender *counts)
+                    const contender_t *counts)
 {
     char cases[32], wrong[32], skipped[32];
     snprintf(cases, sizeof cases, "%lld", (long long)counts->cases);
@@ -883,7 +884,7 @@ static void describe(const lab_case *problem, char *text, size_t capacity)
              (long long)problem->k, is_dense ? "dense" : "strided", batch, scalars);
 }
 
-static void print_failure(const failure *failure)
+static void print_failure(const failure_t *failure)
 {
     char problem[256];
     describe(&failure->problem, problem, sizeof problem);
@@ -903,15 +904,15 @@ static void print_failure(const failure *failure)
     fputc('\n', stdout);
 }
 
-static bool is_same_kernel(const session *session, const failure *first, const failure *second)
+static bool is_same_kernel(const session_t *session, const failure_t *first, const failure_t *second)
 {
     return strcmp(session->contenders[first->contender].name, session->contenders[second->contender].name) == 0;
 }
 
 /* Whether a failure is the one to show of its kernel: the first whose command is known to fail, else the first. */
-static bool is_simplest(const session *session, int index)
+static bool is_simplest(const session_t *session, int index)
 {
-    const failure *failure = &session->failures[index];
+    const failure_t *failure = &session->failures[index];
     for (int i = 0; i < kept_count(session); i++) {
         bool same = i != index && is_same_kernel(session, &session->failures[i], failure);
         bool confirmed = session->failures[i].is_confirmed || !session->failures[i].ran;
@@ -922,7 +923,7 @@ static bool is_simplest(const session *session, int index)
 }
 
 /* The simplest of each kernel, or with --all-cases all that are kept. */
-static void print_failures(const session *session)
+static void print_failures(const session_t *session)
 {
     int64_t shown = 0;
     for (int i = 0; i < kept_count(session); i++)
@@ -935,9 +936,9 @@ static void print_failures(const session *session)
                session->options->all_cases ? "" : "; --all-cases lists them, up to 20");
 }
 
-static void print_table(const session *session)
+static void print_table(const session_t *session)
 {
-    contender total = total_of(session);
+    contender_t total = total_of(session);
     lab_table *table = calloc(1, sizeof *table);
     if (!table)
         return;
@@ -951,7 +952,7 @@ static void print_table(const session *session)
 }
 
 /* What is wrong with a file, with the line where it is known. */
-static void print_findings(const session *session, const grade *grade)
+static void print_findings(const session_t *session, const grade_t *grade)
 {
     const lab_check *check = &grade->check;
     lab_tally tally = tally_of(session, grade);
@@ -986,7 +987,7 @@ static void print_check(const lab_check *check)
 }
 
 /* Findings first: the table below them counts. */
-static void print_text(const session *session)
+static void print_text(const session_t *session)
 {
     printf("%s: %s (%s)\n\n", session->device.name, session->device.title, session->device.platform);
     for (int i = 0; i < session->grade_count; i++)
@@ -997,7 +998,7 @@ static void print_text(const session *session)
         print_check(&session->grades[i].check);
 }
 
-static void describe_device(session *session)
+static void describe_device(session_t *session)
 {
     const rung_device_info *device = rung_device_describe(session->target.device);
     snprintf(session->device.name, sizeof session->device.name, "%s", device->name);
@@ -1011,7 +1012,7 @@ static void describe_device(session *session)
 /* All that needs a device. */
 static int run_session(void *opaque)
 {
-    session *session = opaque;
+    session_t *session = opaque;
     int code = lab_target_open(session->options, session->kernels, &session->target);
     if (code == LAB_GOOD) {
         describe_device(session);
@@ -1024,14 +1025,14 @@ static int run_session(void *opaque)
 }
 
 /* Counts the problem that ended the child as a failure. */
-static void note_ending(session *session, const lab_supervised *child)
+static void note_ending(session_t *session, const lab_supervised *child)
 {
-    const position *running = &session->running;
-    contender *contender = &session->contenders[running->contender];
-    failure failure = {.contender = running->contender,
-                       .problem = running->problem,
-                       .is_confirmed = true,
-                       .timed_out = child->ending == LAB_ENDED_TIMED_OUT};
+    const position_t *running = &session->running;
+    contender_t *contender = &session->contenders[running->contender];
+    failure_t failure = {.contender = running->contender,
+                         .problem = running->problem,
+                         .is_confirmed = true,
+                         .timed_out = child->ending == LAB_ENDED_TIMED_OUT};
     char where[256], name[sizeof contender->name];
     snprintf(name, sizeof name, "%s", contender->name);
     snprintf(where, sizeof where, "m = %lld, n = %lld, k = %lld (problem %lld of %lld)", (long long)running->problem.m,
@@ -1053,9 +1054,9 @@ static void note_ending(session *session, const lab_supervised *child)
 }
 
 /* Adds a crash outside of a problem, for example at the end of the process, to the failures. All counts stay. */
-static void note_late_crash(session *session, const lab_supervised *child)
+static void note_late_crash(session_t *session, const lab_supervised *child)
 {
-    failure failure = {.is_confirmed = true};
+    failure_t failure = {.is_confirmed = true};
     for (int i = 0; i < session->contender_count; i++)
         if (session->contenders[i].cases > 0)
             failure.contender = i;
@@ -1069,7 +1070,7 @@ static void note_late_crash(session *session, const lab_supervised *child)
 }
 
 /* Runs the session here, or in a child process where a file could contain an endless loop. */
-static int run_safely(session *session)
+static int run_safely(session_t *session)
 {
     if (!lab_names_file(session->kernels))
         return run_session(session);
@@ -1097,7 +1098,7 @@ static int run_safely(session *session)
     return LAB_WRONG;
 }
 
-static int verify(session *session)
+static int verify(session_t *session)
 {
     int code = read_options(session);
     if (code == LAB_GOOD)
@@ -1112,7 +1113,7 @@ static int verify(session *session)
         lab_interrupt_tell("these are the cases so far; run it again for all of them");
         return LAB_INTERRUPTED;
     }
-    contender total = total_of(session);
+    contender_t total = total_of(session);
     if (total.wrong > 0 || session->failure_count > 0 || remark_count(session) > 0)
         return LAB_WRONG;
     return total.skipped == total.cases ? LAB_NOTHING : LAB_GOOD;
@@ -1120,7 +1121,7 @@ static int verify(session *session)
 
 int lab_command_verify(const lab_options *options)
 {
-    session *session = lab_shared_allocate(sizeof *session);
+    session_t *session = lab_shared_allocate(sizeof *session);
     if (!session)
         return LAB_NOTHING;
     session->options = options;

@@ -28,15 +28,15 @@ typedef struct storage {
     rung_matrix view;
     int64_t bytes;
     int64_t *offsets; /* of its items, where they are scattered */
-} storage;
+} storage_t;
 
 /* The operands, and the output, D or C, as it was before. */
 typedef struct setting {
-    storage a, b, c, d, bias, residual, before;
-} setting;
+    storage_t a, b, c, d, bias, residual, before;
+} setting_t;
 
 /* Where the result is. */
-static const storage *output_of(const setting *setting)
+static const storage_t *output_of(const setting_t *setting)
 {
     return setting->d.view.data ? &setting->d : &setting->c;
 }
@@ -59,7 +59,7 @@ static bool measure(rung_type type, int64_t rows, int64_t cols, lab_form form, i
 }
 
 static bool make_storage(rung_type type, int64_t rows, int64_t cols, lab_form form, const lab_case *problem,
-                         int pattern, storage *storage)
+                         int pattern, storage_t *storage)
 {
     if (!measure(type, rows, cols, form, problem->batch, &storage->bytes))
         return false;
@@ -78,7 +78,7 @@ static bool make_storage(rung_type type, int64_t rows, int64_t cols, lab_form fo
 
 /* Gives the items of a batch places of their own: ascending for C, else in an order of
  * their own, every fourth the place of the one before. */
-static bool scatter(storage *storage, int64_t batch, bool ascending)
+static bool scatter(storage_t *storage, int64_t batch, bool ascending)
 {
     storage->offsets = malloc((size_t)(batch + 1) * sizeof *storage->offsets);
     if (!storage->offsets)
@@ -134,7 +134,7 @@ static double value_of(rung_type type, lab_content content, uint64_t seed, uint6
 }
 
 /* Elements of every item; items that share a place get the last one's. */
-static void fill(const storage *storage, const lab_case *problem, uint64_t seed, uint64_t stream)
+static void fill(const storage_t *storage, const lab_case *problem, uint64_t seed, uint64_t stream)
 {
     const rung_matrix *view = &storage->view;
     for (int64_t item = 0; item < problem->batch; item++) {
@@ -149,7 +149,7 @@ static void fill(const storage *storage, const lab_case *problem, uint64_t seed,
 }
 
 /* Elements that must not be read. */
-static void make_unreadable(const storage *storage, int64_t batch)
+static void make_unreadable(const storage_t *storage, int64_t batch)
 {
     const rung_matrix *view = &storage->view;
     for (int64_t item = 0; item < batch; item++) {
@@ -160,10 +160,10 @@ static void make_unreadable(const storage *storage, int64_t batch)
     }
 }
 
-static void free_setting(setting *setting)
+static void free_setting(setting_t *setting)
 {
-    storage *all[] = {&setting->a,    &setting->b,        &setting->c,     &setting->d,
-                      &setting->bias, &setting->residual, &setting->before};
+    storage_t *all[] = {&setting->a,    &setting->b,        &setting->c,     &setting->d,
+                        &setting->bias, &setting->residual, &setting->before};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         free(all[i]->view.data);
         free(all[i]->offsets);
@@ -184,7 +184,7 @@ static lab_form bias_form(const lab_case *problem)
     return (lab_form){0, 0, 0, 0};
 }
 
-static bool make_epilogue(const lab_subject *subject, const lab_case *problem, setting *setting)
+static bool make_epilogue(const lab_subject *subject, const lab_case *problem, setting_t *setting)
 {
     rung_type type = subject->product.out;
     int64_t m = problem->m, n = problem->n;
@@ -202,7 +202,7 @@ static bool make_epilogue(const lab_subject *subject, const lab_case *problem, s
     return true;
 }
 
-static bool make_matrices(const lab_subject *subject, const lab_case *problem, setting *setting)
+static bool make_matrices(const lab_subject *subject, const lab_case *problem, setting_t *setting)
 {
     rung_type in = subject->product.in, out = subject->product.out;
     int64_t batch = problem->batch;
@@ -235,7 +235,7 @@ static bool make_matrices(const lab_subject *subject, const lab_case *problem, s
 }
 
 /* A packed B is one matrix for all items, and is packed even for a batch of 0. */
-static bool make_setting(const lab_subject *subject, const lab_case *problem, setting *setting)
+static bool make_setting(const lab_subject *subject, const lab_case *problem, setting_t *setting)
 {
     lab_case made = *problem;
     if (subject->is_packed) {
@@ -245,7 +245,7 @@ static bool make_setting(const lab_subject *subject, const lab_case *problem, se
     return make_matrices(subject, &made, setting);
 }
 
-static rung_problem problem_of(const lab_subject *subject, const lab_case *problem, const setting *setting)
+static rung_problem problem_of(const lab_subject *subject, const lab_case *problem, const setting_t *setting)
 {
     rung_problem run = rung_problem_of(setting->a.view, setting->b.view, setting->c.view);
     run.alpha = problem->alpha;
@@ -262,7 +262,7 @@ static rung_problem problem_of(const lab_subject *subject, const lab_case *probl
 /* ---- Running --------------------------------------------------------------------------------- */
 
 /* The operand in a buffer of just its size, so that a checker sees what leaves it. */
-static rung_status to_device(const lab_subject *subject, const storage *storage, rung_matrix *there)
+static rung_status to_device(const lab_subject *subject, const storage_t *storage, rung_matrix *there)
 {
     *there = storage->view;
     there->data = NULL;
@@ -365,11 +365,11 @@ static rung_status run_plan(const lab_subject *subject, const rung_problem *prob
     return status;
 }
 
-static rung_status run_on_device(const lab_subject *subject, const lab_case *problem, const setting *setting)
+static rung_status run_on_device(const lab_subject *subject, const lab_case *problem, const setting_t *setting)
 {
     rung_problem there = problem_of(subject, problem, setting);
-    const storage *here[] = {&setting->a, &setting->b, &setting->c, &setting->bias, &setting->residual, &setting->d};
-    const storage *output = output_of(setting);
+    const storage_t *here[] = {&setting->a, &setting->b, &setting->c, &setting->bias, &setting->residual, &setting->d};
+    const storage_t *output = output_of(setting);
     rung_matrix *views[] = {&there.a, &there.b, &there.c, &there.bias, &there.residual, &there.d};
     enum { VIEWS = sizeof views / sizeof *views };
     rung_status status = RUNG_OK;
@@ -388,7 +388,7 @@ static rung_status run_on_device(const lab_subject *subject, const lab_case *pro
     return status == RUNG_OK ? finished : status;
 }
 
-static rung_status run_case(const lab_subject *subject, const lab_case *problem, const setting *setting)
+static rung_status run_case(const lab_subject *subject, const lab_case *problem, const setting_t *setting)
 {
     rung_problem run = problem_of(subject, problem, setting);
     return subject->kernel ? run_on_device(subject, problem, setting) : rung_multiply(subject->context, &run, NULL);
@@ -398,10 +398,10 @@ static rung_status run_case(const lab_subject *subject, const lab_case *problem,
 
 /* What is not an element must be as before. Returns the first byte that is not.
  * The elements, judged by now, are taken over into `before`. */
-static int64_t first_changed_gap(const setting *setting, int64_t batch)
+static int64_t first_changed_gap(const setting_t *setting, int64_t batch)
 {
     char *expected = setting->before.view.data;
-    const storage *output = output_of(setting);
+    const storage_t *output = output_of(setting);
     const char *found = output->view.data;
     int64_t size = rung_type_size(output->view.type);
     for (int64_t item = 0; item < batch; item++) {
@@ -428,7 +428,7 @@ static bool is_exact(const lab_subject *subject, const lab_case *problem)
            largest < limit;
 }
 
-static void judge(const lab_subject *subject, const lab_case *problem, const setting *setting, lab_outcome *outcome)
+static void judge(const lab_subject *subject, const lab_case *problem, const setting_t *setting, lab_outcome *outcome)
 {
     rung_problem run = problem_of(subject, problem, setting);
     run.c = output_of(setting)->view;
@@ -466,7 +466,7 @@ static void tell_no_memory(lab_outcome *outcome)
 
 void lab_conform(const lab_subject *subject, const lab_case *problem, lab_outcome *outcome)
 {
-    setting setting;
+    setting_t setting;
     *outcome = (lab_outcome){.fault = LAB_FAULT_NONE};
     if (make_setting(subject, problem, &setting)) {
         rung_status status = run_case(subject, problem, &setting);
@@ -481,7 +481,7 @@ void lab_conform(const lab_subject *subject, const lab_case *problem, lab_outcom
 }
 
 /* C is put back before each run, and compared with the first after it. */
-static void repeat(const lab_subject *subject, const lab_case *problem, int64_t times, const setting *setting,
+static void repeat(const lab_subject *subject, const lab_case *problem, int64_t times, const setting_t *setting,
                    void *first, lab_outcome *outcome)
 {
     void *output = output_of(setting)->view.data;
@@ -503,7 +503,7 @@ static void repeat(const lab_subject *subject, const lab_case *problem, int64_t 
 
 void lab_conform_repeat(const lab_subject *subject, const lab_case *problem, int64_t times, lab_outcome *outcome)
 {
-    setting setting;
+    setting_t setting;
     *outcome = (lab_outcome){.fault = LAB_FAULT_NONE};
     bool made = make_setting(subject, problem, &setting);
     void *first = made ? malloc((size_t)output_of(&setting)->bytes + 1) : NULL;

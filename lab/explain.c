@@ -13,9 +13,9 @@
 typedef struct pair {
     rung_kernel *simt; /* of "opencl", which is looked at */
     rung_kernel *cuda; /* of "cuda", which is compiled; NULL in a library without it */
-} pair;
+} pair_t;
 
-static bool open_pair(const char *name, pair *pair, char *why, size_t capacity)
+static bool open_pair(const char *name, pair_t *pair, char *why, size_t capacity)
 {
     *pair = (struct pair){NULL, NULL};
     if (!lab_kernel_open(NULL, "opencl", name, &pair->simt, why, capacity))
@@ -26,13 +26,13 @@ static bool open_pair(const char *name, pair *pair, char *why, size_t capacity)
     return true;
 }
 
-static void close_pair(pair *pair)
+static void close_pair(pair_t *pair)
 {
     rung_kernel_destroy(pair->simt);
     rung_kernel_destroy(pair->cuda);
 }
 
-static int64_t evaluate(const pair *pair, const lab_explanation *explanation, rung_type in, const char *expression,
+static int64_t evaluate(const pair_t *pair, const lab_explanation *explanation, rung_type in, const char *expression,
                         int64_t otherwise)
 {
     return lab_kernel_number(pair->simt, explanation->parameters, in, expression, otherwise);
@@ -54,7 +54,7 @@ static rung_problem problem_of(const lab_question *question)
  * what is widened and unrolled is decided before an architecture's own part of the compiler. */
 static const char readable[] = "sm_75";
 
-static void take_apart(const lab_question *question, const pair *pair, const rung_code *code,
+static void take_apart(const lab_question *question, const pair_t *pair, const rung_code *code,
                        lab_explanation *explanation)
 {
     rung_problem problem = problem_of(question);
@@ -96,7 +96,7 @@ static void tell_refusal(const char *text, char *why, size_t capacity)
 }
 
 /* False if the question makes no sense. */
-static bool compile(const lab_question *question, const pair *pair, lab_explanation *explanation, char *why,
+static bool compile(const lab_question *question, const pair_t *pair, lab_explanation *explanation, char *why,
                     size_t capacity)
 {
     rung_problem problem = problem_of(question);
@@ -256,7 +256,7 @@ static bool look_with_step(const lab_question *question, lab_explanation *explan
 
 /* Whole steps along k, and whole sectors of A's rows. A file that does not say what its steps are
  * may take longer ones than were tried. */
-static void look_twice(const lab_question *question, const pair *pair, lab_explanation *explanation)
+static void look_twice(const lab_question *question, const pair_t *pair, lab_explanation *explanation)
 {
     enum { STEP_MAX = 1024 };
     rung_type in = question->dtype.product.in;
@@ -350,7 +350,7 @@ static double waits_of(const lab_explanation *explanation, double warps)
     return block->macs / warps / turn;
 }
 
-static double dram_bytes_of(const lab_question *question, const pair *pair, const lab_explanation *explanation,
+static double dram_bytes_of(const lab_question *question, const pair_t *pair, const lab_explanation *explanation,
                             double held)
 {
     rung_type in = question->dtype.product.in, out = question->dtype.product.out;
@@ -366,7 +366,7 @@ static double dram_bytes_of(const lab_question *question, const pair *pair, cons
     return lab_dram_bytes(&question->machine, &panels);
 }
 
-static void predict(const lab_question *question, const pair *pair, lab_explanation *explanation)
+static void predict(const lab_question *question, const pair_t *pair, lab_explanation *explanation)
 {
     const lab_block_counts *block = &explanation->block;
     double wavefronts, warps = ceil((double)explanation->threads / 32);
@@ -408,7 +408,7 @@ static void hold(const lab_question *question, lab_explanation *explanation)
                                                   explanation->shared_bytes);
 }
 
-static void begin(const lab_question *question, const pair *pair, lab_explanation *explanation)
+static void begin(const lab_question *question, const pair_t *pair, lab_explanation *explanation)
 {
     const rung_kernel_info *info = rung_kernel_describe(pair->simt);
     const char *slash = strrchr(info->file, '/');
@@ -419,7 +419,7 @@ static void begin(const lab_question *question, const pair *pair, lab_explanatio
     explanation->machine = question->machine;
 }
 
-static void explain_pair(const lab_question *question, const pair *pair, lab_explanation *explanation)
+static void explain_pair(const lab_question *question, const pair_t *pair, lab_explanation *explanation)
 {
     rung_type in = question->dtype.product.in;
     explanation->bm = evaluate(pair, explanation, in, "BM", 16);
@@ -433,7 +433,7 @@ static void explain_pair(const lab_question *question, const pair *pair, lab_exp
 
 bool lab_explain(const lab_question *question, lab_explanation *explanation, char *why, size_t capacity)
 {
-    pair pair;
+    pair_t pair;
     memset(explanation, 0, sizeof *explanation);
     if (!open_pair(question->kernel, &pair, why, capacity))
         return false;

@@ -18,9 +18,9 @@ typedef struct field {
     const char *name;
     size_t offset;
     double least;
-} field;
+} field_t;
 
-static const field fields[] = {
+static const field_t fields[] = {
 #define X(field, least) {#field, offsetof(lab_fleet, field), least},
     LAB_FLEET_LIST(X)
 #undef X

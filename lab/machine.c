@@ -15,9 +15,9 @@ typedef struct rates {
     double fp32, fp64, int32, engine16, engine_tf32, engine_i8;
     double issue, lsu, shared, l1, l2, caches;
     double lat_fma, lat_shared, lat_l1, lat_l2, lat_dram, lat_bar;
-} rates;
+} rates_t;
 
-static const rates all_rates[] = {
+static const rates_t all_rates[] = {
 #define RATES(arch, ...) {#arch, __VA_ARGS__},
 #include "machines.def"
 #undef RATES
@@ -27,9 +27,9 @@ typedef struct entry {
     const char *name, *title, *arch;
     double units, clock_mhz, dram_gbs, l2_kib, has_engine;
     const char *source;
-} entry;
+} entry_t;
 
-static const entry all_machines[] = {
+static const entry_t all_machines[] = {
 #define MACHINE(name, title, arch, units, clock, dram, l2, engine, source) \
     {name, title, #arch, units, clock, dram, l2, engine, source},
 #include "machines.def"
@@ -41,7 +41,7 @@ enum { RATES_COUNT = sizeof all_rates / sizeof *all_rates, MACHINE_COUNT = sizeo
 static void set_rates(lab_machine *machine)
 {
     for (int i = 0; i < RATES_COUNT; i++) {
-        const rates *of = &all_rates[i];
+        const rates_t *of = &all_rates[i];
         if (strcmp(of->arch, machine->arch) != 0)
             continue;
         double engine = machine->has_engine;
@@ -59,7 +59,7 @@ bool lab_machine_at(int index, lab_machine *machine)
 {
     if (index < 0 || index >= MACHINE_COUNT)
         return false;
-    const entry *of = &all_machines[index];
+    const entry_t *of = &all_machines[index];
     *machine = (lab_machine){.units = of->units,
                              .clock_mhz = of->clock_mhz,
                              .dram_gbs = of->dram_gbs,

@@ -29,21 +29,21 @@ static const struct {
 /* A name and what it is: variables, files, exit codes. */
 typedef struct entry {
     const char *name, *help;
-} entry;
+} entry_t;
 
-static const entry variables[] = {
+static const entry_t variables[] = {
 #define VARIABLE(name, help) {#name, help},
 #include "environment.def"
 #undef VARIABLE
 };
 
-static const entry files[] = {
+static const entry_t files[] = {
 #define STORED(path, help) {path, help},
 #include "files.def"
 #undef STORED
 };
 
-static const entry exits[] = {
+static const entry_t exits[] = {
 #define EXIT(name, code, help) {#code, help},
 #include "exits.def"
 #undef EXIT
@@ -91,7 +91,7 @@ static void write_term(const char *term, const char *argument, const char *help,
     write_line(help, out);
 }
 
-static void write_entries(const char *title, const entry *entries, int count, FILE *out)
+static void write_entries(const char *title, const entry_t *entries, int count, FILE *out)
 {
     fprintf(out, ".SH %s\n", title);
     for (int i = 0; i < count; i++)

@@ -26,7 +26,7 @@ typedef struct scene {
     rung_problem here, there; /* in this process's memory, and on the device */
     rung_buffer *workspace;
     rung_plan *plan;
-} scene;
+} scene_t;
 
 bool lab_microscope_is_child(int argc, char **argv)
 {
@@ -95,7 +95,7 @@ bool lab_look_parameters(const rung_kernel *kernel, lab_product product, const c
 }
 
 /* Any other device would be quicker, and show nothing. */
-static bool open_simulator(const lab_look *look, scene *scene)
+static bool open_simulator(const lab_look *look, scene_t *scene)
 {
     lab_options options = {.device = "opencl"};
     char why[8192];
@@ -118,7 +118,7 @@ static bool open_simulator(const lab_look *look, scene *scene)
 /* ---- The multiply ---- */
 
 /* Rows, or turned columns, `stride` elements apart, 0: one behind the other. */
-static bool make_operand(const scene *scene, rung_type type, int64_t rows, int64_t cols, bool turned, int64_t stride,
+static bool make_operand(const scene_t *scene, rung_type type, int64_t rows, int64_t cols, bool turned, int64_t stride,
                          rung_matrix *here, rung_matrix *there)
 {
     int64_t along = turned ? rows : cols, across = turned ? cols : rows;
@@ -146,12 +146,12 @@ static int64_t bytes_of(const rung_matrix *matrix)
     return across * (turned ? matrix->col_stride : matrix->row_stride) * rung_type_size(matrix->type);
 }
 
-static bool send(const scene *scene, const rung_matrix *here, const rung_matrix *there)
+static bool send(const scene_t *scene, const rung_matrix *here, const rung_matrix *there)
 {
     return rung_buffer_write(scene->target.queue, there->buffer, 0, bytes_of(here), here->data, NULL) == RUNG_OK;
 }
 
-static bool make_problem(const lab_look *look, scene *scene)
+static bool make_problem(const lab_look *look, scene_t *scene)
 {
     rung_type in = look->product.in, out = look->product.out;
     rung_matrix here[3], there[3];
@@ -167,7 +167,7 @@ static bool make_problem(const lab_look *look, scene *scene)
     return send(scene, &here[0], &there[0]) && send(scene, &here[1], &there[1]);
 }
 
-static bool run(scene *scene)
+static bool run(scene_t *scene)
 {
     rung_plan_options options = {
         .size = sizeof(rung_plan_options), .kernel = scene->kernel, .parameters = scene->parameters, .split_k = 1};
@@ -185,7 +185,7 @@ static bool run(scene *scene)
            rung_queue_finish(queue) == RUNG_OK;
 }
 
-static bool is_right(const scene *scene)
+static bool is_right(const scene_t *scene)
 {
     char why[256];
     if (lab_exact_judge(&scene->here, seed, why, sizeof why))
@@ -198,7 +198,7 @@ static bool is_right(const scene *scene)
 }
 
 /* The last line: without it the parent knows that something went wrong. */
-static bool write_end(const scene *scene, const char *path)
+static bool write_end(const scene_t *scene, const char *path)
 {
     FILE *out = fopen(path, "ae");
     bool good = out && fprintf(out, "run\t%s\n", rung_plan_describe(scene->plan)->parameters) > 0;
@@ -208,7 +208,7 @@ static bool write_end(const scene *scene, const char *path)
     return good;
 }
 
-static bool look_at(const lab_look *look, const char *output, scene *scene)
+static bool look_at(const lab_look *look, const char *output, scene_t *scene)
 {
     if (!open_simulator(look, scene))
         return false;
@@ -227,7 +227,7 @@ static bool look_at(const lab_look *look, const char *output, scene *scene)
     return is_right(scene) && write_end(scene, output);
 }
 
-static void close_scene(scene *scene)
+static void close_scene(scene_t *scene)
 {
     rung_matrix *here[] = {&scene->here.a, &scene->here.b, &scene->here.c};
     rung_matrix *there[] = {&scene->there.a, &scene->there.b, &scene->there.c};
@@ -244,7 +244,7 @@ static void close_scene(scene *scene)
 int lab_microscope_child(int argc, char **argv)
 {
     lab_look look;
-    scene scene = {0};
+    scene_t scene = {0};
     (void)argc;
     read_look(argv, &look);
     bool good = look_at(&look, argv[13], &scene);

@@ -77,20 +77,20 @@ typedef struct rounding {
     double tiny;  /* the smallest denormal */
     double most;  /* the largest number */
     double whole; /* up to which it holds every whole number */
-} rounding;
+} rounding_t;
 
-static rounding rounding_of(rung_type type)
+static rounding_t rounding_of(rung_type type)
 {
     switch (type) {
-    case RUNG_F64: return (rounding){0x1p-53, 0x1p-1074, 0x1.fffffffffffffp1023, 0x1p53};
-    case RUNG_F16: return (rounding){0x1p-11, 0x1p-24, 65504, 0x1p11};
-    case RUNG_BF16: return (rounding){0x1p-8, 0x1p-133, 0x1.fep127, 0x1p8};
-    case RUNG_I8: return (rounding){0, 0, INT8_MAX, 0x1p7};
-    case RUNG_I32: return (rounding){0, 0, INT32_MAX, 0x1p31};
+    case RUNG_F64: return (rounding_t){0x1p-53, 0x1p-1074, 0x1.fffffffffffffp1023, 0x1p53};
+    case RUNG_F16: return (rounding_t){0x1p-11, 0x1p-24, 65504, 0x1p11};
+    case RUNG_BF16: return (rounding_t){0x1p-8, 0x1p-133, 0x1.fep127, 0x1p8};
+    case RUNG_I8: return (rounding_t){0, 0, INT8_MAX, 0x1p7};
+    case RUNG_I32: return (rounding_t){0, 0, INT32_MAX, 0x1p31};
     case RUNG_F32:
     default: break;
     }
-    return (rounding){0x1p-24, 0x1p-149, 0x1.fffffep127, 0x1p24};
+    return (rounding_t){0x1p-24, 0x1p-149, 0x1.fffffep127, 0x1p24};
 }
 
 double lab_whole_limit(rung_type type)
@@ -115,30 +115,30 @@ bool lab_oracle_takes_k(lab_product product, int64_t k)
 /* A number as the sum of two doubles, the second below half of the first's last place. */
 typedef struct pair {
     double high, low;
-} pair;
+} pair_t;
 
-static pair pair_sum(pair x, double y)
+static pair_t pair_sum(pair_t x, double y)
 {
     double high = x.high + y;
     if (!isfinite(high))
-        return (pair){high, 0};
+        return (pair_t){high, 0};
     double back = high - x.high;
     double low = (x.high - (high - back)) + (y - back) + x.low;
-    return (pair){high + low, low - ((high + low) - high)};
+    return (pair_t){high + low, low - ((high + low) - high)};
 }
 
 /* x + y * z */
-static pair pair_add_product(pair x, double y, double z)
+static pair_t pair_add_product(pair_t x, double y, double z)
 {
     double product = y * z;
-    pair sum = pair_sum(x, product);
+    pair_t sum = pair_sum(x, product);
     return isfinite(sum.high) && isfinite(product) ? pair_sum(sum, fma(y, z, -product)) : sum;
 }
 
-static pair pair_scaled(pair x, double by)
+static pair_t pair_scaled(pair_t x, double by)
 {
-    pair zero = {0, 0};
-    pair result = pair_add_product(zero, x.high, by);
+    pair_t zero = {0, 0};
+    pair_t result = pair_add_product(zero, x.high, by);
     return isfinite(result.high) ? pair_add_product(result, x.low, by) : result;
 }
 
@@ -146,26 +146,26 @@ static pair pair_scaled(pair x, double by)
 
 /* The exact element, and how far a right one may be from it. */
 typedef struct reference {
-    pair value;
+    pair_t value;
     double bound;
     bool may_overflow; /* a factor may have been rounded to infinity */
-} reference;
+} reference_t;
 
 /* Sums of an element: of the products, of their sizes, and of the sizes of the factors. */
 typedef struct sums {
-    pair value;
+    pair_t value;
     double products, factors;
     double denormal; /* of the sizes of products of which a factor is no normal number of F32 */
     double largest;  /* of the factors */
     uint32_t whole;  /* whole numbers' sum, and then none of the above */
-} sums;
+} sums_t;
 
 /* Elements are summed a tile of C and so many of k at a time: each is read and converted for many. */
 enum { TILE = 16, STEPS = 64 };
 
-static void add_products(rung_type type, sums *to, const double *x, const double *y, int count)
+static void add_products(rung_type type, sums_t *to, const double *x, const double *y, int count)
 {
-    sums sums = *to; /* in registers */
+    sums_t sums = *to; /* in registers */
     for (int i = 0; i < count; i++) {
         double size = fabs(x[i]), other = fabs(y[i]), product = x[i] * y[i];
         double smaller = size < other ? size : other, larger = size > other ? size : other;
@@ -182,7 +182,7 @@ static void add_products(rung_type type, sums *to, const double *x, const double
 }
 
 /* Exact modulo 2^32. */
-static void add_whole_products(sums *sums, const double *x, const double *y, int count)
+static void add_whole_products(sums_t *sums, const double *x, const double *y, int count)
 {
     for (int i = 0; i < count; i++)
         sums->whole += (uint32_t)(int32_t)x[i] * (uint32_t)(int32_t)y[i];
@@ -190,11 +190,11 @@ static void add_whole_products(sums *sums, const double *x, const double *y, int
 
 /* Of `rows` x `cols` elements from (row0, col0) on; where alpha is 0 nothing of A and B counts. */
 static void sum_tile(const rung_problem *problem, const rung_matrix *views, int64_t row0, int64_t col0, int rows,
-                     int cols, sums tile[TILE][TILE])
+                     int cols, sums_t tile[TILE][TILE])
 {
     rung_type type = sum_type(problem);
     double x[TILE][STEPS], y[TILE][STEPS];
-    memset(tile, 0, sizeof(sums[TILE][TILE]));
+    memset(tile, 0, sizeof(sums_t[TILE][TILE]));
     if (problem->alpha == 0)
         return;
     for (int64_t k0 = 0; k0 < problem->a.cols; k0 += STEPS) {
@@ -220,7 +220,7 @@ static double gamma_of(double steps, double unit)
 }
 
 /* What a compute mode may leave out of the products, and how many steps it takes. */
-static double left_out(const rung_problem *problem, const sums *sums, double *steps)
+static double left_out(const rung_problem *problem, const sums_t *sums, double *steps)
 {
     if (problem->a.type != RUNG_F32 || problem->compute == RUNG_COMPUTE_STRICT)
         return 0;
@@ -235,7 +235,7 @@ static double left_out(const rung_problem *problem, const sums *sums, double *st
 
 /* What a processor's instructions for BF16 may take for 0: factors below the smallest normal number of F32, and
  * sums. There are no more sums than two a product, and two. */
-static double flushed(const rung_problem *problem, const sums *sums)
+static double flushed(const rung_problem *problem, const sums_t *sums)
 {
     return problem->a.type == RUNG_BF16 ? sums->denormal + (2 * (double)problem->a.cols + 2) * 0x1p-126 : 0;
 }
@@ -247,8 +247,8 @@ static double scalar_of(rung_type sum, double scalar)
 }
 
 /* alpha A B + beta C0 + bias. */
-static reference refer_sum(const rung_problem *problem, const rung_matrix *views, const sums *sums,
-                           rounding sum_rounding, int64_t row, int64_t col, lab_rigour rigour)
+static reference_t refer_sum(const rung_problem *problem, const rung_matrix *views, const sums_t *sums,
+                             rounding_t sum_rounding, int64_t row, int64_t col, lab_rigour rigour)
 {
     rung_type type = sum_type(problem);
     double alpha = scalar_of(type, problem->alpha), beta = scalar_of(type, problem->beta);
@@ -258,7 +258,7 @@ static reference refer_sum(const rung_problem *problem, const rung_matrix *views
     bool is_rounded_once = problem->compute == RUNG_COMPUTE_TF32 || problem->compute == RUNG_COMPUTE_BF16X1;
     if (rigour == LAB_ON_ENGINE && (is_short || (rounds && is_rounded_once)))
         steps *= 3;
-    reference result = {{0, 0}, 0, false};
+    reference_t result = {{0, 0}, 0, false};
     if (alpha != 0) {
         result.value = pair_scaled(sums->value, alpha);
         lost = fabs(alpha) * (left_out(problem, sums, &steps) + flushed(problem, sums));
@@ -300,17 +300,17 @@ static double sigmoid_times(double v, double x)
  *     product             1
  *
  * These are 16; the reference, in double, has 8 as for gelu. */
-static void activate_by_sigmoid(double slope, double x, rounding sum_rounding, reference *result)
+static void activate_by_sigmoid(double slope, double x, rounding_t sum_rounding, reference_t *result)
 {
     double v = result->value.high;
     result->bound = isinf(v) ? 0
                              : slope * result->bound + 24 * sum_rounding.unit * (fabs(v) + result->bound) +
                                    8 * sum_rounding.tiny;
-    result->value = (pair){sigmoid_times(v, x), 0};
+    result->value = (pair_t){sigmoid_times(v, x), 0};
 }
 
 /* An infinity that is only near: what rounding may do to it does not matter. */
-static void activate(rung_activation activation, rounding sum_rounding, reference *result)
+static void activate(rung_activation activation, rounding_t sum_rounding, reference_t *result)
 {
     double v = result->value.high;
     if (activation == RUNG_ACTIVATION_GELU_TANH)
@@ -318,22 +318,22 @@ static void activate(rung_activation activation, rounding sum_rounding, referenc
     if (activation == RUNG_ACTIVATION_SILU)
         activate_by_sigmoid(1.1, v, sum_rounding, result);
     if (activation == RUNG_ACTIVATION_RELU && v < 0)
-        *result = (reference){{0, 0}, isfinite(result->bound) ? fmax(0, v + result->bound) : 0, result->may_overflow};
+        *result = (reference_t){{0, 0}, isfinite(result->bound) ? fmax(0, v + result->bound) : 0, result->may_overflow};
     if (activation != RUNG_ACTIVATION_GELU)
         return;
     result->bound = 1.13 * result->bound + 24 * sum_rounding.unit * (fabs(v) + result->bound) + 8 * sum_rounding.tiny;
-    result->value = (pair){v < 0 && isfinite(v) ? 0.5 * v * erfc(-v * 0.70710678118654752440)
-                                                : 0.5 * v * (1 + erf(v * 0.70710678118654752440)),
-                           0};
+    result->value = (pair_t){v < 0 && isfinite(v) ? 0.5 * v * erfc(-v * 0.70710678118654752440)
+                                                  : 0.5 * v * (1 + erf(v * 0.70710678118654752440)),
+                             0};
 }
 
 /* views: A, B, C0, bias, residual of one item. */
-static reference refer(const rung_problem *problem, const rung_matrix *views, const sums *sums, int64_t row,
-                       int64_t col, lab_rigour rigour)
+static reference_t refer(const rung_problem *problem, const rung_matrix *views, const sums_t *sums, int64_t row,
+                         int64_t col, lab_rigour rigour)
 {
-    rounding sum = rounding_of(sum_type(problem));
-    rounding out = rounding_of(problem->c.type);
-    reference result = refer_sum(problem, views, sums, sum, row, col, rigour);
+    rounding_t sum = rounding_of(sum_type(problem));
+    rounding_t out = rounding_of(problem->c.type);
+    reference_t result = refer_sum(problem, views, sums, sum, row, col, rigour);
     activate(problem->activation, sum, &result);
     if (problem->residual.rows > 0) {
         double residual = lab_element(&views[4], row, col);
@@ -348,7 +348,7 @@ static reference refer(const rung_problem *problem, const rung_matrix *views, co
 /* ---- Judging --------------------------------------------------------------------------------------------- */
 
 /* Whole numbers are exact modulo 2^32. */
-static uint32_t refer_whole(const rung_problem *problem, const rung_matrix *views, const sums *sums, int64_t row,
+static uint32_t refer_whole(const rung_problem *problem, const rung_matrix *views, const sums_t *sums, int64_t row,
                             int64_t col)
 {
     uint32_t alpha = (uint32_t)(int64_t)problem->alpha, beta = (uint32_t)(int64_t)problem->beta;
@@ -370,7 +370,7 @@ static bool may_be_nan(const rung_problem *problem)
     return problem->compute != RUNG_COMPUTE_STRICT && problem->a.type == RUNG_F32;
 }
 
-static bool is_right(const rung_problem *problem, double got, reference expected)
+static bool is_right(const rung_problem *problem, double got, reference_t expected)
 {
     double value = expected.value.high, most = rounding_of(problem->c.type).most;
     if (expected.may_overflow && !isfinite(got))
@@ -384,7 +384,7 @@ static bool is_right(const rung_problem *problem, double got, reference expected
     return fabs((got - value) - expected.value.low) <= expected.bound;
 }
 
-static lab_verdict judge_element(const rung_problem *problem, const rung_matrix *views, const sums *sums,
+static lab_verdict judge_element(const rung_problem *problem, const rung_matrix *views, const sums_t *sums,
                                  const rung_matrix *c, int64_t row, int64_t col, lab_rigour rigour)
 {
     double got = lab_element(c, row, col);
@@ -392,7 +392,7 @@ static lab_verdict judge_element(const rung_problem *problem, const rung_matrix 
         double expected = (int32_t)refer_whole(problem, views, sums, row, col);
         return (lab_verdict){got == expected, 0, row, col, got, expected, 0};
     }
-    reference expected = refer(problem, views, sums, row, col, rigour);
+    reference_t expected = refer(problem, views, sums, row, col, rigour);
     if (rigour == LAB_EXACT)
         expected.bound = 0;
     return (lab_verdict){is_right(problem, got, expected), 0, row, col, got, expected.value.high, expected.bound};
@@ -402,7 +402,7 @@ static lab_verdict judge_element(const rung_problem *problem, const rung_matrix 
 static lab_verdict judge_rows(const rung_problem *problem, const rung_matrix *views, const rung_matrix *c, int64_t row0,
                               lab_rigour rigour)
 {
-    sums tile[TILE][TILE];
+    sums_t tile[TILE][TILE];
     int rows = (int)(c->rows - row0 < TILE ? c->rows - row0 : TILE);
     lab_verdict first = {.right = true};
     for (int64_t col0 = 0; col0 < c->cols; col0 += TILE) {

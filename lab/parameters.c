@@ -66,9 +66,9 @@ bool lab_parameter_is_of(const rung_kernel *kernel, const lab_parameter_word *wo
 typedef struct names {
     const char *list[NAMES_MAX];
     int count;
-} names;
+} names_t;
 
-static void add_name(names *names, const char *name)
+static void add_name(names_t *names, const char *name)
 {
     for (int i = 0; i < names->count; i++)
         if (strcmp(names->list[i], name) == 0)
@@ -77,7 +77,7 @@ static void add_name(names *names, const char *name)
         names->list[names->count++] = name;
 }
 
-static void gather(const rung_kernel *const *kernels, int count, bool presets, names *names)
+static void gather(const rung_kernel *const *kernels, int count, bool presets, names_t *names)
 {
     names->count = 0;
     for (int i = 0; i < count; i++) {
@@ -90,7 +90,7 @@ static void gather(const rung_kernel *const *kernels, int count, bool presets, n
 }
 
 /* Returns the name that is meant by the word as it is written or in capitals, or NULL. */
-static const char *meant_by(const lab_parameter_word *word, const names *names)
+static const char *meant_by(const lab_parameter_word *word, const names_t *names)
 {
     char text[NAME_MAX_LENGTH];
     if (word->name_length >= sizeof text)
@@ -110,7 +110,7 @@ static size_t append(char *text, size_t capacity, size_t used, const char *befor
     return used;
 }
 
-static size_t append_names(char *text, size_t capacity, size_t used, const names *names)
+static size_t append_names(char *text, size_t capacity, size_t used, const names_t *names)
 {
     for (int i = 0; i < names->count; i++)
         used = append(text, capacity, used, i ? ", " : " ", names->list[i]);
@@ -121,7 +121,7 @@ static void explain_unknown(const rung_kernel *const *kernels, int count, const 
                             size_t capacity)
 {
     const char *kind = word->values ? "parameter" : "preset";
-    names known;
+    names_t known;
     gather(kernels, count, !word->values, &known);
     const char *meant = meant_by(word, &known);
     const char *single = count == 1 ? kernels[0] ? rung_kernel_describe(kernels[0])->name : "rung_gemm" : NULL;

@@ -61,7 +61,7 @@ static void measure_probe(lab_probe probe, int64_t threads, lab_peak *peak)
 /* ---- Reading ------------------------------------------------------------------------------------------- */
 
 /* The sum of all words, so many times; `words` is a multiple of STEP. */
-typedef uint64_t read_loop(const uint64_t *memory, int64_t words, int64_t passes);
+typedef uint64_t read_loop_t(const uint64_t *memory, int64_t words, int64_t passes);
 
 /* Between two passes the memory may have changed, as far as the compiler knows. */
 #define FORGET __asm__ volatile("" : : : "memory")
@@ -111,7 +111,7 @@ static uint64_t read_portable(const uint64_t *memory, int64_t words, int64_t pas
 VECTOR_READ(read_avx2, "avx2", __m256i, 4, _mm256_setzero_si256(), _mm256_add_epi64, _mm256_load_si256)
 VECTOR_READ(read_avx512, "avx512f", __m512i, 8, _mm512_setzero_si512(), _mm512_add_epi64, _mm512_load_si512)
 
-static read_loop *widest_read(void)
+static read_loop_t *widest_read(void)
 {
     int width = lab_probe_width();
     return width == 512 ? read_avx512 : width == 256 ? read_avx2 : read_portable;
@@ -128,16 +128,16 @@ static read_loop *widest_read(void)
 /* A thread's share: what it does, with what, and what came of it. */
 typedef struct part {
     void (*work)(struct part *part);
-    read_loop *loop;
+    read_loop_t *loop;
     uint64_t *memory;
     int64_t words, passes;
     uint64_t expected; /* sum of all words */
     bool right;
     int64_t started, ended;
     pthread_mutex_t *gate; /* held until all are there */
-} part;
+} part_t;
 
-static void fill(part *part)
+static void fill(part_t *part)
 {
     part->expected = 0;
     for (int64_t i = 0; i < part->words; i++) {
@@ -146,13 +146,13 @@ static void fill(part *part)
     }
 }
 
-static void read_all(part *part)
+static void read_all(part_t *part)
 {
     part->right = part->loop(part->memory, part->words, part->passes) == part->expected * (uint64_t)part->passes;
 }
 
 /* The first half to the second. */
-static void copy_all(part *part)
+static void copy_all(part_t *part)
 {
     size_t half = (size_t)part->words / 2 * sizeof *part->memory;
     for (int64_t pass = 0; pass < part->passes; pass++) {
@@ -163,7 +163,7 @@ static void copy_all(part *part)
 
 static void *run_part(void *user)
 {
-    part *part = user;
+    part_t *part = user;
     pthread_mutex_lock(part->gate);
     pthread_mutex_unlock(part->gate);
     part->started = lab_now();
@@ -173,7 +173,7 @@ static void *run_part(void *user)
 }
 
 /* All at once; from the first's start to the last's end, 0 if there are not enough threads. */
-static int64_t run_parts(part *parts, int64_t count, void (*work)(part *part))
+static int64_t run_parts(part_t *parts, int64_t count, void (*work)(part_t *part))
 {
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     pthread_t threads[THREADS_MAX];
@@ -195,14 +195,14 @@ static int64_t run_parts(part *parts, int64_t count, void (*work)(part *part))
     return made == count ? ended - started : 0;
 }
 
-static void set_passes(part *parts, int64_t count, int64_t passes)
+static void set_passes(part_t *parts, int64_t count, int64_t passes)
 {
     for (int64_t i = 0; i < count; i++)
         parts[i].passes = passes;
 }
 
 /* Until starting the threads takes no part of it. */
-static int64_t find_passes(part *parts, int64_t count, void (*work)(part *part))
+static int64_t find_passes(part_t *parts, int64_t count, void (*work)(part_t *part))
 {
     int64_t passes = 1;
     for (;;) {
@@ -214,7 +214,7 @@ static int64_t find_passes(part *parts, int64_t count, void (*work)(part *part))
     }
 }
 
-static bool all_right(part *parts, int64_t count, bool copies)
+static bool all_right(part_t *parts, int64_t count, bool copies)
 {
     bool right = true;
     for (int64_t i = 0; i < count; i++) {
@@ -227,10 +227,10 @@ static bool all_right(part *parts, int64_t count, bool copies)
 
 /* ---- Bandwidth ---------------------------------------------------------------------------------------- */
 
-static const char *sample_parts(part *parts, int64_t count, bool copies, lab_ceiling *ceiling)
+static const char *sample_parts(part_t *parts, int64_t count, bool copies, lab_ceiling *ceiling)
 {
     double samples[SAMPLES];
-    void (*work)(part * part) = copies ? copy_all : read_all;
+    void (*work)(part_t * part) = copies ? copy_all : read_all;
     if (run_parts(parts, count, fill) <= 0)
         return "threads could not be started";
     int64_t passes = find_passes(parts, count, work);
@@ -257,7 +257,7 @@ static const char *sample_parts(part *parts, int64_t count, bool copies, lab_cei
 /* So many bytes a thread. */
 static void measure_bytes(const char *name, const char *level, int64_t bytes, int64_t threads, lab_peak *peak)
 {
-    part parts[THREADS_MAX] = {{.work = NULL}};
+    part_t parts[THREADS_MAX] = {{.work = NULL}};
     bool copies = strcmp(name, "copy") == 0;
     int64_t words = bytes / 8 / (2 * STEP) * (2 * STEP);
     lab_ceiling *ceiling = words > 0 ? lab_peak_add(peak, name, level) : NULL;
@@ -265,7 +265,7 @@ static void measure_bytes(const char *name, const char *level, int64_t bytes, in
         return;
     uint64_t *memory = aligned_alloc(4096, (size_t)(threads * words * 8 + 4095) / 4096 * 4096);
     for (int64_t i = 0; memory && i < threads; i++)
-        parts[i] = (part){.loop = widest_read(), .memory = memory + i * words, .words = words};
+        parts[i] = (part_t){.loop = widest_read(), .memory = memory + i * words, .words = words};
     ceiling->threads = threads;
     ceiling->bytes = threads * words * 8;
     const char *why = memory ? sample_parts(parts, threads, copies, ceiling) : "out of memory";

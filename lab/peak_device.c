@@ -30,9 +30,9 @@ typedef struct trial {
     rung_problem problem;
     void *here; /* as many bytes as C has, of C or of A */
     int64_t a_bytes, c_bytes;
-} trial;
+} trial_t;
 
-static void end_trial(trial *trial)
+static void end_trial(trial_t *trial)
 {
     rung_plan_destroy(trial->plan);
     rung_event_destroy(trial->event);
@@ -43,14 +43,14 @@ static void end_trial(trial *trial)
     free(trial->here);
 }
 
-static rung_status open_kernel(trial *trial, const char *file, const char *text)
+static rung_status open_kernel(trial_t *trial, const char *file, const char *text)
 {
     const char *backend = rung_device_describe(trial->device)->backend;
     rung_status status = rung_kernel_from_source(trial->context, backend, file, text, &trial->kernel);
     return status == RUNG_OK ? rung_event_create(trial->device, &trial->event) : status;
 }
 
-static rung_status make_buffers(trial *trial, int64_t a_bytes, int64_t c_bytes)
+static rung_status make_buffers(trial_t *trial, int64_t a_bytes, int64_t c_bytes)
 {
     trial->a_bytes = a_bytes;
     trial->c_bytes = c_bytes;
@@ -62,21 +62,21 @@ static rung_status make_buffers(trial *trial, int64_t a_bytes, int64_t c_bytes)
 }
 
 /* Where C is all ones of bits first, nothing of before counts. */
-static rung_status spoil(trial *trial)
+static rung_status spoil(trial_t *trial)
 {
     memset(trial->here, 0xff, (size_t)trial->c_bytes);
     rung_status status = rung_buffer_write(trial->queue, trial->c, 0, trial->c_bytes, trial->here, NULL);
     return status == RUNG_OK ? rung_queue_finish(trial->queue) : status;
 }
 
-static rung_status fetch(trial *trial)
+static rung_status fetch(trial_t *trial)
 {
     rung_status status = rung_buffer_read(trial->queue, trial->c, 0, trial->c_bytes, trial->here, NULL);
     return status == RUNG_OK ? rung_queue_finish(trial->queue) : status;
 }
 
 /* One run in front keeps the device awake, so that handing over is not timed. */
-static rung_status time_run(trial *trial, int64_t *time)
+static rung_status time_run(trial_t *trial, int64_t *time)
 {
     rung_status status = rung_plan_run(trial->plan, trial->queue, &trial->problem, NULL);
     if (status == RUNG_OK)
@@ -86,7 +86,7 @@ static rung_status time_run(trial *trial, int64_t *time)
 }
 
 /* `work` operations or bytes a run. As many samples as there should be, or as fit a second. */
-static rung_status sample(trial *trial, double work, lab_ceiling *ceiling, double *best)
+static rung_status sample(trial_t *trial, double work, lab_ceiling *ceiling, double *best)
 {
     double samples[SAMPLES];
     int64_t count = 0, started = lab_now();
@@ -130,7 +130,7 @@ static double element(rung_type type, const void *from, int64_t i)
 }
 
 /* One factor, one step, n threads that run k steps each. */
-static rung_status make_chain(trial *trial, rung_type type, int64_t n, int64_t k, const char *parameters)
+static rung_status make_chain(trial_t *trial, rung_type type, int64_t n, int64_t k, const char *parameters)
 {
     rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = trial->kernel, .parameters = parameters};
     trial->problem = rung_problem_of(rung_matrix_broadcast(rung_matrix_in_buffer(type, 1, 1, trial->a, 0), 1, k),
@@ -147,10 +147,10 @@ typedef struct chain {
     bool meet;
     char parameters[64];
     double gflops; /* of one run */
-} chain;
+} chain_t;
 
 /* Longer and longer, until a run takes its time. */
-static rung_status find_chain(trial *trial, rung_type type, int64_t n, chain *chain)
+static rung_status find_chain(trial_t *trial, rung_type type, int64_t n, chain_t *chain)
 {
     int64_t time = 0;
     rung_status status = RUNG_OK;
@@ -167,19 +167,19 @@ static rung_status find_chain(trial *trial, rung_type type, int64_t n, chain *ch
 
 /* How many sums hide the latency and still fit the registers is the device's business: all that the file
  * thinks worth trying are tried. */
-static rung_status find_best(trial *trial, rung_type type, int64_t n, chain *best)
+static rung_status find_best(trial_t *trial, rung_type type, int64_t n, chain_t *best)
 {
     const rung_parameter *sums = rung_kernel_parameter(trial->kernel, 0);
     rung_status status = RUNG_OK;
     for (int64_t i = 0; status == RUNG_OK && i < 2 * sums->choice_count; i++) {
-        chain tried = {.sums = sums->choices[i / 2], .meet = i % 2};
+        chain_t tried = {.sums = sums->choices[i / 2], .meet = i % 2};
         status = find_chain(trial, type, n, &tried);
         *best = tried.gflops > best->gflops ? tried : *best;
     }
     return status == RUNG_OK ? make_chain(trial, type, n, best->k, best->parameters) : status;
 }
 
-static bool chain_is_right(const trial *trial, rung_type type, int64_t n, const chain *chain)
+static bool chain_is_right(const trial_t *trial, rung_type type, int64_t n, const chain_t *chain)
 {
     double expected = (double)(chain->sums * chain->k + chain->sums * (chain->sums - 1) / 2);
     for (int64_t i = 0; i < n; i++)
@@ -188,10 +188,10 @@ static bool chain_is_right(const trial *trial, rung_type type, int64_t n, const 
     return true;
 }
 
-static rung_status measure_chain(trial *trial, rung_type type, lab_ceiling *ceiling, bool *right)
+static rung_status measure_chain(trial_t *trial, rung_type type, lab_ceiling *ceiling, bool *right)
 {
     int64_t units = rung_device_describe(trial->device)->compute_units;
-    chain best = {.gflops = 0};
+    chain_t best = {.gflops = 0};
     double one = 0;
     rung_status status = open_kernel(trial, "fma.cu", lab_source_fma);
     if (status != RUNG_OK)
@@ -223,7 +223,7 @@ static float number_at(int64_t i)
     return (float)(i * 7919 % 16777213);
 }
 
-static bool copy_is_right(const trial *trial, int64_t n)
+static bool copy_is_right(const trial_t *trial, int64_t n)
 {
     const float *copied = trial->here;
     for (int64_t i = 0; i < n; i++)
@@ -232,7 +232,7 @@ static bool copy_is_right(const trial *trial, int64_t n)
     return true;
 }
 
-static rung_status make_copy(trial *trial, int64_t n)
+static rung_status make_copy(trial_t *trial, int64_t n)
 {
     rung_status status = make_buffers(trial, 4 * n, 4 * n);
     for (int64_t i = 0; status == RUNG_OK && i < n; i++)
@@ -251,7 +251,7 @@ static rung_status make_copy(trial *trial, int64_t n)
                : status;
 }
 
-static rung_status measure_copy(trial *trial, lab_ceiling *ceiling, bool *right)
+static rung_status measure_copy(trial_t *trial, lab_ceiling *ceiling, bool *right)
 {
     int64_t n = ceiling->bytes / 8;
     rung_status status = open_kernel(trial, "copy.cu", lab_source_copy);
@@ -269,9 +269,9 @@ static rung_status measure_copy(trial *trial, lab_ceiling *ceiling, bool *right)
 
 /* ---- All of it ---------------------------------------------------------------------------------------- */
 
-static void add_chain(const trial *form, rung_type type, lab_peak *peak)
+static void add_chain(const trial_t *form, rung_type type, lab_peak *peak)
 {
-    trial trial = *form;
+    trial_t trial = *form;
     char name[32];
     bool right = false;
     snprintf(name, sizeof name, "fma %s", rung_type_name(type));
@@ -284,9 +284,9 @@ static void add_chain(const trial *form, rung_type type, lab_peak *peak)
 }
 
 /* A and C together are so many bytes. */
-static void add_copy(const trial *form, const char *level, int64_t bytes, lab_peak *peak)
+static void add_copy(const trial_t *form, const char *level, int64_t bytes, lab_peak *peak)
 {
-    trial trial = *form;
+    trial_t trial = *form;
     bool right = false;
     lab_ceiling *ceiling = lab_peak_add(peak, "copy", level);
     if (!ceiling)
@@ -300,7 +300,7 @@ static void add_copy(const trial *form, const char *level, int64_t bytes, lab_pe
 void lab_peak_device(rung_context *context, rung_device *device, rung_queue *queue, lab_peak *peak)
 {
     const rung_device_info *info = rung_device_describe(device);
-    const trial form = {.context = context, .device = device, .queue = queue};
+    const trial_t form = {.context = context, .device = device, .queue = queue};
     int64_t cache = lab_last_cache(info), memory = 4 * cache;
     memory = memory < (int64_t)256 << 20 ? (int64_t)256 << 20 : memory;
     if (info->memory_bytes > 0 && memory > info->memory_bytes / 4)

@@ -89,7 +89,7 @@ typedef struct peer_look {
     bool is_here;    /* a plan could be made */
     bool is_alive;   /* the process ended by itself */
     char doubt[256]; /* see rung_plan_info */
-} peer_look;
+} peer_look_t;
 
 enum { LOOK_SECONDS = 60 }; /* after which a library that does not answer counts as dead */
 
@@ -117,9 +117,9 @@ static void tell_doubt(const char *name, int pipe)
 }
 
 /* Loads the library of a kernel in a process of its own, since it reads the environment once. */
-static peer_look look(const char *name)
+static peer_look_t look(const char *name)
 {
-    peer_look found = {0};
+    peer_look_t found = {0};
     char text[sizeof found.doubt + 1];
     int ends[2], outcome = -1;
     size_t used = 0;
@@ -187,11 +187,11 @@ static void cure(size_t which, lab_settings *settings)
     const char *kernel = remedies[which].kernel;
     const char *value = lab_probe_width() == 512 ? remedies[which].at_512 : remedies[which].at_256;
     char why[256];
-    peer_look before = look(kernel);
+    peer_look_t before = look(kernel);
     snprintf(why, sizeof why, "without it %.*s", (int)strcspn(before.doubt, ";"), before.doubt);
     if (!*before.doubt || !set(settings, remedies[which].variable, value, why))
         return;
-    peer_look after = look(kernel);
+    peer_look_t after = look(kernel);
     if (!after.is_alive || *after.doubt)
         unset_last(settings);
 }

@@ -30,7 +30,7 @@ bool lab_probe_has_modes(lab_probe probe)
 }
 
 /* A loop does so many turns and gives the operations it did. */
-typedef double probe_loop(int64_t turns);
+typedef double probe_loop_t(int64_t turns);
 
 /* ---- Loops ------------------------------------------------------------------------------------------ */
 
@@ -104,16 +104,16 @@ VECTOR_LOOP(dot_i8, "avx512f,avx512vnni", __m512i, _mm512_set1_epi8(1), STEP_I8,
 
 /* Four sums of 16 x 16, two A and two B of 16 rows of 64 bytes: all eight tiles, of which the
  * last four are filled with ones, since zeros draw less current. */
-typedef struct tile_form {
+typedef struct tile_form_t {
     uint8_t palette, start_row, unused[14];
     uint16_t row_bytes[16];
     uint8_t rows[16];
-} tile_form;
+} tile_form_t;
 
 #define TILE_LOOP(NAME, TARGET, DOT, ONE, OPERATIONS, LANE, GAIN)                             \
     __attribute__((target(TARGET))) static double NAME(int64_t turns)                         \
     {                                                                                         \
-        tile_form form = {.palette = 1};                                                      \
+        tile_form_t form = {.palette = 1};                                                    \
         uint16_t ones[512];                                                                   \
         for (int i = 0; i < 512; i++)                                                         \
             ones[i] = ONE;                                                                    \
@@ -176,7 +176,7 @@ static bool has_dot(lab_probe probe)
                                        : __builtin_cpu_supports("avx512vnni") > 0;
 }
 
-static probe_loop *loop_of(lab_probe probe)
+static probe_loop_t *loop_of(lab_probe probe)
 {
     int width = lab_probe_width();
     switch (probe) {
@@ -257,12 +257,12 @@ static int64_t turns_of(lab_probe probe)
 }
 
 typedef struct probe_part {
-    probe_loop *loop;
+    probe_loop_t *loop;
     int64_t turns;
     clockid_t clock;
     pthread_mutex_t *gate; /* held until all are there; NULL if it is alone */
     double gflops;
-} probe_part;
+} probe_part_t;
 
 static double now(clockid_t clock)
 {
@@ -273,7 +273,7 @@ static double now(clockid_t clock)
 
 static void *run_part(void *user)
 {
-    probe_part *part = user;
+    probe_part_t *part = user;
     if (part->gate) {
         pthread_mutex_lock(part->gate);
         pthread_mutex_unlock(part->gate);
@@ -289,15 +289,15 @@ static void *run_part(void *user)
 double lab_probe_run(lab_probe probe, int threads)
 {
     enum { THREADS_MAX = 256 };
-    probe_loop *loop = loop_of(probe);
+    probe_loop_t *loop = loop_of(probe);
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    probe_part parts[THREADS_MAX];
+    probe_part_t parts[THREADS_MAX];
     pthread_t helpers[THREADS_MAX];
     double gflops = 0;
     int made = 1;
     if (!loop)
         return 0;
-    parts[0] = (probe_part){loop, turns_of(probe), threads > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, NULL, 0};
+    parts[0] = (probe_part_t){loop, turns_of(probe), threads > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, NULL, 0};
     pthread_mutex_lock(&gate);
     for (; made < threads && made < THREADS_MAX; made++) {
         parts[made] = parts[0];

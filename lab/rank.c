@@ -19,7 +19,7 @@
 
 typedef struct shape {
     double bm, bn, bk, tm, tn, threads, stages;
-} shape;
+} shape_t;
 
 static double number(const rung_kernel *kernel, const char *parameters, rung_type in, const char *name,
                      int64_t otherwise)
@@ -54,7 +54,7 @@ static lab_machine machine_of(const rung_device_info *device)
 
 /* Blocks that a multiprocessor holds, if a thread has its sums, operands and some addresses in
  * registers; 0 where they spill. */
-static double held_of(const lab_machine *machine, const shape *shape, double words, double in_bytes)
+static double held_of(const lab_machine *machine, const shape_t *shape, double words, double in_bytes)
 {
     double registers = words * (shape->tm * shape->tn + shape->tm + shape->tn) + 32;
     double shared = shape->bk > 1 ? (shape->bm + shape->bn) * shape->bk * in_bytes * shape->stages : 0;
@@ -66,7 +66,7 @@ static double held_of(const lab_machine *machine, const shape *shape, double wor
 
 /* The block as an outer product of TM by TN a thread would have it, tiles through shared memory;
  * without tiles each multiply-add loads its own operands. */
-static lab_load load_of(const shape *shape, const lab_machine *machine, double k, double in_bytes)
+static lab_load load_of(const shape_t *shape, const lab_machine *machine, double k, double in_bytes)
 {
     double steps = ceil(k / shape->bk), macs = shape->bm * shape->bn * steps * shape->bk, warp_macs = macs / 32;
     double loads = warp_macs * (shape->tm + shape->tn) / (shape->tm * shape->tn);
@@ -86,7 +86,7 @@ static lab_load load_of(const shape *shape, const lab_machine *machine, double k
                       .chain = k};
 }
 
-static double rank_gpu(const shape *shape, lab_product product, double m, double n, double k,
+static double rank_gpu(const shape_t *shape, lab_product product, double m, double n, double k,
                        const rung_device_info *device)
 {
     double words = (double)rung_type_size(lab_product_sum(product)) / 4;
@@ -131,7 +131,7 @@ double lab_rank(const rung_kernel *kernel, const char *parameters, lab_product p
                 const rung_device_info *device)
 {
     rung_type in = product.in;
-    shape shape = {
+    shape_t shape = {
         .bm = number(kernel, parameters, in, "BM", 0),
         .bn = number(kernel, parameters, in, "BN", 0),
         .bk = number(kernel, parameters, in, "BK", 1),

@@ -252,10 +252,10 @@ typedef struct sized {
     int used;
     const char *others[OTHERS_MAX]; /* labels of kernels that found no place */
     int left_out;
-} sized;
+} sized_t;
 
 /* Counts each label once; those of one problem come before the next, and each problem has all of them. */
-static void note_left_out(sized *sized, const char *label)
+static void note_left_out(sized_t *sized, const char *label)
 {
     for (int i = 0; i < sized->left_out; i++)
         if (strcmp(sized->others[i], label) == 0)
@@ -264,7 +264,7 @@ static void note_left_out(sized *sized, const char *label)
         sized->others[sized->left_out++] = label;
 }
 
-static lab_curve *series_of(sized *sized, const lab_shown *shown, int sizes)
+static lab_curve *series_of(sized_t *sized, const lab_shown *shown, int sizes)
 {
     for (int i = 0; i < sized->count; i++)
         if (strcmp(sized->list[i].label, shown->label) == 0)
@@ -289,7 +289,7 @@ static int count_squares(const lab_group *group)
 }
 
 /* Every row that is square into its series, and the peak beside them. */
-static void gather_series(const lab_report *report, const lab_group *group, int sizes, sized *sized)
+static void gather_series(const lab_report *report, const lab_group *group, int sizes, sized_t *sized)
 {
     lab_curve peaks = {.mark = {LAB_roof, 0, false},
                        .is_limit = true,
@@ -328,7 +328,7 @@ static double value_at(const lab_curve *series, double x)
     return 0;
 }
 
-static void tabulate_series(const lab_group *group, const sized *sized, lab_grid *grid)
+static void tabulate_series(const lab_group *group, const sized_t *sized, lab_grid *grid)
 {
     const char *heads[SERIES_MAX + 2] = {"size"};
     for (int i = 0; i < sized->count; i++)
@@ -347,7 +347,7 @@ static void tabulate_series(const lab_group *group, const sized *sized, lab_grid
 static void draw_sizes(lab_report *report, const lab_group *group)
 {
     int sizes = count_squares(group);
-    sized *sized = calloc(1, sizeof *sized);
+    sized_t *sized = calloc(1, sizeof *sized);
     double *room = calloc((size_t)(SERIES_MAX + 1) * 2 * (size_t)(sizes + 1), sizeof *room);
     char slug[360], more[120] = "", caption[400];
     lab_grid grid = {0};

@@ -17,7 +17,7 @@ typedef struct explained {
     const char *machine;
     lab_machine about;
     bool is_known; /* the machine is on our list */
-} explained;
+} explained_t;
 
 static bool find_machine(const char *name, lab_machine *machine)
 {
@@ -27,7 +27,7 @@ static bool find_machine(const char *name, lab_machine *machine)
     return false;
 }
 
-static void write_title(const explained *explained, char *text, size_t capacity)
+static void write_title(const explained_t *explained, char *text, size_t capacity)
 {
     snprintf(text, capacity, "%.80s", explained->is_known ? explained->about.title : explained->machine);
 }
@@ -52,7 +52,7 @@ static void label_row(const lab_value *row, char *text, size_t capacity)
     snprintf(text, capacity, "%.70s%s%.30s", lab_text(row, "kernel", "?"), plain ? "" : " ", plain ? "" : dtype);
 }
 
-static void draw_predicted(lab_report *report, const explained *explained, const char *title)
+static void draw_predicted(lab_report *report, const explained_t *explained, const char *title)
 {
     int drawn = explained->count < BARS_MAX ? explained->count : BARS_MAX;
     lab_bars bars = {.unit = "GFLOPS, predicted", .list = calloc((size_t)drawn + 1, sizeof(lab_bar))};
@@ -146,7 +146,7 @@ static void add_point(lab_roofline *roofline, lab_grid *grid, const lab_value *r
     lab_grid_number(grid, gflops);
 }
 
-static void draw_traffic(lab_report *report, const explained *explained, const char *title)
+static void draw_traffic(lab_report *report, const explained_t *explained, const char *title)
 {
     lab_roofline roofline = {.x_unit = "flops for each byte from and to DRAM, counted",
                              .list = calloc((size_t)explained->count, sizeof(lab_point))};
@@ -189,7 +189,7 @@ static void add_ratio(lab_grid *grid, const lab_value *row, const char *name)
         lab_grid_add(grid, "-");
 }
 
-static void write_memory(lab_report *report, const explained *explained)
+static void write_memory(lab_report *report, const explained_t *explained)
 {
     lab_grid grid;
     lab_grid_begin(&grid, 8, "llrrrrrr",
@@ -215,7 +215,7 @@ static void write_memory(lab_report *report, const explained *explained)
     lab_grid_free(&grid);
 }
 
-static void write_occupancy(lab_report *report, const explained *explained)
+static void write_occupancy(lab_report *report, const explained_t *explained)
 {
     lab_grid grid;
     lab_grid_begin(&grid, 9, "llrrrrrlr",
@@ -241,7 +241,7 @@ static void write_occupancy(lab_report *report, const explained *explained)
     lab_grid_free(&grid);
 }
 
-static void write_findings(lab_report *report, const explained *explained)
+static void write_findings(lab_report *report, const explained_t *explained)
 {
     lab_grid grid;
     lab_grid_begin(&grid, 3, "lrl", (const char *[]){"file", "line", "what was found"});
@@ -262,7 +262,7 @@ static void write_findings(lab_report *report, const explained *explained)
 
 /* ---- All of it -------------------------------------------------------------------------------------- */
 
-static void write_unpredicted(lab_report *report, const explained *explained)
+static void write_unpredicted(lab_report *report, const explained_t *explained)
 {
     int count = 0;
     for (int i = 0; i < explained->count; i++)
@@ -277,7 +277,7 @@ static void write_unpredicted(lab_report *report, const explained *explained)
                       count, explained->count, count == 1 ? "has" : "have", count == 1 ? "is" : "are");
 }
 
-static void write_machine(lab_report *report, const explained *explained, int number)
+static void write_machine(lab_report *report, const explained_t *explained, int number)
 {
     char title[128], heading[200], id[32];
     write_title(explained, title, sizeof title);
@@ -296,7 +296,7 @@ static void write_machine(lab_report *report, const explained *explained, int nu
     write_findings(report, explained);
 }
 
-static void take_row(explained *list, int *count, int most, const lab_value *row)
+static void take_row(explained_t *list, int *count, int most, const lab_value *row)
 {
     const char *machine = lab_text(row, "machine", "GPU");
     int i = 0;
@@ -335,7 +335,7 @@ bool lab_has_explained(const lab_report *report)
 void lab_report_explain(lab_report *report)
 {
     enum { MACHINES_MAX = 16 };
-    explained *list = calloc(MACHINES_MAX, sizeof *list);
+    explained_t *list = calloc(MACHINES_MAX, sizeof *list);
     int count = 0;
     for (int i = 0; i < report->input_count && list; i++)
         for (const lab_value *at = report->inputs[i].rows->first; at; at = at->next)

@@ -39,9 +39,9 @@ static void write_value(const lab_value *value, char *text, size_t capacity)
 
 /* ---- Fields of one object, those of objects in it by "name.name" ---- */
 
-typedef void (*visitor)(void *to, const char *name, const lab_value *value);
+typedef void (*visitor_t)(void *to, const char *name, const lab_value *value);
 
-static void visit(const lab_value *object, const char *before, visitor each, void *to)
+static void visit(const lab_value *object, const char *before, visitor_t each, void *to)
 {
     for (const lab_value *at = object->kind == LAB_OBJECT ? object->first : NULL; at; at = at->next) {
         char name[NAME_MAX_TEXT];
@@ -59,9 +59,9 @@ typedef struct columns {
     bool is_same[COLUMNS_MAX];            /* in all rows so far */
     bool is_full;                         /* there are more fields than columns */
     int count;
-} columns;
+} columns_t;
 
-static int column_of(const columns *columns, const char *name)
+static int column_of(const columns_t *columns, const char *name)
 {
     for (int i = 0; i < columns->count; i++)
         if (strcmp(columns->names[i], name) == 0)
@@ -71,7 +71,7 @@ static int column_of(const columns *columns, const char *name)
 
 static void note_column(void *to, const char *name, const lab_value *value)
 {
-    columns *columns = to;
+    columns_t *columns = to;
     char text[VALUE_TEXT];
     int i = column_of(columns, name);
     write_value(value, text, sizeof text);
@@ -88,7 +88,7 @@ static void note_column(void *to, const char *name, const lab_value *value)
 
 static void take_value(void *to, const char *name, const lab_value *value)
 {
-    columns *columns = to;
+    columns_t *columns = to;
     int i = column_of(columns, name);
     if (i >= 0)
         write_value(value, columns->values[i], sizeof columns->values[i]);
@@ -104,7 +104,7 @@ static bool has_field(const lab_value *object, const char *path)
 }
 
 /* A column that some rows lack is no constant of the table. */
-static void find_columns(const lab_value *rows, columns *columns)
+static void find_columns(const lab_value *rows, columns_t *columns)
 {
     memset(columns, 0, sizeof *columns);
     for (const lab_value *at = rows->first; at; at = at->next)
@@ -116,7 +116,7 @@ static void find_columns(const lab_value *rows, columns *columns)
 
 /* ---- A table of rows, what is the same in all of them in a line above it ---- */
 
-static void write_constants(lab_page *page, const columns *columns, int64_t rows)
+static void write_constants(lab_page *page, const columns_t *columns, int64_t rows)
 {
     bool any = false;
     for (int i = 0; i < columns->count && rows > 1; i++) {
@@ -138,7 +138,7 @@ static void write_constants(lab_page *page, const columns *columns, int64_t rows
         fputs("</tbody></table></div>\n", page->out);
 }
 
-static void write_rows(lab_page *page, const char *summary, const lab_value *rows, columns *columns)
+static void write_rows(lab_page *page, const char *summary, const lab_value *rows, columns_t *columns)
 {
     const char *heads[COLUMNS_MAX];
     int shown[COLUMNS_MAX], count = 0;
@@ -171,7 +171,7 @@ static void write_rows(lab_page *page, const char *summary, const lab_value *row
 /* ---- Tables that stand in rows, such as the lines of a kernel: one for each of their names ---- */
 
 static void write_inner_rows(lab_page *page, const char *summary, const lab_value *rows, const char *name,
-                             columns *columns)
+                             columns_t *columns)
 {
     const char *heads[COLUMNS_MAX + 1] = {"of"};
     lab_grid grid;
@@ -195,7 +195,7 @@ static void write_inner_rows(lab_page *page, const char *summary, const lab_valu
     lab_grid_free(&grid);
 }
 
-static void write_inner(lab_page *page, const char *file, const lab_value *rows, columns *columns)
+static void write_inner(lab_page *page, const char *file, const lab_value *rows, columns_t *columns)
 {
     const char *names[TABLES_MAX];
     int count = 0;
@@ -216,7 +216,7 @@ static void write_inner(lab_page *page, const char *file, const lab_value *rows,
 
 void lab_report_fields(lab_report *report)
 {
-    columns *columns = calloc(1, sizeof *columns);
+    columns_t *columns = calloc(1, sizeof *columns);
     lab_page_section(&report->page, "fields", "Every field of every row");
     lab_page_text(
         &report->page, "lead",
@@ -241,23 +241,23 @@ typedef struct fact {
     char files[600];
     int count;
     bool is_setting; /* an environment variable that rung bench set */
-} fact;
+} fact_t;
 
 typedef struct facts {
-    fact *list;
+    fact_t *list;
     int count, room;
     const char *file;
     bool has_settings; /* what is noted now are settings */
-} facts;
+} facts_t;
 
 /* The same of several files is one line. */
 static void note_fact(void *to, const char *name, const lab_value *value)
 {
-    facts *facts = to;
+    facts_t *facts = to;
     char text[512];
     write_value(value, text, sizeof text);
     for (int i = 0; i < facts->count; i++) {
-        fact *fact = &facts->list[i];
+        fact_t *fact = &facts->list[i];
         size_t length = strlen(fact->files);
         if (strcmp(fact->name, name) != 0 || strcmp(fact->value, text) != 0)
             continue;
@@ -268,7 +268,7 @@ static void note_fact(void *to, const char *name, const lab_value *value)
     }
     if (facts->count == facts->room)
         return;
-    fact *fact = &facts->list[facts->count++];
+    fact_t *fact = &facts->list[facts->count++];
     snprintf(fact->name, sizeof fact->name, "%s", name);
     snprintf(fact->value, sizeof fact->value, "%s", text);
     snprintf(fact->files, sizeof fact->files, "%.200s", facts->file);
@@ -278,11 +278,11 @@ static void note_fact(void *to, const char *name, const lab_value *value)
 
 static int by_name(const void *a, const void *b)
 {
-    const fact *x = a, *y = b;
+    const fact_t *x = a, *y = b;
     return strcmp(x->name, y->name);
 }
 
-static void gather_facts(const lab_report *report, facts *facts)
+static void gather_facts(const lab_report *report, facts_t *facts)
 {
     for (int i = 0; i < report->input_count; i++) {
         const lab_value *root = report->inputs[i].root;
@@ -304,7 +304,7 @@ static void gather_facts(const lab_report *report, facts *facts)
 }
 
 /* Returns whether a fact has so many values that it is listed file by file. */
-static bool differs(const facts *facts, const fact *fact)
+static bool differs(const facts_t *facts, const fact_t *fact)
 {
     int count = 0;
     for (int i = 0; i < facts->count; i++)
@@ -312,11 +312,11 @@ static bool differs(const facts *facts, const fact *fact)
     return count >= 3 && !fact->is_setting;
 }
 
-static void tabulate_facts(const lab_report *report, const facts *facts, lab_grid *grid)
+static void tabulate_facts(const lab_report *report, const facts_t *facts, lab_grid *grid)
 {
     lab_grid_begin(grid, 3, "lll", (const char *[]){"what", "is", "in"});
     for (int i = 0; i < facts->count; i++) {
-        const fact *fact = &facts->list[i];
+        const fact_t *fact = &facts->list[i];
         if (differs(facts, fact))
             continue;
         lab_grid_add(grid, "%s", fact->name);
@@ -333,16 +333,16 @@ static void tabulate_facts(const lab_report *report, const facts *facts, lab_gri
 typedef struct wanted {
     const char *name;
     char value[512];
-} wanted;
+} wanted_t;
 
 static void take_wanted(void *to, const char *name, const lab_value *value)
 {
-    wanted *wanted = to;
+    wanted_t *wanted = to;
     if (strcmp(wanted->name, name) == 0)
         write_value(value, wanted->value, sizeof wanted->value);
 }
 
-static void find_fact(const lab_value *root, wanted *wanted)
+static void find_fact(const lab_value *root, wanted_t *wanted)
 {
     visit(lab_field(root, "machine"), "", take_wanted, wanted);
     visit(lab_field(root, "conditions"), "conditions", take_wanted, wanted);
@@ -351,7 +351,7 @@ static void find_fact(const lab_value *root, wanted *wanted)
             take_wanted(wanted, at->name, at);
 }
 
-static void tabulate_files(const lab_report *report, const facts *facts, lab_grid *grid)
+static void tabulate_files(const lab_report *report, const facts_t *facts, lab_grid *grid)
 {
     const char *heads[COLUMNS_MAX] = {"file", "rows"};
     int count = 2;
@@ -363,7 +363,7 @@ static void tabulate_files(const lab_report *report, const facts *facts, lab_gri
         lab_grid_add(grid, "%s", report->inputs[i].name);
         lab_grid_add(grid, "%lld", (long long)report->inputs[i].rows->count);
         for (int j = 2; j < count; j++) {
-            wanted wanted = {.name = heads[j]};
+            wanted_t wanted = {.name = heads[j]};
             find_fact(report->inputs[i].root, &wanted);
             lab_grid_add(grid, "%s", wanted.value);
         }
@@ -373,14 +373,14 @@ static void tabulate_files(const lab_report *report, const facts *facts, lab_gri
 void lab_report_machines(lab_report *report)
 {
     int room = 64 * (report->input_count + 1);
-    facts facts = {.list = calloc((size_t)room, sizeof(fact)), .room = room};
+    facts_t facts = {.list = calloc((size_t)room, sizeof(fact_t)), .room = room};
     lab_grid grid;
     if (!facts.list)
         return;
     lab_page_section(&report->page, "machine", "Machine and conditions");
     lab_page_text(&report->page, "lead", "What the files say of where and how they were made.");
     gather_facts(report, &facts);
-    qsort(facts.list, (size_t)facts.count, sizeof(fact), by_name);
+    qsort(facts.list, (size_t)facts.count, sizeof(fact_t), by_name);
     tabulate_facts(report, &facts, &grid);
     lab_page_table(&report->page, "Machine and conditions", &grid);
     lab_grid_free(&grid);

@@ -136,27 +136,27 @@ typedef struct refusal {
     const char *kernel, *params, *dtype, *what, *why, *file;
     char problem[96];
     int count;
-} refusal;
+} refusal_t;
 
 typedef struct refusals {
-    refusal list[REFUSALS_MAX];
+    refusal_t list[REFUSALS_MAX];
     int count, left_out;
-} refusals;
+} refusals_t;
 
-static void add_refused(refusals *refusals, const lab_input *input, const lab_value *row, const char *what,
+static void add_refused(refusals_t *refusals, const lab_input *input, const lab_value *row, const char *what,
                         const char *why)
 {
-    refusal one = {.kernel = lab_text(row, "kernel", "?"),
-                   .params = lab_text(row, "params", ""),
-                   .dtype = lab_text(row, "dtype", ""),
-                   .what = what,
-                   .why = *why ? why : "no reason was given",
-                   .file = input->name,
-                   .count = 1};
+    refusal_t one = {.kernel = lab_text(row, "kernel", "?"),
+                     .params = lab_text(row, "params", ""),
+                     .dtype = lab_text(row, "dtype", ""),
+                     .what = what,
+                     .why = *why ? why : "no reason was given",
+                     .file = input->name,
+                     .count = 1};
     lab_write_problem(lab_integer(row, "m", 0), lab_integer(row, "n", 0), lab_integer(row, "k", 0), one.problem,
                       sizeof one.problem);
     for (int i = 0; i < refusals->count; i++) {
-        refusal *other = &refusals->list[i];
+        refusal_t *other = &refusals->list[i];
         if (strcmp(other->kernel, one.kernel) == 0 && strcmp(other->params, one.params) == 0 &&
             strcmp(other->dtype, one.dtype) == 0 && strcmp(other->what, what) == 0 &&
             strcmp(other->why, one.why) == 0 && strcmp(other->file, one.file) == 0) {
@@ -170,7 +170,7 @@ static void add_refused(refusals *refusals, const lab_input *input, const lab_va
         refusals->left_out++;
 }
 
-static void add_unexplained(refusals *refusals, const lab_input *input, const lab_value *row)
+static void add_unexplained(refusals_t *refusals, const lab_input *input, const lab_value *row)
 {
     static const struct {
         const char *field, *words;
@@ -186,7 +186,7 @@ static void add_unexplained(refusals *refusals, const lab_input *input, const la
         }
 }
 
-static void gather_refused(const lab_report *report, refusals *refusals)
+static void gather_refused(const lab_report *report, refusals_t *refusals)
 {
     for (int i = 0; i < report->input_count; i++) {
         const lab_input *input = &report->inputs[i];
@@ -206,7 +206,7 @@ static void gather_refused(const lab_report *report, refusals *refusals)
 
 static bool has_refused(const lab_report *report)
 {
-    refusals *refusals = calloc(1, sizeof *refusals);
+    refusals_t *refusals = calloc(1, sizeof *refusals);
     if (refusals)
         gather_refused(report, refusals);
     bool any = refusals && refusals->count > 0;
@@ -214,11 +214,11 @@ static bool has_refused(const lab_report *report)
     return any;
 }
 
-static void tabulate_refused(const refusals *refusals, lab_grid *grid)
+static void tabulate_refused(const refusals_t *refusals, lab_grid *grid)
 {
     lab_grid_begin(grid, 6, "llllll", (const char *[]){"kernel", "parameters", "problem", "is", "because", "in"});
     for (int i = 0; i < refusals->count; i++) {
-        const refusal *one = &refusals->list[i];
+        const refusal_t *one = &refusals->list[i];
         lab_grid_add(grid, "%s", one->kernel);
         lab_grid_add(grid, "%s", *one->params ? one->params : "-");
         if (one->count > 1)
@@ -233,7 +233,7 @@ static void tabulate_refused(const refusals *refusals, lab_grid *grid)
 
 static void write_refused(lab_report *report)
 {
-    refusals *refusals = calloc(1, sizeof *refusals);
+    refusals_t *refusals = calloc(1, sizeof *refusals);
     lab_grid grid = {0};
     if (refusals)
         gather_refused(report, refusals);

@@ -14,7 +14,7 @@ enum { NAMES_MAX = 24, VALUES_MAX = 24, TEXT_MAX = 32, TRIED_LEAST = 4 };
 typedef struct parameter {
     char name[TEXT_MAX], values[VALUES_MAX][TEXT_MAX];
     int count;
-} parameter;
+} parameter_t;
 
 /* The next "NAME=value" of a list; NULL behind the last. */
 static const char *next_pair(const char *at, char name[TEXT_MAX], char value[TEXT_MAX])
@@ -39,7 +39,7 @@ static bool find_value(const char *params, const char *wanted, char value[TEXT_M
     return false;
 }
 
-static int place_of(const parameter *parameter, const char *value)
+static int place_of(const parameter_t *parameter, const char *value)
 {
     for (int i = 0; i < parameter->count; i++)
         if (strcmp(parameter->values[i], value) == 0)
@@ -47,7 +47,7 @@ static int place_of(const parameter *parameter, const char *value)
     return -1;
 }
 
-static void note_value(parameter *list, int *count, const char *name, const char *value)
+static void note_value(parameter_t *list, int *count, const char *name, const char *value)
 {
     int i = 0;
     while (i < *count && strcmp(list[i].name, name) != 0)
@@ -67,18 +67,18 @@ static int by_number(const void *a, const void *b)
 }
 
 /* The two that have the most values go to the front. */
-static void put_widest_first(parameter *list, int count)
+static void put_widest_first(parameter_t *list, int count)
 {
     for (int place = 0; place < 2 && place < count; place++)
         for (int i = place + 1; i < count; i++)
             if (list[i].count > list[place].count) {
-                parameter other = list[place];
+                parameter_t other = list[place];
                 list[place] = list[i];
                 list[i] = other;
             }
 }
 
-static void fill_cells(const parameter *x, const parameter *y, const lab_tried *tried, int count, double *cells,
+static void fill_cells(const parameter_t *x, const parameter_t *y, const lab_tried *tried, int count, double *cells,
                        lab_grid *grid)
 {
     char value[TEXT_MAX];
@@ -92,9 +92,9 @@ static void fill_cells(const parameter *x, const parameter *y, const lab_tried *
     }
 }
 
-static void draw_heat(lab_report *report, lab_figure *figure, parameter *list, const lab_tried *tried, int count)
+static void draw_heat(lab_report *report, lab_figure *figure, parameter_t *list, const lab_tried *tried, int count)
 {
-    parameter *x = &list[0], *y = &list[1];
+    parameter_t *x = &list[0], *y = &list[1];
     const char *x_values[VALUES_MAX], *y_values[VALUES_MAX];
     double cells[VALUES_MAX * VALUES_MAX] = {0};
     lab_grid grid;
@@ -122,7 +122,7 @@ static void draw_heat(lab_report *report, lab_figure *figure, parameter *list, c
 void lab_report_heat(lab_report *report, const char *title, const char *slug, const char *caption,
                      const lab_tried *tried, int count)
 {
-    parameter *list = calloc(NAMES_MAX + 1, sizeof *list);
+    parameter_t *list = calloc(NAMES_MAX + 1, sizeof *list);
     int names = 0;
     char name[TEXT_MAX], value[TEXT_MAX];
     for (int i = 0; i < count && list; i++)

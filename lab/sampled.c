@@ -17,17 +17,17 @@ typedef struct draws {
     int64_t *list;
     int64_t count;
     int64_t at_a_time; /* as many as there is memory for */
-} draws;
+} draws_t;
 
 typedef struct drawing {
     const rung_outofcore_problem *problem;
     const rung_outofcore_matrix *c;
     rung_matrix a_view, b_view, c_view;
     uint64_t seed;
-    draws rows, cols;
+    draws_t rows, cols;
     rung_matrix a, b, c_part, c0_part; /* of rows.at_a_time and cols.at_a_time */
     char *slice;                       /* of a row of B */
-} drawing;
+} drawing_t;
 
 static int64_t limited(int64_t value, int64_t least, int64_t most)
 {
@@ -38,7 +38,7 @@ static int64_t limited(int64_t value, int64_t least, int64_t most)
 /* ---- Drawing ------------------------------------------------------------------------------------------- */
 
 /* Draws one of each of `count` even parts of [first, first + size). */
-static void draw_from_block(draws *draws, int64_t first, int64_t size, int64_t count, uint64_t seed, uint64_t stream)
+static void draw_from_block(draws_t *draws, int64_t first, int64_t size, int64_t count, uint64_t seed, uint64_t stream)
 {
     for (int64_t i = 0; i < count; i++) {
         int64_t begin = (int64_t)((__extension__(__int128) size * i) / count);
@@ -49,7 +49,7 @@ static void draw_from_block(draws *draws, int64_t first, int64_t size, int64_t c
 }
 
 /* Draws about `wanted` of [0, size), and at least one of each block of `block`. False if there is no memory. */
-static bool draw(draws *draws, int64_t size, int64_t block, int64_t wanted, uint64_t seed, uint64_t stream)
+static bool draw(draws_t *draws, int64_t size, int64_t block, int64_t wanted, uint64_t seed, uint64_t stream)
 {
     block = limited(block, 1, size);
     int64_t blocks = (size - 1) / block + 1, each = wanted >= size ? block : limited(wanted / blocks, 1, block);
@@ -63,7 +63,7 @@ static bool draw(draws *draws, int64_t size, int64_t block, int64_t wanted, uint
 
 /* All of a small problem; else as many columns and rows as take about a second, and at least one of each block, so that a
  * block that is wrong is always seen. */
-static bool draw_sample(drawing *drawing, const rung_outofcore_blocking *blocking)
+static bool draw_sample(drawing_t *drawing, const rung_outofcore_blocking *blocking)
 {
     const rung_matrix *a = &drawing->a_view, *b = &drawing->b_view;
     int64_t m = a->rows, n = b->cols, k = a->cols + 1, size = rung_type_size(a->type), fit = BYTES / (k * size);
@@ -90,7 +90,7 @@ static rung_matrix new_part(rung_type type, int64_t rows, int64_t cols)
     return rung_matrix_of(type, rows, cols, malloc(count * (size_t)rung_type_size(type)));
 }
 
-static bool make_parts(drawing *drawing)
+static bool make_parts(drawing_t *drawing)
 {
     rung_type in = drawing->a_view.type, out = drawing->c_view.type;
     int64_t k = drawing->a_view.cols, rows = drawing->rows.at_a_time, cols = drawing->cols.at_a_time;
@@ -102,7 +102,7 @@ static bool make_parts(drawing *drawing)
     return drawing->a.data && drawing->b.data && drawing->c_part.data && drawing->c0_part.data && drawing->slice;
 }
 
-static void free_parts(drawing *drawing)
+static void free_parts(drawing_t *drawing)
 {
     free(drawing->a.data);
     free(drawing->b.data);
@@ -119,7 +119,7 @@ static char *element_at(const rung_matrix *matrix, int64_t row, int64_t col)
 }
 
 /* Reads row `row` of the `count` drawn columns `cols` of B: the span between them at once where that is little more. */
-static rung_status read_across(const drawing *drawing, int64_t row, const int64_t *cols, int64_t count)
+static rung_status read_across(const drawing_t *drawing, int64_t row, const int64_t *cols, int64_t count)
 {
     const rung_outofcore_matrix *b = drawing->problem->b;
     int64_t size = rung_type_size(drawing->b_view.type), span = (cols[count - 1] - cols[0] + 1) * size;
@@ -138,7 +138,7 @@ static rung_status read_across(const drawing *drawing, int64_t row, const int64_
 }
 
 /* Reads the drawn columns `cols` of B. */
-static rung_status read_b(const drawing *drawing, const int64_t *cols, int64_t count)
+static rung_status read_b(const drawing_t *drawing, const int64_t *cols, int64_t count)
 {
     const rung_outofcore_matrix *b = drawing->problem->b;
     rung_status status = RUNG_OK;
@@ -163,7 +163,7 @@ static rung_status read_elements(const rung_outofcore_matrix *from, int64_t row,
     return status;
 }
 
-static rung_status read_row(const drawing *drawing, int64_t row, const int64_t *cols, int64_t count, int64_t to_row)
+static rung_status read_row(const drawing_t *drawing, int64_t row, const int64_t *cols, int64_t count, int64_t to_row)
 {
     const rung_outofcore_problem *problem = drawing->problem;
     rung_status status = rung_outofcore_matrix_read(problem->a, row, 0, 1, drawing->a_view.cols,
@@ -178,7 +178,7 @@ static rung_status read_row(const drawing *drawing, int64_t row, const int64_t *
 /* ---- Judging -------------------------------------------------------------------------------------------- */
 
 /* Compares drawn rows with drawn columns, whose elements of B were read. */
-static rung_status judge_rows(const drawing *drawing, const int64_t *rows, int64_t row_count, const int64_t *cols,
+static rung_status judge_rows(const drawing_t *drawing, const int64_t *rows, int64_t row_count, const int64_t *cols,
                               int64_t col_count, lab_rigour rigour)
 {
     const rung_outofcore_problem *problem = drawing->problem;
@@ -207,9 +207,9 @@ static rung_status judge_rows(const drawing *drawing, const int64_t *rows, int64
                           verdict.bound);
 }
 
-static rung_status judge_all(const drawing *drawing, lab_rigour rigour)
+static rung_status judge_all(const drawing_t *drawing, lab_rigour rigour)
 {
-    const draws *rows = &drawing->rows, *cols = &drawing->cols;
+    const draws_t *rows = &drawing->rows, *cols = &drawing->cols;
     rung_status status = RUNG_OK;
     for (int64_t j = 0; status == RUNG_OK && j < cols->count; j += cols->at_a_time) {
         int64_t col_count = limited(cols->at_a_time, 1, cols->count - j);
@@ -225,12 +225,12 @@ rung_status lab_sampled_judge(const rung_outofcore_problem *problem, const rung_
                               const rung_outofcore_blocking *blocking, lab_rigour rigour, uint64_t seed,
                               lab_sample *sample)
 {
-    drawing drawing = {.problem = problem,
-                       .c = c,
-                       .seed = seed,
-                       .a_view = rung_outofcore_matrix_view(problem->a),
-                       .b_view = rung_outofcore_matrix_view(problem->b),
-                       .c_view = rung_outofcore_matrix_view(c)};
+    drawing_t drawing = {.problem = problem,
+                         .c = c,
+                         .seed = seed,
+                         .a_view = rung_outofcore_matrix_view(problem->a),
+                         .b_view = rung_outofcore_matrix_view(problem->b),
+                         .c_view = rung_outofcore_matrix_view(c)};
     *sample = (lab_sample){.is_all = true};
     if (drawing.a_view.rows == 0 || drawing.b_view.cols == 0)
         return RUNG_OK;

@@ -27,7 +27,7 @@ static const char defaults_word[] = "(default)";
 typedef struct candidate {
     const lab_entrant *entrant;
     char text[LAB_PARAMETERS_TEXT];
-} candidate;
+} candidate_t;
 
 /* ---- What is known ------------------------------------------------------------------------------ */
 
@@ -56,7 +56,7 @@ static bool is_result(const lab_search *search, const lab_trial *trial)
            lab_search_entrant(search, trial) != NULL;
 }
 
-static lab_trial trial_of(const lab_search *search, const candidate *candidate)
+static lab_trial trial_of(const lab_search *search, const candidate_t *candidate)
 {
     lab_trial trial = {.kind = LAB_TRIAL_TRYING,
                        .m = search->problem->m,
@@ -70,7 +70,7 @@ static lab_trial trial_of(const lab_search *search, const candidate *candidate)
 
 static bool is_known(const lab_search *search, const lab_entrant *entrant, const char *text)
 {
-    candidate candidate = {.entrant = entrant};
+    candidate_t candidate = {.entrant = entrant};
     snprintf(candidate.text, sizeof candidate.text, "%s", text);
     lab_trial trial = trial_of(search, &candidate);
     const lab_trial *known = lab_journal_find(search->journal, &trial);
@@ -144,7 +144,7 @@ static double rank_of(const lab_search *search, const lab_entrant *entrant, cons
                     rung_device_describe(problem->device));
 }
 
-static bool take(const lab_search *search, const lab_entrant *entrant, const char *text, candidate *next)
+static bool take(const lab_search *search, const lab_entrant *entrant, const char *text, candidate_t *next)
 {
     if (is_known(search, entrant, text))
         return false;
@@ -154,7 +154,7 @@ static bool take(const lab_search *search, const lab_entrant *entrant, const cha
 }
 
 /* The library's own choice, then each kernel's, from the top of the ladder down. */
-static bool next_default(const lab_search *search, candidate *next)
+static bool next_default(const lab_search *search, candidate_t *next)
 {
     for (int i = 0; i < search->entrant_count; i++)
         if (search->entrants[i].kernel == search->given &&
@@ -168,7 +168,7 @@ static bool next_default(const lab_search *search, candidate *next)
 }
 
 /* What was best on another problem. */
-static bool next_from_elsewhere(const lab_search *search, candidate *next)
+static bool next_from_elsewhere(const lab_search *search, candidate_t *next)
 {
     for (int64_t i = 0; i < search->journal->count; i++) {
         const lab_trial *trial = &search->journal->trials[i];
@@ -179,7 +179,7 @@ static bool next_from_elsewhere(const lab_search *search, candidate *next)
     return false;
 }
 
-static bool next_preset(const lab_search *search, candidate *next)
+static bool next_preset(const lab_search *search, candidate_t *next)
 {
     for (int i = search->entrant_count - 1; i >= 0; i--) {
         const lab_entrant *entrant = &search->entrants[i];
@@ -198,7 +198,7 @@ static bool next_preset(const lab_search *search, candidate *next)
 }
 
 /* The highest that was not tried; ranks of kernels that are behind count for less. */
-static bool next_seed(lab_search *search, candidate *next)
+static bool next_seed(lab_search *search, candidate_t *next)
 {
     double best = 0;
     for (int i = 0; i < search->entrant_count; i++) {
@@ -221,7 +221,7 @@ static bool next_seed(lab_search *search, candidate *next)
     return best > 0;
 }
 
-static bool next_to(const lab_search *search, const lab_trial *trial, bool pairs, candidate *next)
+static bool next_to(const lab_search *search, const lab_trial *trial, bool pairs, candidate_t *next)
 {
     const lab_entrant *entrant = lab_search_entrant(search, trial);
     lab_points found = {0};
@@ -242,7 +242,7 @@ static bool next_to(const lab_search *search, const lab_trial *trial, bool pairs
 }
 
 /* One parameter changed in the best few, then two at once. */
-static bool next_neighbour(const lab_search *search, candidate *next)
+static bool next_neighbour(const lab_search *search, candidate_t *next)
 {
     int64_t places[TOPS];
     int count = lab_search_best(search, places, TOPS);
@@ -253,7 +253,7 @@ static bool next_neighbour(const lab_search *search, candidate *next)
     return false;
 }
 
-static bool choose(lab_search *search, candidate *next)
+static bool choose(lab_search *search, candidate_t *next)
 {
     if (next_default(search, next) || next_from_elsewhere(search, next) || next_preset(search, next))
         return true;
@@ -331,7 +331,7 @@ static bool record(lab_search *search, const lab_contender *contender, lab_trial
     return good;
 }
 
-static bool try_one(lab_search *search, const candidate *next)
+static bool try_one(lab_search *search, const candidate_t *next)
 {
     lab_contender *contender = calloc(1, sizeof *contender);
     lab_trial trial = trial_of(search, next);
@@ -357,7 +357,7 @@ static bool try_one(lab_search *search, const candidate *next)
 
 lab_search_result lab_search_run(lab_search *search)
 {
-    candidate next;
+    candidate_t next;
     while (lab_now() < lab_finals_start(search) && choose(search, &next)) {
         if (search->patience-- <= 0)
             return LAB_SEARCH_AGAIN;

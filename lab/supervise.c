@@ -27,9 +27,9 @@ typedef struct shared_state {
     atomic_int is_interrupted;
     atomic_llong step; /* counts beginnings and ends: odd during a step */
     char text[LAB_STEP_TEXT];
-} shared_state;
+} shared_state_t;
 
-static shared_state *shared; /* NULL: this process is not supervised */
+static shared_state_t *shared; /* NULL: this process is not supervised */
 
 void *lab_shared_allocate(size_t bytes)
 {
@@ -65,7 +65,7 @@ void lab_step_end(void)
         atomic_fetch_add(&shared->step, 1);
 }
 
-static void become_child(shared_state *state, pid_t parent, int (*work)(void *), void *user)
+static void become_child(shared_state_t *state, pid_t parent, int (*work)(void *), void *user)
 {
     if (!lab_die_with(parent))
         _exit(LAB_NOTHING);
@@ -80,9 +80,9 @@ static void become_child(shared_state *state, pid_t parent, int (*work)(void *),
 typedef struct stopwatch {
     int64_t last_ns, step_ns, interrupted_ns;
     long long step;
-} stopwatch;
+} stopwatch_t;
 
-static void advance(stopwatch *watch, long long step)
+static void advance(stopwatch_t *watch, long long step)
 {
     int64_t now = lab_now(), passed = now - watch->last_ns;
     passed = passed < second_ns ? passed : look_ns;
@@ -93,7 +93,7 @@ static void advance(stopwatch *watch, long long step)
 }
 
 /* Returns whether the child must be ended now, and why. */
-static bool is_over(const stopwatch *watch, double seconds, lab_ending *why)
+static bool is_over(const stopwatch_t *watch, double seconds, lab_ending *why)
 {
     bool is_in_step = watch->step % 2 != 0;
     if (watch->interrupted_ns > GRACE_SECONDS * second_ns)
@@ -106,7 +106,7 @@ static bool is_over(const stopwatch *watch, double seconds, lab_ending *why)
 }
 
 /* Further signals are ignored: the end is near, and the child removes its temporary files until then. */
-static void pass_on_interruption(shared_state *state)
+static void pass_on_interruption(shared_state_t *state)
 {
     if (!lab_interrupted() || atomic_exchange(&state->is_interrupted, 1))
         return;
@@ -115,9 +115,9 @@ static void pass_on_interruption(shared_state *state)
     signal(SIGHUP, SIG_IGN);
 }
 
-static void wait_for_child(pid_t child, shared_state *state, const volatile double *seconds, lab_supervised *result)
+static void wait_for_child(pid_t child, shared_state_t *state, const volatile double *seconds, lab_supervised *result)
 {
-    stopwatch watch = {.last_ns = lab_now()};
+    stopwatch_t watch = {.last_ns = lab_now()};
     bool is_ended = false;
     int status = 0;
     pid_t ended;
@@ -145,7 +145,7 @@ static void wait_for_child(pid_t child, shared_state *state, const volatile doub
 lab_supervised lab_supervise(int (*work)(void *user), void *user, const volatile double *seconds)
 {
     lab_supervised result = {.ending = LAB_ENDED_NEVER_BEGAN};
-    shared_state *state = lab_shared_allocate(sizeof *state);
+    shared_state_t *state = lab_shared_allocate(sizeof *state);
     if (!state)
         return result;
     fflush(NULL);

@@ -15,7 +15,7 @@
 typedef struct combinations {
     char (*texts)[LAB_PARAMETERS_TEXT];
     int count;
-} combinations;
+} combinations_t;
 
 const char *lab_wrong_parameters(const char *text)
 {
@@ -27,7 +27,7 @@ const char *lab_wrong_parameters(const char *text)
 }
 
 /* Adds each of the bases with `word` appended; false if there are too many of them, or one is too long. */
-static bool extend(combinations *all, const char bases[][LAB_PARAMETERS_TEXT], int base_count, const char *word)
+static bool extend(combinations_t *all, const char bases[][LAB_PARAMETERS_TEXT], int base_count, const char *word)
 {
     for (int i = 0; i < base_count; i++) {
         if (all->count == LAB_SWEEP_MAX)
@@ -41,7 +41,7 @@ static bool extend(combinations *all, const char bases[][LAB_PARAMETERS_TEXT], i
 
 /* Continues all combinations by one parameter with each of its values, or by a preset,
  * which has no name before it. */
-static bool multiply(combinations *all, const char *name, size_t name_length, const char *values)
+static bool multiply(combinations_t *all, const char *name, size_t name_length, const char *values)
 {
     static char bases[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT];
     int base_count = all->count;
@@ -62,7 +62,7 @@ static bool multiply(combinations *all, const char *name, size_t name_length, co
 }
 
 /* Continues the combinations by each word that the kernel has. */
-static bool combine(const rung_kernel *kernel, const char *text, combinations *all)
+static bool combine(const rung_kernel *kernel, const char *text, combinations_t *all)
 {
     lab_parameter_word word;
     lab_parameter_read read;
@@ -81,7 +81,7 @@ static bool combine(const rung_kernel *kernel, const char *text, combinations *a
 
 int lab_sweep_parameters(const rung_kernel *kernel, const char *text, char texts[LAB_SWEEP_MAX][LAB_PARAMETERS_TEXT])
 {
-    combinations all = {.texts = texts, .count = 1};
+    combinations_t all = {.texts = texts, .count = 1};
     int kept = 0;
     texts[0][0] = '\0';
     if (text && !combine(kernel, text, &all))

@@ -39,11 +39,11 @@ static bool say(lab_turns *turns, const char *line)
     return written == length;
 }
 
-typedef enum heard { HEARD, LATE, GONE, STOPPED } heard;
+typedef enum heard { HEARD, LATE, GONE, STOPPED } heard_t;
 
 /* Waits until there is something to read, or the end (HEARD), until the time `until` is over (LATE; 0: no limit), or
  * until this process is interrupted (STOPPED). */
-static heard wait_for_input(int file, int64_t until)
+static heard_t wait_for_input(int file, int64_t until)
 {
     enum { LOOK_MS = 100 };
     for (;;) {
@@ -61,12 +61,12 @@ static heard wait_for_input(int file, int64_t until)
     }
 }
 
-static heard hear(lab_turns *turns, int seconds, char *line, size_t capacity)
+static heard_t hear(lab_turns *turns, int seconds, char *line, size_t capacity)
 {
     int64_t until = seconds > 0 ? lab_now() + (int64_t)seconds * 1000000000 : 0;
     size_t used = 0;
     for (*line = 0; used + 1 < capacity;) {
-        heard how = wait_for_input(turns->in, until);
+        heard_t how = wait_for_input(turns->in, until);
         if (how != HEARD)
             return how;
         ssize_t count = read(turns->in, line + used, 1);
@@ -134,7 +134,7 @@ static int end_child(lab_turns *turns, int seconds)
     return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
 }
 
-static bool fail(lab_turns *turns, heard how, const char *line)
+static bool fail(lab_turns *turns, heard_t how, const char *line)
 {
     int code = end_child(turns, how == GONE ? EXIT_SECONDS : 0);
     if (how == STOPPED)
@@ -238,7 +238,7 @@ bool lab_turns_start(const char *executable, char *const *arguments, lab_turns *
         snprintf(turns->why, sizeof turns->why, "%s cannot be started: %s", executable, strerror(error));
         return false;
     }
-    heard how = hear(turns, GREETING_SECONDS, line, sizeof line);
+    heard_t how = hear(turns, GREETING_SECONDS, line, sizeof line);
     return (how == HEARD && strcmp(line, GREETING) == 0) || fail(turns, how, line);
 }
 
@@ -249,7 +249,7 @@ bool lab_turns_ask(lab_turns *turns, const char *word, const char *answer)
     if (turns->failed)
         return false;
     say(turns, word);
-    heard how = hear(turns, ANSWER_SECONDS, line, sizeof line);
+    heard_t how = hear(turns, ANSWER_SECONDS, line, sizeof line);
     if (how != HEARD || sscanf(line, "%63s %d", found, &wants) != 2 || strcmp(found, answer) != 0)
         return fail(turns, how, line);
     turns->wants = wants != 0;
@@ -263,7 +263,7 @@ char *lab_turns_finish(lab_turns *turns, size_t *length)
         return NULL;
     close(turns->out);
     turns->out = -1;
-    heard how = hear(turns, ANSWER_SECONDS, line, sizeof line);
+    heard_t how = hear(turns, ANSWER_SECONDS, line, sizeof line);
     if (how != GONE) {
         fail(turns, how, line);
         return NULL;

@@ -17,25 +17,25 @@ typedef struct reader {
     lab_value *values; /* room for all there can be */
     int64_t used;
     const char *wrong; /* the first thing that was, NULL so far */
-} reader;
+} reader_t;
 
-static bool read_value(reader *reader, int depth, lab_value *value);
+static bool read_value(reader_t *reader, int depth, lab_value *value);
 
-static bool fail(reader *reader, const char *what)
+static bool fail(reader_t *reader, const char *what)
 {
     if (!reader->wrong)
         reader->wrong = what;
     return false;
 }
 
-static void skip_space(reader *reader)
+static void skip_space(reader_t *reader)
 {
     while (reader->at < reader->end && strchr(" \t\r\n", *reader->at) && *reader->at)
         reader->at++;
 }
 
 /* Takes the character if it is next. */
-static bool take(reader *reader, char wanted)
+static bool take(reader_t *reader, char wanted)
 {
     skip_space(reader);
     if (reader->at == reader->end || *reader->at != wanted)
@@ -44,7 +44,7 @@ static bool take(reader *reader, char wanted)
     return true;
 }
 
-static bool take_word(reader *reader, const char *word)
+static bool take_word(reader_t *reader, const char *word)
 {
     size_t length = strlen(word);
     if ((size_t)(reader->end - reader->at) < length || memcmp(reader->at, word, length) != 0)
@@ -63,7 +63,7 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-static bool read_hex(reader *reader, unsigned *code)
+static bool read_hex(reader_t *reader, unsigned *code)
 {
     *code = 0;
     if (reader->end - reader->at < 4)
@@ -98,7 +98,7 @@ static char *put_utf8(char *to, unsigned code)
 }
 
 /* Behind "\u"; a character past 16 bits is a pair of them. */
-static bool read_unicode(reader *reader, char **to)
+static bool read_unicode(reader_t *reader, char **to)
 {
     unsigned code, low;
     if (!read_hex(reader, &code))
@@ -121,7 +121,7 @@ static bool read_unicode(reader *reader, char **to)
     return true;
 }
 
-static bool read_escape(reader *reader, char **to)
+static bool read_escape(reader_t *reader, char **to)
 {
     static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
     if (reader->at == reader->end)
@@ -137,7 +137,7 @@ static bool read_escape(reader *reader, char **to)
 }
 
 /* Behind its opening quote. */
-static bool read_string(reader *reader, const char **text)
+static bool read_string(reader_t *reader, const char **text)
 {
     char *to = reader->at;
     *text = to;
@@ -159,12 +159,12 @@ static bool read_string(reader *reader, const char **text)
 
 /* ---- Values ---------------------------------------------------------------------------------------- */
 
-static bool is_digit(const reader *reader)
+static bool is_digit(const reader_t *reader)
 {
     return reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9';
 }
 
-static bool skip_digits(reader *reader)
+static bool skip_digits(reader_t *reader)
 {
     if (!is_digit(reader))
         return fail(reader, "a value is expected");
@@ -174,7 +174,7 @@ static bool skip_digits(reader *reader)
 }
 
 /* strtod takes more than JSON allows (0x1p3, inf, 01), so the digits are looked at first. */
-static bool read_number(reader *reader, double *number)
+static bool read_number(reader_t *reader, double *number)
 {
     const char *start = reader->at;
     if (*reader->at == '-')
@@ -200,7 +200,7 @@ static bool read_number(reader *reader, double *number)
 }
 
 /* Behind its bracket. */
-static bool read_members(reader *reader, int depth, lab_value *value, char close)
+static bool read_members(reader_t *reader, int depth, lab_value *value, char close)
 {
     lab_value **link = &value->first;
     if (depth == DEPTH_MAX)
@@ -221,7 +221,7 @@ static bool read_members(reader *reader, int depth, lab_value *value, char close
     return take(reader, close) || fail(reader, "a comma or a closing bracket is expected");
 }
 
-static bool read_value(reader *reader, int depth, lab_value *value)
+static bool read_value(reader_t *reader, int depth, lab_value *value)
 {
     skip_space(reader);
     if (reader->at == reader->end)
@@ -269,7 +269,7 @@ static int64_t line_of(const char *text, size_t length)
     return line;
 }
 
-static bool read_document(reader *reader)
+static bool read_document(reader_t *reader)
 {
     lab_value *root = &reader->values[reader->used++];
     *root = (lab_value){.text = "", .name = ""};
@@ -281,7 +281,7 @@ static bool read_document(reader *reader)
 
 bool lab_document_read(const char *text, size_t length, lab_document *document, char *why, size_t capacity)
 {
-    reader reader = {.values = calloc(count_most(text, length), sizeof(lab_value))};
+    reader_t reader = {.values = calloc(count_most(text, length), sizeof(lab_value))};
     *document = (lab_document){.root = reader.values, .text = malloc(length + 1)};
     if (!document->text || !reader.values) {
         snprintf(why, capacity, "out of memory");

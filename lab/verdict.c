@@ -142,21 +142,21 @@ double lab_change(const lab_evidence *evidence)
 
 typedef struct round {
     double old, new;
-} round_times;
+} round_times_t;
 
 static int by_ratio(const void *x, const void *y)
 {
-    const round_times *left = x, *right = y;
+    const round_times_t *left = x, *right = y;
     double a = left->new - left->old, b = right->new - right->old;
     return (a > b) - (a < b);
 }
 
 bool lab_pair_of_rounds(const double *old, const double *new, int64_t count, double *old_mean, double *new_mean)
 {
-    round_times rounds[LAB_PAIRS_MAX];
+    round_times_t rounds[LAB_PAIRS_MAX];
     int64_t n = count < LAB_PAIRS_MAX ? count : LAB_PAIRS_MAX, cut = n / 4;
     for (int64_t i = 0; i < n; i++)
-        rounds[i] = (round_times){old[i], new[i]};
+        rounds[i] = (round_times_t){old[i], new[i]};
     qsort(rounds, (size_t)(n > 0 ? n : 0), sizeof *rounds, by_ratio);
     *old_mean = *new_mean = 0;
     for (int64_t i = cut; i < n - cut; i++) {

@@ -28,17 +28,17 @@
 static const char *const all_architectures[] = {"sm_60", "sm_61", "sm_70", "sm_75",  "sm_80",
                                                 "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
 
-typedef struct nvrtc_program nvrtc_program;
+typedef struct nvrtc_program nvrtc_program_t;
 
 /* NVRTC's C interface, as nvrtc.h declares it; results are 0 for success. */
 typedef struct nvrtc {
-    int (*create)(nvrtc_program **, const char *source, const char *name, int headers, const char *const *header_texts,
-                  const char *const *header_names);
-    int (*compile)(nvrtc_program *, int options, const char *const *option_texts);
-    int (*log_size)(nvrtc_program *, size_t *);
-    int (*log)(nvrtc_program *, char *);
-    int (*destroy)(nvrtc_program **);
-} nvrtc;
+    int (*create)(nvrtc_program_t **, const char *source, const char *name, int headers,
+                  const char *const *header_texts, const char *const *header_names);
+    int (*compile)(nvrtc_program_t *, int options, const char *const *option_texts);
+    int (*log_size)(nvrtc_program_t *, size_t *);
+    int (*log)(nvrtc_program_t *, char *);
+    int (*destroy)(nvrtc_program_t **);
+} nvrtc_t;
 
 static void find(void *library, const char *name, void *slot)
 {
@@ -50,9 +50,9 @@ static void find(void *library, const char *name, void *slot)
     memcpy(slot, &address, sizeof address);
 }
 
-static nvrtc load(const char *path)
+static nvrtc_t load(const char *path)
 {
-    nvrtc nvrtc;
+    nvrtc_t nvrtc;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         fprintf(stderr, "compile_table: %s\n", dlerror());
@@ -111,16 +111,16 @@ static void read_headers(const char *folder)
 typedef struct path {
     const char *name;
     const char *defines; /* "NAME=value,...", like parameters */
-} path;
+} path_t;
 
-static const path paths[] = {
+static const path_t paths[] = {
     {"general", ""},
     {"wide", "WIDE=1,GUARDED=0"},
     {"wide_guarded", "WIDE=1,GUARDED=1"},
 };
 
 /* What is added to the paths of f32: everything an epilogue may have, and a cut k. */
-static const path more_paths[] = {
+static const path_t more_paths[] = {
     {"wide_epilogue", "WIDE=1,GUARDED=0,BIAS=1,ACTIVATION=2,RESIDUAL=1"},
     {"general_split", "SPLIT=1"},
     {"wide_split", "WIDE=1,GUARDED=0,SPLIT=1"},
@@ -128,7 +128,7 @@ static const path more_paths[] = {
 
 /* Of a matrix engine's operands: how they stand decides how they are read (see swizzle.h);
  * and chunks that an edge cuts. */
-static const path engine_paths[] = {
+static const path_t engine_paths[] = {
     {"wide_along_k", "WIDE=1,GUARDED=1,B_ALONG_L=0"},
     {"wide_along_l", "WIDE=1,GUARDED=1,A_ALONG_L=1"},
     {"wide_turned", "WIDE=1,GUARDED=1,A_ALONG_L=1,B_ALONG_L=0"},
@@ -137,14 +137,14 @@ static const path engine_paths[] = {
     {"wide_split", "WIDE=1,GUARDED=1,B_ALONG_L=0,SPLIT=1"},
 };
 
-static const path only_path = {"-", ""};
+static const path_t only_path = {"-", ""};
 
 /* For machines without a compiler: see RUN_TIME in finish.h. */
-static const path run_time = {"run_time", "RUN_TIME=1"};
+static const path_t run_time = {"run_time", "RUN_TIME=1"};
 
 /* Of every type; gelu is not for whole numbers. */
-static const path epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=2,RESIDUAL=1"};
-static const path whole_epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=1,RESIDUAL=1"};
+static const path_t epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=2,RESIDUAL=1"};
+static const path_t whole_epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=1,RESIDUAL=1"};
 
 enum {
     PATHS = sizeof paths / sizeof *paths,
@@ -153,7 +153,7 @@ enum {
 };
 
 /* The products, and what they are compiled with: "IN_F32,OUT_F16". */
-static path products[LAB_PRODUCTS_MAX];
+static path_t products[LAB_PRODUCTS_MAX];
 
 static void write_defines(lab_product product, char *text, size_t capacity)
 {
@@ -167,7 +167,7 @@ static void find_products(void)
     static char defines[LAB_PRODUCTS_MAX][48];
     for (int i = 0; i < lab_product_count(); i++) {
         write_defines(lab_product_at(i), defines[i], sizeof defines[i]);
-        products[i] = (path){lab_product_name(lab_product_at(i)), defines[i]};
+        products[i] = (path_t){lab_product_name(lab_product_at(i)), defines[i]};
     }
 }
 
@@ -198,12 +198,12 @@ static int define_options(const char *parameters, char texts[][64], const char *
 }
 
 /* Compiles one and prints its line; false if it fails or spills. */
-static bool compile(const nvrtc *nvrtc, const rung_kernel_info *kernel, const char *parameters, const path *product,
-                    const path *path, const char *architecture)
+static bool compile(const nvrtc_t *nvrtc, const rung_kernel_info *kernel, const char *parameters, const path_t *product,
+                    const path_t *path, const char *architecture)
 {
     const char *options[32];
     char texts[32][64], target[64], log[1 << 14] = "";
-    nvrtc_program *program;
+    nvrtc_program_t *program;
     size_t size = 0;
     int count = define_options(parameters, texts, options, 0);
     count = define_options(path->defines, texts, options, count);
@@ -252,7 +252,7 @@ static const char *parameters_of(const rung_kernel *kernel, int product)
     return preset ? preset : rung_kernel_describe(kernel)->defaults;
 }
 
-static const path *epilogue_of(int product)
+static const path_t *epilogue_of(int product)
 {
     return lab_product_sum(lab_product_at(product)) == RUNG_I32 ? &whole_epilogue : &epilogue;
 }
@@ -269,7 +269,7 @@ static const char *preset_for(const rung_kernel *kernel, const char *architectur
 /* A matrix engine's kernel, in what the architecture's engine multiplies: what a plan takes,
  * on every path where C's type is that of A and B, or of their sums; else as it is carried,
  * and as a plain multiply takes it. */
-static bool compile_engine(const nvrtc *nvrtc, const rung_kernel *kernel, const char *architecture)
+static bool compile_engine(const nvrtc_t *nvrtc, const rung_kernel *kernel, const char *architecture)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     const char *usual = preset_for(kernel, architecture, ""), *small = preset_for(kernel, architecture, "small");
@@ -303,11 +303,11 @@ static bool compile_engine(const nvrtc *nvrtc, const rung_kernel *kernel, const 
     return good;
 }
 
-static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, bool is_top, const char *architecture)
+static bool compile_all(const nvrtc_t *nvrtc, const rung_kernel *kernel, bool is_top, const char *architecture)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
-    const path *all = has_paths ? paths : &only_path;
+    const path_t *all = has_paths ? paths : &only_path;
     if (info->engine != RUNG_ENGINE_NONE)
         return compile_engine(nvrtc, kernel, architecture);
     for (int i = 0; i < lab_product_count(); i++) {
@@ -336,7 +336,7 @@ static bool compile_all(const nvrtc *nvrtc, const rung_kernel *kernel, bool is_t
 }
 
 /* The second half of a cut k, which is no step of the ladder. */
-static bool compile_reduce(const nvrtc *nvrtc, const char *folder, const char *architecture)
+static bool compile_reduce(const nvrtc_t *nvrtc, const char *folder, const char *architecture)
 {
     static char text[1 << 14];
     char path_name[1024];
@@ -362,11 +362,11 @@ static bool compile_reduce(const nvrtc *nvrtc, const char *folder, const char *a
 typedef struct wish {
     const char *architectures[32], *kernels[32];
     int architecture_count, kernel_count;
-} wish;
+} wish_t;
 
-static wish read_wish(int argc, char **argv)
+static wish_t read_wish(int argc, char **argv)
 {
-    wish wish = {.architecture_count = 0};
+    wish_t wish = {.architecture_count = 0};
     for (int i = 3; i < argc && i < 32; i++)
         if (strncmp(argv[i], "sm_", 3) == 0)
             wish.architectures[wish.architecture_count++] = argv[i];
@@ -379,7 +379,7 @@ static wish read_wish(int argc, char **argv)
     return wish;
 }
 
-static bool is_wanted(const wish *wish, const char *kernel)
+static bool is_wanted(const wish_t *wish, const char *kernel)
 {
     for (int i = 0; i < wish->kernel_count; i++)
         if (strncmp(kernel, wish->kernels[i], strlen(wish->kernels[i])) == 0)
@@ -403,10 +403,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: compile_table LIBNVRTC KERNELS_FOLDER [sm_86 ...] [07 ...]\n");
         return 2;
     }
-    nvrtc nvrtc = load(argv[1]);
+    nvrtc_t nvrtc = load(argv[1]);
     read_headers(argv[2]);
     find_products();
-    wish wish = read_wish(argc, argv);
+    wish_t wish = read_wish(argc, argv);
     printf("kernel\tparams\tdtype\tpath\tarch\tregisters\tshared\tspills\n");
     for (int64_t i = 0; rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++) {
         const rung_kernel_info *info = rung_kernel_describe(kernel);

@@ -21,20 +21,20 @@ enum { WARP = 32, SECTOR = 32, STRIDE = 256, LEFT = 8, PANEL_GAP = 26, SECTORS_M
 typedef struct touch {
     int lane, bytes;
     int64_t offset; /* in bytes, from the matrix's first element */
-} touch;
+} touch_t;
 
 /* One request of the first warp. */
 typedef struct request {
     const char *array;
     int line, count;
-    touch touches[WARP];
+    touch_t touches[WARP];
     int64_t sectors[SECTORS_MAX];
     int sector_count, bytes; /* bytes: distinct ones */
-} request;
+} request_t;
 
 /* ---- The addresses ------------------------------------------------------------------------------------ */
 
-static void add_sector(request *request, int64_t sector)
+static void add_sector(request_t *request, int64_t sector)
 {
     for (int i = 0; i < request->sector_count; i++)
         if (request->sectors[i] == sector)
@@ -44,10 +44,10 @@ static void add_sector(request *request, int64_t sector)
 }
 
 /* Bytes that several threads ask for count once; threads ask for the same ones or for others. */
-static void count_request(request *request)
+static void count_request(request_t *request)
 {
     for (int i = 0; i < request->count; i++) {
-        const touch *touch = &request->touches[i];
+        const touch_t *touch = &request->touches[i];
         bool is_new = true;
         for (int j = 0; j < i; j++)
             is_new = is_new && request->touches[j].offset != touch->offset;
@@ -58,7 +58,7 @@ static void count_request(request *request)
 }
 
 /* The threads of the first place that loads from this array. */
-static bool read_request(const char *path, const char *array, request *request)
+static bool read_request(const char *path, const char *array, request_t *request)
 {
     FILE *file = fopen(path, "r");
     char line[256], name[64];
@@ -71,7 +71,7 @@ static bool read_request(const char *path, const char *array, request *request)
             continue;
         found = place;
         request->line = number;
-        request->touches[request->count++] = (touch){lane, bytes, offset};
+        request->touches[request->count++] = (touch_t){lane, bytes, offset};
     }
     if (file)
         fclose(file);
@@ -117,12 +117,12 @@ static bool look(const char *kernel, const lab_dtype *dtype, const char *path, r
 typedef struct window {
     int64_t row, col, rows, cols;
     int cell; /* its edge on paper */
-} window;
+} window_t;
 
-static window window_of(const request *request, int size)
+static window_t window_of(const request_t *request, int size)
 {
     int64_t per_sector = SECTOR / size, bottom = 0, right = 0;
-    window window = {.row = INT64_MAX, .col = INT64_MAX};
+    window_t window = {.row = INT64_MAX, .col = INT64_MAX};
     for (int i = 0; i < request->sector_count; i++) {
         int64_t element = request->sectors[i] * per_sector, row = element / STRIDE, col = element % STRIDE;
         window.row = row < window.row ? row : window.row;
@@ -142,16 +142,16 @@ static void lane_colour(int lane, char *text, size_t capacity)
     snprintf(text, capacity, "hsl(%d,70%%,%d%%)", 200 + lane * 3, 78 - lane * 3 / 2);
 }
 
-static void draw_box(const window *window, int64_t element, int64_t count, int top, const char *style)
+static void draw_box(const window_t *window, int64_t element, int64_t count, int top, const char *style)
 {
     int64_t row = element / STRIDE - window->row, col = element % STRIDE - window->col;
     printf("<rect x=\"%" PRId64 "\" y=\"%" PRId64 "\" width=\"%" PRId64 "\" height=\"%d\" %s/>\n",
            LEFT + col * window->cell, top + row * window->cell, count * window->cell, window->cell, style);
 }
 
-static int draw_request(const request *request, int size, int top)
+static int draw_request(const request_t *request, int size, int top)
 {
-    window window = window_of(request, size);
+    window_t window = window_of(request, size);
     int ideal = (request->bytes + SECTOR - 1) / SECTOR;
     char style[96], colour[48];
     printf("<text x=\"%d\" y=\"%d\">%c, line %d: %d sector%s of 32 bytes, %d would hold what is read; rows %" PRId64
@@ -185,22 +185,22 @@ static int draw_legend(int top)
     return top + 22;
 }
 
-static int width_of(const request *requests, int size)
+static int width_of(const request_t *requests, int size)
 {
     int widest = 720;
     for (int i = 0; i < 2; i++) {
-        window window = window_of(&requests[i], size);
+        window_t window = window_of(&requests[i], size);
         int width = (int)window.cols * window.cell + 2 * LEFT;
         widest = width > widest ? width : widest;
     }
     return widest;
 }
 
-static void draw(const request *requests, int size, const char *kernel)
+static void draw(const request_t *requests, int size, const char *kernel)
 {
     int height = 30;
     for (int i = 0; i < 2; i++) {
-        window window = window_of(&requests[i], size);
+        window_t window = window_of(&requests[i], size);
         height += (int)window.rows * window.cell + PANEL_GAP + 18;
     }
     printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
@@ -219,7 +219,7 @@ int main(int argc, char **argv)
     lab_dtype dtypes[LAB_DTYPES_MAX];
     rung_compute compute;
     rung_kernel *kernel = NULL;
-    request requests[2];
+    request_t requests[2];
     char path[] = "/tmp/rung-reads-XXXXXX";
     int count, file;
     if (lab_microscope_is_child(argc, argv))

@@ -69,7 +69,7 @@ typedef struct measured {
     double in_core[ROUNDS_MOST], out_of_core[ROUNDS_MOST]; /* seconds */
     int rounds;
     rung_outofcore_report *report; /* of the last multiply of files */
-} measured;
+} measured_t;
 
 static double multiply_files(const rung_outofcore_problem *problem, int64_t memory, rung_outofcore_report **report)
 {
@@ -93,7 +93,7 @@ static double multiply_memory(const float *a, const float *b, float *c, int64_t 
 }
 
 /* Who goes first alternates. */
-static void measure(measured *all, const rung_outofcore_problem *problem, int64_t memory, const float *a,
+static void measure(measured_t *all, const rung_outofcore_problem *problem, int64_t memory, const float *a,
                     const float *b, float *c)
 {
     for (int i = 0; i < all->rounds; i++)
@@ -114,7 +114,7 @@ static int by_size(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static double median_ratio(const measured *all)
+static double median_ratio(const measured_t *all)
 {
     double ratios[ROUNDS_MOST];
     for (int i = 0; i < all->rounds; i++)
@@ -123,7 +123,7 @@ static double median_ratio(const measured *all)
     return (ratios[(all->rounds - 1) / 2] + ratios[all->rounds / 2]) / 2;
 }
 
-static void print(const measured *all, int64_t memory, const lab_conditions *before, const lab_conditions *after)
+static void print(const measured_t *all, int64_t memory, const lab_conditions *before, const lab_conditions *after)
 {
     const rung_outofcore_blocking *blocking = all->report->blocking;
     int64_t processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -159,7 +159,7 @@ static void print(const measured *all, int64_t memory, const lab_conditions *bef
 
 int main(int argc, char **argv)
 {
-    measured all = {.rounds = argc > 3 ? atoi(argv[3]) : 3};
+    measured_t all = {.rounds = argc > 3 ? atoi(argv[3]) : 3};
     int64_t memory = (argc > 2 ? atoll(argv[2]) : 256) << 20;
     char paths[3][512];
     if (argc < 2 || all.rounds < 1 || all.rounds > ROUNDS_MOST || memory <= 0) {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct nvrtc_program nvrtc_program;
+typedef struct nvrtc_program nvrtc_program_t;
 
 static void *library;
 
@@ -30,9 +30,9 @@ static void find(const char *name, void *slot)
 }
 
 /* The functions of nvrtc.h that come in pairs: how long a text is, and the text. */
-static char *take(nvrtc_program *program, const char *size_name, const char *name, size_t *size)
+static char *take(nvrtc_program_t *program, const char *size_name, const char *name, size_t *size)
 {
-    int (*get_size)(nvrtc_program *, size_t *), (*get)(nvrtc_program *, char *);
+    int (*get_size)(nvrtc_program_t *, size_t *), (*get)(nvrtc_program_t *, char *);
     find(size_name, &get_size);
     find(name, &get);
     if (get_size(program, size) != 0)
@@ -52,7 +52,7 @@ static char *read_source(const char *path)
     return text;
 }
 
-static void write_cubin(nvrtc_program *program, const char *path)
+static void write_cubin(nvrtc_program_t *program, const char *path)
 {
     size_t size;
     char *code = take(program, "nvrtcGetCUBINSize", "nvrtcGetCUBIN", &size);
@@ -64,10 +64,10 @@ static void write_cubin(nvrtc_program *program, const char *path)
 
 int main(int argc, char **argv)
 {
-    int (*create)(nvrtc_program **, const char *source, const char *name, int headers, const char *const *texts,
+    int (*create)(nvrtc_program_t **, const char *source, const char *name, int headers, const char *const *texts,
                   const char *const *names);
-    int (*compile)(nvrtc_program *, int count, const char *const *options);
-    nvrtc_program *program;
+    int (*compile)(nvrtc_program_t *, int count, const char *const *options);
+    nvrtc_program_t *program;
     size_t size;
     if (argc < 4) {
         fprintf(stderr, "usage: to_cubin LIBNVRTC SOURCE CUBIN [OPTION ...]\n");

@@ -18,7 +18,7 @@ static const double millionth = 1e6;
 /* ---- A rank's own multiplies -------------------------------------------------------------------------- */
 
 /* The vendor's plan of that shape, kept. */
-static rung_status find_plan(cluster_house *house, const rung_problem *problem, rung_plan **plan)
+static rung_status find_plan(cluster_house_t *house, const rung_problem *problem, rung_plan **plan)
 {
     int free_place = -1;
     for (int i = 0; i < CLUSTER_PLANS; i++) {
@@ -49,7 +49,7 @@ static rung_status find_plan(cluster_house *house, const rung_problem *problem, 
 
 static rung_status multiply_by_vendor(void *user, rung_matrix a, rung_matrix b, rung_matrix c)
 {
-    cluster_house *house = user;
+    cluster_house_t *house = user;
     rung_problem problem = rung_problem_of(a, b, c);
     rung_plan *plan = NULL;
     rung_status status = find_plan(house, &problem, &plan);
@@ -58,10 +58,10 @@ static rung_status multiply_by_vendor(void *user, rung_matrix a, rung_matrix b, 
 
 /* ---- One run ------------------------------------------------------------------------------------------- */
 
-static rung_status multiply(cluster_contest *contest, cluster_contender *contender)
+static rung_status multiply(cluster_contest_t *contest, cluster_contender_t *contender)
 {
-    cluster_house *house = contest->house;
-    const cluster_matrix *of = contender->is_cyclic ? contest->cyclic : contest->shares;
+    cluster_house_t *house = contest->house;
+    const cluster_matrix_t *of = contender->is_cyclic ? contest->cyclic : contest->shares;
     if (contender->multiply == CLUSTER_PDGEMM) {
         scalapack_multiply(&house->scalapack, &of[0], &of[1], &of[2]);
         return RUNG_OK;
@@ -84,7 +84,7 @@ static rung_status multiply(cluster_contest *contest, cluster_contender *contend
 }
 
 /* From when all are ready until all are done, as the first rank sees it. */
-static rung_status time_run(cluster_contest *contest, cluster_contender *contender, int64_t *nanoseconds)
+static rung_status time_run(cluster_contest_t *contest, cluster_contender_t *contender, int64_t *nanoseconds)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     int64_t start = lab_now();
@@ -98,7 +98,7 @@ static rung_status time_run(cluster_contest *contest, cluster_contender *contend
 }
 
 /* The most of any rank. */
-static void gather_report(cluster_contender *contender)
+static void gather_report(cluster_contender_t *contender)
 {
     rung_cluster_report *report = &contender->report;
     int64_t bytes[3] = {report->received_bytes, report->messages, report->redistributed_bytes};
@@ -116,7 +116,7 @@ static void gather_report(cluster_contender *contender)
 
 /* ---- Getting ready -------------------------------------------------------------------------------------- */
 
-static void free_matrices(cluster_matrix *matrices)
+static void free_matrices(cluster_matrix_t *matrices)
 {
     for (int i = 0; i < 3; i++) {
         free(matrices[i].matrix.data);
@@ -125,7 +125,7 @@ static void free_matrices(cluster_matrix *matrices)
 }
 
 /* All ranks, or none. */
-static bool make_matrices(const cluster_problem *problem, bool is_cyclic, cluster_matrix *matrices)
+static bool make_matrices(const cluster_problem_t *problem, bool is_cyclic, cluster_matrix_t *matrices)
 {
     int good = 1;
     for (int i = 0; i < 3 && good; i++)
@@ -143,11 +143,11 @@ static bool make_matrices(const cluster_problem *problem, bool is_cyclic, cluste
 }
 
 /* The block that pdgemm is fastest with: it is to be beaten at its best. */
-static bool find_block(cluster_contest *contest)
+static bool find_block(cluster_contest_t *contest)
 {
     static const int64_t blocks[] = {64, 128, 256, 512};
     int64_t best = 0, best_ns = 0;
-    cluster_contender pdgemm = {.multiply = CLUSTER_PDGEMM, .is_cyclic = true};
+    cluster_contender_t pdgemm = {.multiply = CLUSTER_PDGEMM, .is_cyclic = true};
     for (int i = 0; i < 4; i++) {
         contest->problem.block = blocks[i];
         if (!make_matrices(&contest->problem, true, contest->cyclic))
@@ -166,9 +166,9 @@ static bool find_block(cluster_contest *contest)
     return true;
 }
 
-static void add(cluster_contest *contest, cluster_multiply multiply, bool is_cyclic)
+static void add(cluster_contest_t *contest, cluster_multiply_t multiply, bool is_cyclic)
 {
-    cluster_contender *added = &contest->contenders[contest->count++];
+    cluster_contender_t *added = &contest->contenders[contest->count++];
     memset(added, 0, sizeof *added);
     added->multiply = multiply;
     added->is_cyclic = is_cyclic;
@@ -179,12 +179,12 @@ static bool is_f32_or_f64(lab_product product)
     return lab_product_is(product, RUNG_F32, RUNG_F32) || lab_product_is(product, RUNG_F64, RUNG_F64);
 }
 
-static bool can_pdgemm(const cluster_contest *contest)
+static bool can_pdgemm(const cluster_contest_t *contest)
 {
     return contest->house->has_scalapack && is_f32_or_f64(contest->problem.product);
 }
 
-static void add_all(cluster_contest *contest, bool wants_cyclic, bool wants_grid)
+static void add_all(cluster_contest_t *contest, bool wants_cyclic, bool wants_grid)
 {
     bool has_vendor = contest->house->vendor && is_f32_or_f64(contest->problem.product);
     contest->count = 0;
@@ -199,7 +199,7 @@ static void add_all(cluster_contest *contest, bool wants_cyclic, bool wants_grid
     }
 }
 
-void cluster_give_up(const cluster_house *house)
+void cluster_give_up(const cluster_house_t *house)
 {
     fprintf(stderr, "rung: rank %d: %s\n", house->rank, rung_error_text());
     sleep(1); /* if a rank has died, the process that watches it tells so, unless all are ended before */
@@ -207,9 +207,9 @@ void cluster_give_up(const cluster_house *house)
     abort(); /* MPI_Abort does not come back, and is not said to */
 }
 
-static void verify(cluster_contest *contest, cluster_contender *contender)
+static void verify(cluster_contest_t *contest, cluster_contender_t *contender)
 {
-    const cluster_matrix *c = &(contender->is_cyclic ? contest->cyclic : contest->shares)[2];
+    const cluster_matrix_t *c = &(contender->is_cyclic ? contest->cyclic : contest->shares)[2];
     cluster_matrix_fill(&contest->problem, c);
     rung_status status = multiply(contest, contender);
     int good = status == RUNG_OK;
@@ -227,11 +227,11 @@ static void verify(cluster_contest *contest, cluster_contender *contender)
 
 /* ---- Taking turns ---------------------------------------------------------------------------------------- */
 
-static bool run_round(cluster_contest *contest, int64_t round)
+static bool run_round(cluster_contest_t *contest, int64_t round)
 {
     int64_t pdgemm_ns = 0;
     for (int i = 0; i < contest->count; i++) {
-        cluster_contender *contender = &contest->contenders[i];
+        cluster_contender_t *contender = &contest->contenders[i];
         int64_t taken = 0;
         if (!contender->verified)
             continue;
@@ -250,7 +250,7 @@ static bool run_round(cluster_contest *contest, int64_t round)
     return true;
 }
 
-static bool wants_more(const cluster_contest *contest, int64_t rounds)
+static bool wants_more(const cluster_contest_t *contest, int64_t rounds)
 {
     if (rounds < ROUNDS_MIN)
         return true;
@@ -260,9 +260,9 @@ static bool wants_more(const cluster_contest *contest, int64_t rounds)
     return false;
 }
 
-bool cluster_contest_run(cluster_contest *contest, bool wants_cyclic, bool wants_grid, int64_t block)
+bool cluster_contest_run(cluster_contest_t *contest, bool wants_cyclic, bool wants_grid, int64_t block)
 {
-    cluster_problem *problem = &contest->problem;
+    cluster_problem_t *problem = &contest->problem;
     problem->block = block > 0 ? block : 64;
     problem->grid = rung_cluster_grid_of(1, 1, 1);
     contest->cost = rung_cluster_cost_default();
@@ -282,7 +282,7 @@ bool cluster_contest_run(cluster_contest *contest, bool wants_cyclic, bool wants
     return good;
 }
 
-void cluster_contest_free(cluster_contest *contest)
+void cluster_contest_free(cluster_contest_t *contest)
 {
     free_matrices(contest->cyclic);
     free_matrices(contest->shares);

@@ -19,8 +19,8 @@
 
 typedef struct session {
     lab_options options;
-    cluster_house house;
-    cluster_contest contest;
+    cluster_house_t house;
+    cluster_contest_t contest;
     lab_shape shapes[LAB_SWEEP_MAX];
     int shape_count;
     lab_dtype dtypes[LAB_DTYPES_MAX];
@@ -33,11 +33,11 @@ typedef struct session {
     char *text;    /* what is written to --output at the end, so that the file is whole or not replaced */
     size_t length;
     lab_conditions before;
-} session;
+} session_t;
 
 /* ---- What is asked for ---------------------------------------------------------------------------------- */
 
-static const char *read_sizes(session *session)
+static const char *read_sizes(session_t *session)
 {
     const lab_options *options = &session->options;
     lab_shape *shape = &session->shapes[0];
@@ -56,7 +56,7 @@ static const char *read_sizes(session *session)
 }
 
 /* NULL, or what is wrong. */
-static const char *read_options(session *session)
+static const char *read_options(session_t *session)
 {
     const lab_options *options = &session->options;
     rung_compute compute;
@@ -88,9 +88,9 @@ static const char *read_options(session *session)
 
 /* Before any BLAS is loaded, and before MPI has threads: both are to have the same one, at its best, with as many threads
  * each. */
-static void prepare_blas(session *session)
+static void prepare_blas(session_t *session)
 {
-    cluster_house *house = &session->house;
+    cluster_house_t *house = &session->house;
     rung_kernel *vendor = NULL;
     char threads[32];
     snprintf(threads, sizeof threads, "%lld", (long long)house->threads);
@@ -105,9 +105,9 @@ static void prepare_blas(session *session)
 }
 
 /* False with the sentence in rung_error_text(). */
-static bool open_house(session *session)
+static bool open_house(session_t *session)
 {
-    cluster_house *house = &session->house;
+    cluster_house_t *house = &session->house;
     const char *device = session->options.device ? session->options.device : "cpu";
     rung_context_options options = {.size = sizeof(rung_context_options), .device = device, .threads = house->threads};
     if (rung_context_create(&options, &house->context) != RUNG_OK ||
@@ -120,7 +120,7 @@ static bool open_house(session *session)
     return true;
 }
 
-static void close_house(cluster_house *house)
+static void close_house(cluster_house_t *house)
 {
     scalapack_close(&house->scalapack);
     for (int i = 0; i < CLUSTER_PLANS; i++)
@@ -131,7 +131,7 @@ static void close_house(cluster_house *house)
 }
 
 /* All ranks have it, or none: those with it would wait for those without. */
-static void open_scalapack(const cluster_problem *problem, cluster_house *house)
+static void open_scalapack(const cluster_problem_t *problem, cluster_house_t *house)
 {
     int own = house->has_scalapack && scalapack_load(&house->scalapack), all = 0;
     MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -143,7 +143,7 @@ static void open_scalapack(const cluster_problem *problem, cluster_house *house)
 }
 
 /* As square as it gets. */
-static void choose_processes(cluster_problem *problem, int ranks)
+static void choose_processes(cluster_problem_t *problem, int ranks)
 {
     problem->process_rows = 1;
     for (int64_t rows = 1; rows * rows <= ranks; rows++)
@@ -154,7 +154,7 @@ static void choose_processes(cluster_problem *problem, int ranks)
 
 /* ---- Telling --------------------------------------------------------------------------------------------- */
 
-static bool begin_json(session *session)
+static bool begin_json(session_t *session)
 {
     const lab_options *options = &session->options;
     if (session->house.rank != 0 || !(options->json || options->output))
@@ -184,7 +184,7 @@ static bool begin_json(session *session)
     return true;
 }
 
-static bool save(session *session)
+static bool save(session_t *session)
 {
     lab_output_file file;
     bool good = fclose(session->json.out) == 0 && lab_output_begin(session->options.output, &file);
@@ -199,7 +199,7 @@ static bool save(session *session)
     return good;
 }
 
-static bool end_json(session *session)
+static bool end_json(session_t *session)
 {
     lab_json *json = &session->json;
     if (!json->out)
@@ -218,7 +218,7 @@ static bool end_json(session *session)
     return good;
 }
 
-static void tell(session *session)
+static void tell(session_t *session)
 {
     bool has_table = !session->options.json || session->options.output;
     for (int i = 0; i < session->contest.count; i++) {
@@ -236,10 +236,10 @@ static void tell(session *session)
 
 /* ---- Running --------------------------------------------------------------------------------------------- */
 
-static bool run_all(session *session)
+static bool run_all(session_t *session)
 {
-    cluster_house *house = &session->house;
-    cluster_contest *contest = &session->contest;
+    cluster_house_t *house = &session->house;
+    cluster_contest_t *contest = &session->contest;
     contest->house = house;
     contest->budget_ns = (int64_t)(session->budget * 1e9);
     contest->problem.rank = house->rank;
@@ -259,9 +259,9 @@ static bool run_all(session *session)
     return true;
 }
 
-static int bench(session *session)
+static int bench(session_t *session)
 {
-    cluster_house *house = &session->house;
+    cluster_house_t *house = &session->house;
     choose_processes(&session->contest.problem, house->ranks);
     if (!open_house(session)) {
         fprintf(stderr, "rung: rank %d: %s\n", house->rank, rung_error_text());
@@ -285,7 +285,7 @@ static int bench(session *session)
 
 int main(int argc, char **argv)
 {
-    static session session;
+    static session_t session;
     signal(SIGCHLD, SIG_DFL); /* if it was inherited as ignored, waitpid could not report how a child ended */
     if (argc < 2 || !lab_options_read(LAB_COMMAND_bench, argc, argv, &session.options))
         return LAB_USAGE;

@@ -33,27 +33,27 @@ static int64_t line_at(int64_t line, int64_t block, int64_t process, int64_t pro
     return (line / block * processes + process) * block + line % block;
 }
 
-static bool has_process(const cluster_problem *problem)
+static bool has_process(const cluster_problem_t *problem)
 {
     return problem->rank < problem->process_rows * problem->process_cols;
 }
 
-static int64_t rows_here(const cluster_problem *problem, const rung_cluster_matrix *matrix)
+static int64_t rows_here(const cluster_problem_t *problem, const rung_cluster_matrix *matrix)
 {
     return lines_on(matrix->rows, problem->block, problem->rank / problem->process_cols, problem->process_rows);
 }
 
-static int64_t cols_here(const cluster_problem *problem, const rung_cluster_matrix *matrix)
+static int64_t cols_here(const cluster_problem_t *problem, const rung_cluster_matrix *matrix)
 {
     return lines_on(matrix->cols, problem->block, problem->rank % problem->process_cols, problem->process_cols);
 }
 
-rung_status cluster_matrix_make(const cluster_problem *problem, rung_cluster_operand operand, bool is_cyclic,
-                                cluster_matrix *made)
+rung_status cluster_matrix_make(const cluster_problem_t *problem, rung_cluster_operand operand, bool is_cyclic,
+                                cluster_matrix_t *made)
 {
     const rung_cluster_problem *cluster = &problem->cluster;
     rung_cluster_matrix *matrix = &made->matrix;
-    *made = (cluster_matrix){.operand = operand};
+    *made = (cluster_matrix_t){.operand = operand};
     *matrix = rung_cluster_matrix_of_shares(operand == RUNG_CLUSTER_OPERAND_C ? cluster->c_type : cluster->a_type,
                                             operand == RUNG_CLUSTER_OPERAND_B ? cluster->k : cluster->m,
                                             operand == RUNG_CLUSTER_OPERAND_A ? cluster->k : cluster->n, NULL);
@@ -75,7 +75,7 @@ rung_status cluster_matrix_make(const cluster_problem *problem, rung_cluster_ope
                                 (long long)made->elements);
 }
 
-void cluster_matrix_describe(const cluster_matrix *matrix, int context, int descriptor[9])
+void cluster_matrix_describe(const cluster_matrix_t *matrix, int context, int descriptor[9])
 {
     const rung_cluster_matrix *it = &matrix->matrix;
     int64_t numbers[9] = {1, context, it->rows,     it->cols, it->cyclic.row_block, it->cyclic.col_block,
@@ -87,10 +87,10 @@ void cluster_matrix_describe(const cluster_matrix *matrix, int context, int desc
 /* ---- One by one --------------------------------------------------------------------------------------- */
 
 /* Element `place` of a view of all that this rank has, which is (row, col) of the whole. */
-typedef void (*element_function)(void *user, const rung_matrix *here, int64_t place, int64_t row, int64_t col);
+typedef void (*element_function_t)(void *user, const rung_matrix *here, int64_t place, int64_t row, int64_t col);
 
-static void for_cyclic(const cluster_problem *problem, const rung_cluster_matrix *matrix, const rung_matrix *here,
-                       element_function act, void *user)
+static void for_cyclic(const cluster_problem_t *problem, const rung_cluster_matrix *matrix, const rung_matrix *here,
+                       element_function_t act, void *user)
 {
     int64_t i = problem->rank / problem->process_cols, j = problem->rank % problem->process_cols;
     int64_t rows = rows_here(problem, matrix), cols = has_process(problem) ? cols_here(problem, matrix) : 0;
@@ -100,7 +100,8 @@ static void for_cyclic(const cluster_problem *problem, const rung_cluster_matrix
                 line_at(col, problem->block, j, problem->process_cols));
 }
 
-static void for_all(const cluster_problem *problem, const cluster_matrix *matrix, element_function act, void *user)
+static void for_all(const cluster_problem_t *problem, const cluster_matrix_t *matrix, element_function_t act,
+                    void *user)
 {
     rung_matrix here = rung_matrix_of(matrix->matrix.type, 1, matrix->elements, matrix->matrix.data);
     rung_cluster_piece piece;
@@ -118,14 +119,14 @@ static void for_all(const cluster_problem *problem, const cluster_matrix *matrix
 
 static void set_element(void *user, const rung_matrix *here, int64_t place, int64_t row, int64_t col)
 {
-    const cluster_matrix *matrix = user;
+    const cluster_matrix_t *matrix = user;
     double value = matrix->operand == RUNG_CLUSTER_OPERAND_C
                        ? -1e9
                        : (double)element(matrix->operand, matrix->matrix.cols, row, col);
     lab_element_set(here, 0, place, value);
 }
 
-void cluster_matrix_fill(const cluster_problem *problem, const cluster_matrix *matrix)
+void cluster_matrix_fill(const cluster_problem_t *problem, const cluster_matrix_t *matrix)
 {
     for_all(problem, matrix, set_element, (void *)matrix);
 }
@@ -133,12 +134,12 @@ void cluster_matrix_fill(const cluster_problem *problem, const cluster_matrix *m
 /* ---- Judging ------------------------------------------------------------------------------------------- */
 
 typedef struct trial {
-    const cluster_problem *problem;
+    const cluster_problem_t *problem;
     int64_t *x, *cx;
     int64_t seen, wrong, step; /* every step-th element is computed in full */
-} trial;
+} trial_t;
 
-static int64_t sum_at(const cluster_problem *problem, int64_t row, int64_t col)
+static int64_t sum_at(const cluster_problem_t *problem, int64_t row, int64_t col)
 {
     const rung_cluster_problem *cluster = &problem->cluster;
     int64_t sum = 0;
@@ -150,7 +151,7 @@ static int64_t sum_at(const cluster_problem *problem, int64_t row, int64_t col)
 
 static void add_element(void *user, const rung_matrix *here, int64_t place, int64_t row, int64_t col)
 {
-    trial *trial = user;
+    trial_t *trial = user;
     double value = lab_element(here, 0, place);
     if (!(value > -0x1p31 && value < 0x1p31) || value != (double)(int64_t)value) {
         trial->wrong++;
@@ -162,7 +163,7 @@ static void add_element(void *user, const rung_matrix *here, int64_t place, int6
 }
 
 /* y = M x, each rank some rows, all then all of it. */
-static void apply(const cluster_problem *problem, rung_cluster_operand operand, int64_t rows, int64_t cols,
+static void apply(const cluster_problem_t *problem, rung_cluster_operand operand, int64_t rows, int64_t cols,
                   const int64_t *x, int64_t *y)
 {
     memset(y, 0, (size_t)rows * sizeof *y);
@@ -172,11 +173,11 @@ static void apply(const cluster_problem *problem, rung_cluster_operand operand, 
     MPI_Allreduce(MPI_IN_PLACE, y, (int)rows, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static int64_t run_trial(const cluster_problem *problem, const cluster_matrix *c, int round, int64_t *memory)
+static int64_t run_trial(const cluster_problem_t *problem, const cluster_matrix_t *c, int round, int64_t *memory)
 {
     const rung_cluster_problem *cluster = &problem->cluster;
     int64_t *x = memory, *bx = x + cluster->n, *abx = bx + cluster->k, *cx = abx + cluster->m;
-    trial trial = {.problem = problem, .x = x, .cx = cx, .step = c->elements / SAMPLES + 1};
+    trial_t trial = {.problem = problem, .x = x, .cx = cx, .step = c->elements / SAMPLES + 1};
     for (int64_t i = 0; i < cluster->n; i++)
         x[i] = (int64_t)(lab_random((uint64_t)(SEED + round), STREAM_X, (uint64_t)i) % 65537) - 32768;
     apply(problem, RUNG_CLUSTER_OPERAND_B, cluster->k, cluster->n, x, bx);
@@ -189,7 +190,7 @@ static int64_t run_trial(const cluster_problem *problem, const cluster_matrix *c
     return trial.wrong;
 }
 
-bool cluster_matrix_judge(const cluster_problem *problem, const cluster_matrix *c)
+bool cluster_matrix_judge(const cluster_problem_t *problem, const cluster_matrix_t *c)
 {
     const rung_cluster_problem *cluster = &problem->cluster;
     int64_t *memory = malloc((size_t)(cluster->n + cluster->k + 2 * cluster->m + 1) * sizeof *memory);

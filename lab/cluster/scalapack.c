@@ -61,7 +61,7 @@ bool scalapack_find_blas(char *path, size_t capacity, char *why, size_t why_capa
     return child > 0 && waitpid(child, &outcome, 0) == child && outcome == 0 && used > 0;
 }
 
-bool scalapack_load(scalapack *scalapack)
+bool scalapack_load(scalapack_t *scalapack)
 {
     memset(scalapack, 0, sizeof *scalapack);
     scalapack->library = open_library();
@@ -81,21 +81,21 @@ bool scalapack_load(scalapack *scalapack)
     return true;
 }
 
-void scalapack_begin(const cluster_problem *problem, scalapack *scalapack)
+void scalapack_begin(const cluster_problem_t *problem, scalapack_t *scalapack)
 {
     scalapack->get(-1, 0, &scalapack->context);
     scalapack->grid_init(&scalapack->context, "Row", (int)problem->process_rows, (int)problem->process_cols);
 }
 
-void scalapack_close(scalapack *scalapack)
+void scalapack_close(scalapack_t *scalapack)
 {
     if (scalapack->library && scalapack->context >= 0)
         scalapack->grid_exit(scalapack->context);
     scalapack->library = NULL; /* it stays loaded: MPI may hold its functions */
 }
 
-void scalapack_multiply(const scalapack *scalapack, const cluster_matrix *a, const cluster_matrix *b,
-                        const cluster_matrix *c)
+void scalapack_multiply(const scalapack_t *scalapack, const cluster_matrix_t *a, const cluster_matrix_t *b,
+                        const cluster_matrix_t *c)
 {
     int first = 1, m = (int)c->matrix.rows, n = (int)c->matrix.cols, k = (int)a->matrix.cols;
     int of_a[9], of_b[9], of_c[9];

@@ -23,15 +23,15 @@ typedef struct scalapack {
     void (*psgemm)(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
                    const int *, const int *, const int *, const float *, const int *, const int *, const int *,
                    const float *, float *, const int *, const int *, const int *);
-} scalapack;
+} scalapack_t;
 
 /* After MPI_Init. Each rank loads it by itself; that it begins is for all ranks together. */
-bool scalapack_load(scalapack *scalapack);
-void scalapack_begin(const cluster_problem *problem, scalapack *scalapack);
-void scalapack_close(scalapack *scalapack);
+bool scalapack_load(scalapack_t *scalapack);
+void scalapack_begin(const cluster_problem_t *problem, scalapack_t *scalapack);
+void scalapack_close(scalapack_t *scalapack);
 
 /* C = A B of block-cyclic matrices, F64 or F32. */
-void scalapack_multiply(const scalapack *scalapack, const cluster_matrix *a, const cluster_matrix *b,
-                        const cluster_matrix *c);
+void scalapack_multiply(const scalapack_t *scalapack, const cluster_matrix_t *a, const cluster_matrix_t *b,
+                        const cluster_matrix_t *c);
 
 #endif /* LAB_CLUSTER_SCALAPACK_H */

@@ -9,19 +9,19 @@
 
 enum { COLUMNS = 11 };
 
-static const char *name_of(const cluster_contender *contender, lab_product product)
+static const char *name_of(const cluster_contender_t *contender, lab_product product)
 {
     if (contender->multiply == CLUSTER_PDGEMM)
         return product.in == RUNG_F64 ? "pdgemm" : "psgemm";
     return "rung_cluster_gemm";
 }
 
-static const char *multiply_of(const cluster_contender *contender)
+static const char *multiply_of(const cluster_contender_t *contender)
 {
     return contender->multiply == CLUSTER_RUNG ? "rung" : "BLAS";
 }
 
-static double gflops_of(const cluster_contest *contest, int64_t nanoseconds)
+static double gflops_of(const cluster_contest_t *contest, int64_t nanoseconds)
 {
     const rung_cluster_problem *cluster = &contest->problem.cluster;
     return nanoseconds > 0 ? 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k / (double)nanoseconds
@@ -29,12 +29,12 @@ static double gflops_of(const cluster_contest *contest, int64_t nanoseconds)
 }
 
 /* Measured over the bound; 1 where both are nothing. */
-static double of_bound(const cluster_contest *contest, const cluster_contender *contender)
+static double of_bound(const cluster_contest_t *contest, const cluster_contender_t *contender)
 {
     return contest->cost.bound_bytes > 0.5 ? (double)contender->report.received_bytes / contest->cost.bound_bytes : 1.0;
 }
 
-static void add_row(lab_table *table, const cluster_contest *contest, const cluster_contender *contender)
+static void add_row(lab_table *table, const cluster_contest_t *contest, const cluster_contender_t *contender)
 {
     lab_spread times = lab_samples_spread(&contender->taken, LAB_MODE_ANY, 0);
     lab_spread ratios = lab_samples_spread(&contender->ratios, LAB_MODE_ANY, 0);
@@ -65,7 +65,7 @@ static void add_row(lab_table *table, const cluster_contest *contest, const clus
                                    moved, wait});
 }
 
-void cluster_contest_print(const cluster_contest *contest, FILE *out)
+void cluster_contest_print(const cluster_contest_t *contest, FILE *out)
 {
     static lab_table table;
     const rung_cluster_problem *cluster = &contest->problem.cluster;
@@ -86,7 +86,7 @@ void cluster_contest_print(const cluster_contest *contest, FILE *out)
     lab_table_print(&table, "lllrrrrrrrr", out);
 }
 
-static void write_row(const cluster_contest *contest, const cluster_contender *contender, lab_json *json)
+static void write_row(const cluster_contest_t *contest, const cluster_contender_t *contender, lab_json *json)
 {
     const rung_cluster_problem *cluster = &contest->problem.cluster;
     const rung_cluster_grid *grid = &contest->problem.grid;
@@ -135,7 +135,7 @@ static void write_row(const cluster_contest *contest, const cluster_contender *c
     lab_json_end(json, '}');
 }
 
-void cluster_contest_write(const cluster_contest *contest, lab_json *json)
+void cluster_contest_write(const cluster_contest_t *contest, lab_json *json)
 {
     for (int i = 0; i < contest->count; i++)
         write_row(contest, &contest->contenders[i], json);

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef void handler_function(const char *routine, const int32_t *number, size_t length);
-typedef void wide_handler_function(const char *routine, const int64_t *number, size_t length);
-typedef void cblas_handler_function(int32_t number, const char *name, const char *format, ...);
-typedef void wide_cblas_handler_function(int64_t number, const char *name, const char *format, ...);
+typedef void handler_function_t(const char *routine, const int32_t *number, size_t length);
+typedef void wide_handler_function_t(const char *routine, const int64_t *number, size_t length);
+typedef void cblas_handler_function_t(int32_t number, const char *name, const char *format, ...);
+typedef void wide_cblas_handler_function_t(int64_t number, const char *name, const char *format, ...);
 
 /* Netlib's variables, where somebody in the process has them. */
 static void set_variables(int from_c, int by_rows)
@@ -42,9 +42,9 @@ static bool tell_fortran(const rungi_blas_name *name, int number)
     int32_t narrow = number;
     int64_t wide = number;
     if (handler && name->is_wide)
-        ((wide_handler_function *)handler)(name->routine, &wide, strlen(name->routine));
+        ((wide_handler_function_t *)handler)(name->routine, &wide, strlen(name->routine));
     else if (handler)
-        ((handler_function *)handler)(name->routine, &narrow, strlen(name->routine));
+        ((handler_function_t *)handler)(name->routine, &narrow, strlen(name->routine));
     return handler != NULL;
 }
 
@@ -83,9 +83,9 @@ void rungi_blas_refuse_setting(const rungi_blas_name *name, int number, const ch
     const char *routine = name->routine[0] == 'S' ? "cblas_sgemm" : "cblas_dgemm";
     set_variables(1, is_by_rows);
     if (handler && name->is_wide)
-        ((wide_cblas_handler_function *)handler)(number, routine, format, value);
+        ((wide_cblas_handler_function_t *)handler)(number, routine, format, value);
     else if (handler)
-        ((cblas_handler_function *)handler)(number, routine, format, value);
+        ((cblas_handler_function_t *)handler)(number, routine, format, value);
     else if (!tell_fortran(name, number - 1)) /* as OpenBLAS counts, which has no other handler */
         print(name, number);
     set_variables(0, 0);

@@ -17,11 +17,11 @@
 typedef struct files {
     char *text;
     size_t used, capacity;
-} files;
+} files_t;
 
 static int add_file(struct dl_phdr_info *info, size_t size, void *user)
 {
-    files *list = user;
+    files_t *list = user;
     size_t length = strlen(info->dlpi_name) + 1;
     (void)size;
     if (length == 1) /* the program itself, which the loader's order has */
@@ -64,7 +64,7 @@ static bool is_ours(const void *address)
  * which something was found stays loaded. */
 static void *ask_all(const char *name)
 {
-    files list = {0};
+    files_t list = {0};
     void *found = NULL;
     dl_iterate_phdr(add_file, &list);
     for (size_t at = 0; !found && at < list.used; at += strlen(list.text + at) + 1) {

@@ -66,11 +66,11 @@ static int64_t part_with(int64_t extent, int64_t parts, int64_t line)
 /* A chunk along one direction. */
 typedef struct stretch {
     int64_t part, chunk, start, end;
-} stretch;
+} stretch_t;
 
-static stretch stretch_with(int64_t extent, int64_t parts, int64_t chunks, int64_t line)
+static stretch_t stretch_with(int64_t extent, int64_t parts, int64_t chunks, int64_t line)
 {
-    stretch found = {.part = part_with(extent, parts, line)};
+    stretch_t found = {.part = part_with(extent, parts, line)};
     int64_t first = rungi_part_start(extent, parts, found.part), size = rungi_part_size(extent, parts, found.part);
     found.chunk = part_with(size, chunks, line - first);
     found.start = first + rungi_part_start(size, chunks, found.chunk);
@@ -83,10 +83,11 @@ typedef struct walk {
     int64_t only;
     rungi_patch_function visit;
     void *user;
-} walk;
+} walk_t;
 
 /* What one hand has of some rows and columns of a chunk: parts of a first and of a last row, whole rows between. */
-static void visit_hand(const walk *walk, const stretch *rows, const stretch *cols, rungi_rectangle of, rungi_seat seat)
+static void visit_hand(const walk_t *walk, const stretch_t *rows, const stretch_t *cols, rungi_rectangle of,
+                       rungi_seat seat)
 {
     int64_t width = cols->end - cols->start, elements = (rows->end - rows->start) * width;
     int64_t low = rungi_part_start(elements, walk->deal->hands, seat.hand);
@@ -109,7 +110,7 @@ static void visit_hand(const walk *walk, const stretch *rows, const stretch *col
 }
 
 /* A rectangle within one chunk. */
-static void visit_chunk(const walk *walk, const stretch *rows, const stretch *cols, rungi_rectangle of)
+static void visit_chunk(const walk_t *walk, const stretch_t *rows, const stretch_t *cols, rungi_rectangle of)
 {
     const rungi_deal *deal = walk->deal;
     int64_t width = cols->end - cols->start, elements = (rows->end - rows->start) * width;
@@ -129,12 +130,12 @@ static void visit_chunk(const walk *walk, const stretch *rows, const stretch *co
 
 void rungi_deal_visit(const rungi_deal *deal, rungi_rectangle of, int64_t only, rungi_patch_function visit, void *user)
 {
-    walk walk = {deal, only, visit, user};
+    walk_t walk = {deal, only, visit, user};
     for (int64_t row = of.row; of.cols > 0 && row < of.row + of.rows;) {
-        stretch rows = stretch_with(deal->rows, deal->row_parts, deal->row_chunks, row);
+        stretch_t rows = stretch_with(deal->rows, deal->row_parts, deal->row_chunks, row);
         int64_t row_end = rungi_smaller(rows.end, of.row + of.rows);
         for (int64_t col = of.col; col < of.col + of.cols;) {
-            stretch cols = stretch_with(deal->cols, deal->col_parts, deal->col_chunks, col);
+            stretch_t cols = stretch_with(deal->cols, deal->col_parts, deal->col_chunks, col);
             int64_t col_end = rungi_smaller(cols.end, of.col + of.cols);
             visit_chunk(&walk, &rows, &cols, (rungi_rectangle){row, col, row_end - row, col_end - col});
             col = col_end;

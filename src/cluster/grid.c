@@ -55,10 +55,10 @@ static double bound_of(const rung_cluster_problem *cluster)
 typedef struct counts {
     int64_t received, messages;
     double flops;
-} counts;
+} counts_t;
 
 /* A chunk that `ranks` hold a piece each of and all of them need. */
-static void count_gather(int64_t elements, int64_t ranks, int64_t index, int64_t size, counts *counts)
+static void count_gather(int64_t elements, int64_t ranks, int64_t index, int64_t size, counts_t *counts)
 {
     int64_t own = rungi_part_size(elements, ranks, index);
     counts->received += (elements - own) * size;
@@ -66,17 +66,17 @@ static void count_gather(int64_t elements, int64_t ranks, int64_t index, int64_t
 }
 
 /* A block that all of them have a summand of and each needs a piece of. */
-static void count_sums(int64_t elements, int64_t ranks, int64_t index, int64_t size, counts *counts)
+static void count_sums(int64_t elements, int64_t ranks, int64_t index, int64_t size, counts_t *counts)
 {
     int64_t own = rungi_part_size(elements, ranks, index);
     counts->received += own * (ranks - 1) * size;
     counts->messages += ranks - 1;
 }
 
-static counts count_rank(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at)
+static counts_t count_rank(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at)
 {
     int64_t in = rungi_in_bytes(cluster), sum = rungi_sum_bytes(cluster);
-    counts counts = {0};
+    counts_t counts = {0};
     for (int64_t s = 0; s < grid->a_chunks; s++)
         count_gather(rungi_elements(rungi_chunk_a(cluster, grid, at, s)), grid->pn, at.j, in, &counts);
     for (int64_t t = 0; t < grid->b_chunks; t++)
@@ -94,7 +94,7 @@ static rung_cluster_cost count_all(const rung_cluster_problem *cluster, const ru
 {
     rung_cluster_cost cost = rung_cluster_cost_default();
     for (int64_t rank = 0; rank < rungi_grid_ranks(grid); rank++) {
-        counts counts = count_rank(cluster, grid, rungi_place_of(grid, rank));
+        counts_t counts = count_rank(cluster, grid, rungi_place_of(grid, rank));
         cost.received_bytes = rungi_larger(counts.received, cost.received_bytes);
         cost.messages = rungi_larger(counts.messages, cost.messages);
         cost.flops = fmax(counts.flops, cost.flops);
@@ -145,12 +145,12 @@ static void choose_steps(const rung_cluster_problem *cluster, rung_cluster_grid 
 }
 
 /* Of the rank in the corner where parts are largest, without their pieces: search looks at thousands of grids. */
-static counts estimate(const rung_cluster_problem *cluster, const rung_cluster_grid *grid)
+static counts_t estimate(const rung_cluster_problem *cluster, const rung_cluster_grid *grid)
 {
     int64_t in = rungi_in_bytes(cluster), sum = rungi_sum_bytes(cluster);
     int64_t m = rungi_divide_up(cluster->m, grid->pm), n = rungi_divide_up(cluster->n, grid->pn);
     int64_t k = rungi_divide_up(cluster->k, grid->pk);
-    counts counts = {.flops = 2.0 * (double)m * (double)n * (double)k};
+    counts_t counts = {.flops = 2.0 * (double)m * (double)n * (double)k};
     count_gather(m * k, grid->pn, grid->pn - 1, in, &counts);
     count_gather(k * n, grid->pm, grid->pm - 1, in, &counts);
     count_sums(m * n, grid->pk, grid->pk - 1, sum, &counts);
@@ -158,7 +158,7 @@ static counts estimate(const rung_cluster_problem *cluster, const rung_cluster_g
 }
 
 /* What is compared: seconds where the machine is known, a part of the shorter of the two staying visible; else bytes. */
-static double score_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, const counts *counts)
+static double score_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, const counts_t *counts)
 {
     double handicap = rungi_grid_ranks(grid) < cluster->ranks ? as_good : 1.0;
     if (!is_known(cluster))
@@ -171,22 +171,22 @@ static double score_of(const rung_cluster_problem *cluster, const rung_cluster_g
 typedef struct candidate {
     rung_cluster_grid grid;
     double score;
-} candidate;
+} candidate_t;
 
 typedef struct search {
     const rung_cluster_problem *cluster;
-    candidate best[CANDIDATES]; /* the first is the best */
+    candidate_t best[CANDIDATES]; /* the first is the best */
     int count;
     int64_t least_memory; /* of those that did not fit */
-} search;
+} search_t;
 
 /* Of those that send as much, the one that adds least: sums cost memory and time besides. */
-static bool is_better(const candidate *one, const candidate *other)
+static bool is_better(const candidate_t *one, const candidate_t *other)
 {
     return one->score != other->score ? one->score < other->score : one->grid.pk < other->grid.pk;
 }
 
-static void keep(search *search, candidate found)
+static void keep(search_t *search, candidate_t found)
 {
     int place = search->count < CANDIDATES ? search->count++ : CANDIDATES - 1;
     if (place == CANDIDATES - 1 && search->best[place].score > 0.0 && !is_better(&found, &search->best[place]))
@@ -196,7 +196,7 @@ static void keep(search *search, candidate found)
     search->best[place] = found;
 }
 
-static void try_grid(search *search, int64_t pm, int64_t pn, int64_t pk)
+static void try_grid(search_t *search, int64_t pm, int64_t pn, int64_t pk)
 {
     const rung_cluster_problem *cluster = search->cluster;
     rung_cluster_grid grid = rung_cluster_grid_of(pm, pn, pk);
@@ -209,12 +209,12 @@ static void try_grid(search *search, int64_t pm, int64_t pn, int64_t pk)
             search->least_memory = memory;
         return;
     }
-    counts counts = estimate(cluster, &grid);
-    keep(search, (candidate){.grid = grid, .score = score_of(cluster, &grid, &counts)});
+    counts_t counts = estimate(cluster, &grid);
+    keep(search, (candidate_t){.grid = grid, .score = score_of(cluster, &grid, &counts)});
 }
 
 /* Grids that send as much differ in when: of the best few, the one whose schedule is done first. */
-static rung_cluster_grid first_done(const search *search)
+static rung_cluster_grid first_done(const search_t *search)
 {
     rung_cluster_speed speed = rung_cluster_speed_default();
     speed.flops_per_second = search->cluster->flops_per_second;
@@ -232,7 +232,7 @@ static rung_cluster_grid first_done(const search *search)
 }
 
 /* With that many along m. */
-static void try_rows(search *search, int64_t pm, int64_t rest)
+static void try_rows(search_t *search, int64_t pm, int64_t rest)
 {
     for (int64_t low = 1; low * low <= rest; low++) {
         if (rest % low != 0)
@@ -244,7 +244,7 @@ static void try_rows(search *search, int64_t pm, int64_t rest)
 }
 
 /* All boxes of so many ranks. */
-static void try_ranks(search *search, int64_t ranks)
+static void try_ranks(search_t *search, int64_t ranks)
 {
     for (int64_t low = 1; low * low <= ranks; low++) {
         if (ranks % low != 0)
@@ -257,7 +257,7 @@ static void try_ranks(search *search, int64_t ranks)
 
 static rung_status choose(const rung_cluster_problem *cluster, rung_cluster_grid *grid)
 {
-    search search = {.cluster = cluster};
+    search_t search = {.cluster = cluster};
     int64_t least = cluster->ranks - (int64_t)(cluster->max_idle * (double)cluster->ranks);
     for (int64_t ranks = cluster->ranks; ranks >= least; ranks--)
         try_ranks(&search, ranks);

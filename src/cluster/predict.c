@@ -14,7 +14,7 @@ typedef struct stream {
     double left;     /* bytes */
     double begins;   /* when the first can come */
     double messages; /* each of which gets an equal part of the link */
-} stream;
+} stream_t;
 
 enum { STREAMS = RUNGI_GATHERS_UNDER_WAY + RUNGI_SUMS_UNDER_WAY };
 
@@ -23,23 +23,23 @@ typedef struct clockwork {
     const rung_cluster_grid *grid;
     const rung_cluster_speed *speed;
     rungi_place at;
-    double now;              /* of the processor */
-    double network;          /* up to which streams are counted */
-    stream streams[STREAMS]; /* gathers, then sums */
+    double now;                /* of the processor */
+    double network;            /* up to which streams are counted */
+    stream_t streams[STREAMS]; /* gathers, then sums */
     int64_t posted, multiplied;
     double summands[RUNGI_SUMS_UNDER_WAY]; /* bytes to be added when the sums have come */
     rung_cluster_prediction told;
-} clockwork;
+} clockwork_t;
 
 /* ---- The network ------------------------------------------------------------------------------ */
 
-static bool is_running(const stream *stream, double when)
+static bool is_running(const stream_t *stream, double when)
 {
     return stream->left > 0.0 && stream->begins <= when;
 }
 
 /* How many messages share the link now, and when that changes next, `until` at the latest. */
-static double sharing(const clockwork *clock, double until, double *next)
+static double sharing(const clockwork_t *clock, double until, double *next)
 {
     double messages = 0.0;
     *next = until;
@@ -49,7 +49,7 @@ static double sharing(const clockwork *clock, double until, double *next)
         else if (clock->streams[i].left > 0.0 && clock->streams[i].begins < *next)
             *next = clock->streams[i].begins;
     for (int i = 0; i < STREAMS; i++) {
-        const stream *stream = &clock->streams[i];
+        const stream_t *stream = &clock->streams[i];
         double rate = clock->speed->bytes_per_second * stream->messages / messages;
         if (is_running(stream, clock->network) && clock->network + stream->left / rate < *next)
             *next = clock->network + stream->left / rate;
@@ -59,11 +59,11 @@ static double sharing(const clockwork *clock, double until, double *next)
 
 /* Up to the next moment at which a message begins or is done, or `until`. What would be done there is done, even if that is
  * now by rounding: so there is an end to it. */
-static void tick(clockwork *clock, double until)
+static void tick(clockwork_t *clock, double until)
 {
     double next, messages = sharing(clock, until, &next), before = clock->network;
     for (int i = 0; i < STREAMS; i++) {
-        stream *stream = &clock->streams[i];
+        stream_t *stream = &clock->streams[i];
         double rate = clock->speed->bytes_per_second * stream->messages / messages;
         if (!is_running(stream, before))
             continue;
@@ -74,7 +74,7 @@ static void tick(clockwork *clock, double until)
 }
 
 /* Advances the simulated network to `until`. */
-static void advance(clockwork *clock, double until)
+static void advance(clockwork_t *clock, double until)
 {
     while (clock->network < until)
         tick(clock, until);
@@ -82,7 +82,7 @@ static void advance(clockwork *clock, double until)
 
 static const double never = 1e300;
 
-static void wait_for(clockwork *clock, const stream *stream)
+static void wait_for(clockwork_t *clock, const stream_t *stream)
 {
     advance(clock, clock->now);
     while (stream->left > 0.0)
@@ -93,7 +93,7 @@ static void wait_for(clockwork *clock, const stream *stream)
     }
 }
 
-static void send(clockwork *clock, stream *stream, double bytes, int64_t messages)
+static void send(clockwork_t *clock, stream_t *stream, double bytes, int64_t messages)
 {
     advance(clock, clock->now);
     stream->left = bytes;
@@ -103,13 +103,13 @@ static void send(clockwork *clock, stream *stream, double bytes, int64_t message
 
 /* ---- The processor ---------------------------------------------------------------------------- */
 
-static void multiply(clockwork *clock, double flops)
+static void multiply(clockwork_t *clock, double flops)
 {
     clock->told.multiply_seconds += flops / clock->speed->flops_per_second;
     clock->now += flops / clock->speed->flops_per_second;
 }
 
-static void move(clockwork *clock, double bytes)
+static void move(clockwork_t *clock, double bytes)
 {
     double seconds = clock->speed->memory_bytes_per_second > 0.0 ? bytes / clock->speed->memory_bytes_per_second : 0.0;
     clock->told.copy_seconds += seconds;
@@ -117,7 +117,7 @@ static void move(clockwork *clock, double bytes)
 }
 
 /* As gather_chunk of the schedule. */
-static void gather(clockwork *clock, int64_t number)
+static void gather(clockwork_t *clock, int64_t number)
 {
     rungi_arrival arrival = rungi_arrival_at(clock->grid, number);
     int64_t ranks = arrival.is_b ? clock->grid->pm : clock->grid->pn, index = arrival.is_b ? clock->at.i : clock->at.j;
@@ -131,21 +131,21 @@ static void gather(clockwork *clock, int64_t number)
     move(clock, 2.0 * bytes * (double)own);
 }
 
-static void post_gathers(clockwork *clock, int64_t number)
+static void post_gathers(clockwork_t *clock, int64_t number)
 {
     int64_t end = number + RUNGI_GATHERS_UNDER_WAY, all = clock->grid->a_chunks + clock->grid->b_chunks;
     for (; clock->posted < end && clock->posted < all; clock->posted++)
         gather(clock, clock->posted);
 }
 
-static void finish_sums(clockwork *clock, int64_t slot)
+static void finish_sums(clockwork_t *clock, int64_t slot)
 {
     wait_for(clock, &clock->streams[RUNGI_GATHERS_UNDER_WAY + slot]);
     move(clock, clock->summands[slot]);
     clock->summands[slot] = 0.0;
 }
 
-static void multiply_block(clockwork *clock, int64_t s, int64_t t)
+static void multiply_block(clockwork_t *clock, int64_t s, int64_t t)
 {
     const rung_cluster_grid *grid = clock->grid;
     rungi_rectangle block = rungi_chunk_c(clock->cluster, grid, clock->at, s, t);
@@ -164,7 +164,7 @@ static void multiply_block(clockwork *clock, int64_t s, int64_t t)
     clock->summands[slot] = piece * (2.0 + 3.0 * (double)(grid->pk - 1));
 }
 
-static void run(clockwork *clock)
+static void run(clockwork_t *clock)
 {
     for (int64_t i = 0; i < clock->grid->a_chunks + clock->grid->b_chunks; i++) {
         rungi_arrival arrival = rungi_arrival_at(clock->grid, i);
@@ -183,11 +183,11 @@ rung_cluster_prediction rungi_predict(const rung_cluster_problem *cluster, const
                                       const rung_cluster_speed *speed)
 {
     /* The last part of each extent is one of the largest. */
-    clockwork clock = {.cluster = cluster,
-                       .grid = grid,
-                       .speed = speed,
-                       .at = {grid->pm - 1, grid->pn - 1, grid->pk - 1},
-                       .told = rung_cluster_prediction_default()};
+    clockwork_t clock = {.cluster = cluster,
+                         .grid = grid,
+                         .speed = speed,
+                         .at = {grid->pm - 1, grid->pn - 1, grid->pk - 1},
+                         .told = rung_cluster_prediction_default()};
     run(&clock);
     return clock.told;
 }

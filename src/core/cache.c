@@ -40,12 +40,12 @@ typedef struct header {
     uint8_t key[RUNGI_SHA256_BYTES];
     uint8_t length[8]; /* of the code, little endian */
     uint8_t code[RUNGI_SHA256_BYTES];
-} header;
-_Static_assert(sizeof(header) == 88, "a header has no gaps");
+} header_t;
+_Static_assert(sizeof(header_t) == 88, "a header has no gaps");
 
 /* The last one is the format's version. */
 static const char magic[] = "rung code cache1";
-_Static_assert(sizeof magic - 1 == sizeof(((header *)0)->magic), "the magic fills its place");
+_Static_assert(sizeof magic - 1 == sizeof(((header_t *)0)->magic), "the magic fills its place");
 
 /* Where the file of a key stands, or will. */
 typedef struct place {
@@ -53,7 +53,7 @@ typedef struct place {
     int folder; /* a descriptor */
     uint8_t key[RUNGI_SHA256_BYTES];
     char name[NAME_LENGTH + 1];
-} place;
+} place_t;
 
 static void tell(rung_context *context, const char *what, const char *why)
 {
@@ -94,9 +94,9 @@ static bool is_name_of_key(const char *name)
 }
 
 /* The only header that this code may stand behind. */
-static header header_of(const place *place, const void *code, size_t bytes)
+static header_t header_of(const place_t *place, const void *code, size_t bytes)
 {
-    header header;
+    header_t header;
     rungi_sha256 hash;
     memcpy(header.magic, magic, sizeof header.magic);
     memcpy(header.key, place->key, sizeof header.key);
@@ -175,7 +175,7 @@ static int open_folder(rung_context *context, const char *folder, bool make)
     return -1;
 }
 
-static bool open_place(place *place, rung_context *context, const char *folder, const char *const *key, int parts,
+static bool open_place(place_t *place, rung_context *context, const char *folder, const char *const *key, int parts,
                        bool make)
 {
     place->context = context;
@@ -210,14 +210,14 @@ static const char *wrong_with_file(const struct stat *status)
         return "is no regular file";
     if (status->st_nlink > 1)
         return "has a second name";
-    if (status->st_size < (off_t)sizeof(header))
+    if (status->st_size < (off_t)sizeof(header_t))
         return "is cut short";
     if (status->st_size > FILE_MAX)
         return "is too large";
     return wrong_with_rights(status);
 }
 
-static const char *wrong_with_header(const header *found, const header *right)
+static const char *wrong_with_header(const header_t *found, const header_t *right)
 {
     if (memcmp(found->magic, right->magic, sizeof found->magic) != 0)
         return "is of another format";
@@ -231,9 +231,9 @@ static const char *wrong_with_header(const header *found, const header *right)
 }
 
 /* The code behind the header, or NULL and what is wrong with it. */
-static void *read_code(const place *place, int file, size_t bytes, const char **wrong)
+static void *read_code(const place_t *place, int file, size_t bytes, const char **wrong)
 {
-    header found;
+    header_t found;
     void *code = rungi_allocate(place->context, (int64_t)bytes, sizeof(max_align_t));
     if (!code) {
         *wrong = "there is no memory for it";
@@ -242,7 +242,7 @@ static void *read_code(const place *place, int file, size_t bytes, const char **
     if (!read_all(file, &found, sizeof found) || !read_all(file, code, bytes)) {
         *wrong = "cannot be read";
     } else {
-        header right = header_of(place, code, bytes);
+        header_t right = header_of(place, code, bytes);
         *wrong = wrong_with_header(&found, &right);
     }
     if (!*wrong)
@@ -251,13 +251,13 @@ static void *read_code(const place *place, int file, size_t bytes, const char **
     return NULL;
 }
 
-static void *read_file(const place *place, int file, size_t *bytes)
+static void *read_file(const place_t *place, int file, size_t *bytes)
 {
     struct stat status;
     void *code = NULL;
     const char *wrong = fstat(file, &status) == 0 ? wrong_with_file(&status) : strerror(errno);
     if (!wrong) {
-        *bytes = (size_t)status.st_size - sizeof(header);
+        *bytes = (size_t)status.st_size - sizeof(header_t);
         code = read_code(place, file, *bytes, &wrong);
     }
     if (wrong)
@@ -268,7 +268,7 @@ static void *read_file(const place *place, int file, size_t *bytes)
 }
 
 /* O_NONBLOCK: opening a pipe would wait for a writer. */
-static void *read_place(const place *place, size_t *bytes)
+static void *read_place(const place_t *place, size_t *bytes)
 {
     int file = openat(place->folder, place->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) {
@@ -285,7 +285,7 @@ void *rungi_cache_read(rung_context *context, const char *folder, const char *co
 {
     int number = errno;
     rungi_error error;
-    place place;
+    place_t place;
     void *code = NULL;
     rungi_error_save(&error);
     *bytes = 0;
@@ -303,9 +303,9 @@ void *rungi_cache_read(rung_context *context, const char *folder, const char *co
 /* ---- Writing ------------------------------------------------------------------------ */
 
 /* Closing is the last that can fail: some file systems write only then. */
-static bool write_file(const place *place, int file, const void *code, size_t bytes)
+static bool write_file(const place_t *place, int file, const void *code, size_t bytes)
 {
-    header header = header_of(place, code, bytes);
+    header_t header = header_of(place, code, bytes);
     bool written = rungi_write_all(file, &header, sizeof header) && rungi_write_all(file, code, bytes);
     int number = errno;
     bool closed = close(file) == 0;
@@ -315,7 +315,7 @@ static bool write_file(const place *place, int file, const void *code, size_t by
 }
 
 /* Nothing can be renamed over a folder; an empty one may go. */
-static bool put_in_place(const place *place, const char *aside)
+static bool put_in_place(const place_t *place, const char *aside)
 {
     if (renameat(place->folder, aside, place->folder, place->name) == 0)
         return true;
@@ -338,13 +338,13 @@ static void name_aside(char *name, size_t capacity)
 static bool is_too_large(size_t bytes)
 {
     struct rlimit limit;
-    if (bytes > FILE_MAX - sizeof(header))
+    if (bytes > FILE_MAX - sizeof(header_t))
         return true;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-           bytes + sizeof(header) > limit.rlim_cur;
+           bytes + sizeof(header_t) > limit.rlim_cur;
 }
 
-static bool write_place(const place *place, const void *code, size_t bytes)
+static bool write_place(const place_t *place, const void *code, size_t bytes)
 {
     char aside[128];
     if (is_too_large(bytes)) {
@@ -368,7 +368,7 @@ typedef struct kept {
     char name[NAME_LENGTH + 1];
     int64_t bytes;
     struct timespec used;
-} kept;
+} kept_t;
 
 static bool is_regular(int folder, const char *name, struct stat *status)
 {
@@ -388,7 +388,7 @@ static void remove_stale(DIR *listing)
 }
 
 /* How many files there are and their bytes together; the first of them in `list`. */
-static int64_t list_kept(DIR *listing, kept *list, int64_t capacity, int64_t *total)
+static int64_t list_kept(DIR *listing, kept_t *list, int64_t capacity, int64_t *total)
 {
     const struct dirent *entry;
     struct stat status;
@@ -399,7 +399,7 @@ static int64_t list_kept(DIR *listing, kept *list, int64_t capacity, int64_t *to
         if (!is_name_of_key(entry->d_name) || !is_regular(dirfd(listing), entry->d_name, &status))
             continue;
         /* No more than the limit a file, or the sum may overflow. */
-        kept one = {.bytes = rungi_smaller(status.st_size, TOTAL_MAX), .used = status.st_mtim};
+        kept_t one = {.bytes = rungi_smaller(status.st_size, TOTAL_MAX), .used = status.st_mtim};
         memcpy(one.name, entry->d_name, sizeof one.name);
         if (count < capacity)
             list[count] = one;
@@ -411,19 +411,19 @@ static int64_t list_kept(DIR *listing, kept *list, int64_t capacity, int64_t *to
 
 static int by_use(const void *x, const void *y)
 {
-    const struct timespec *a = &((const kept *)x)->used, *b = &((const kept *)y)->used;
+    const struct timespec *a = &((const kept_t *)x)->used, *b = &((const kept_t *)y)->used;
     if (a->tv_sec != b->tv_sec)
         return a->tv_sec < b->tv_sec ? -1 : 1;
     return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
 }
 
 /* Another process may do the same meanwhile; at worst something is compiled again. */
-static void remove_least_used(const place *place, DIR *listing)
+static void remove_least_used(const place_t *place, DIR *listing)
 {
     int64_t total, room = list_kept(listing, NULL, 0, &total);
     if (total <= TOTAL_MAX)
         return;
-    kept *list = rungi_allocate(place->context, room * (int64_t)sizeof *list, sizeof(max_align_t));
+    kept_t *list = rungi_allocate(place->context, room * (int64_t)sizeof *list, sizeof(max_align_t));
     if (!list) {
         tell(place->context, "its files are over 1 GiB", "there is no memory to sort them");
         return;
@@ -439,7 +439,7 @@ static void remove_least_used(const place *place, DIR *listing)
 }
 
 /* The listing has a descriptor of its own, since closing it closes that. */
-static void tidy(const place *place)
+static void tidy(const place_t *place)
 {
     int again = openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *listing = again >= 0 ? fdopendir(again) : NULL;
@@ -459,7 +459,7 @@ void rungi_cache_write(rung_context *context, const char *folder, const char *co
 {
     int number = errno;
     rungi_error error;
-    place place;
+    place_t place;
     rungi_error_save(&error);
     if (open_place(&place, context, folder, key, parts, true)) {
         if (write_place(&place, data, bytes))

@@ -13,12 +13,12 @@
 typedef struct entry {
     rung_candidate candidate;
     char texts[];
-} entry;
+} entry_t;
 
 struct rung_candidate_list {
     rung_context *context;
     int64_t count, accepted; /* the accepted ones come first */
-    entry *entries[RUNGI_PROPOSALS + RUNGI_LADDER_MAX];
+    entry_t *entries[RUNGI_PROPOSALS + RUNGI_LADDER_MAX];
 };
 
 /* Copies a text to *at and advances *at past it. */
@@ -31,11 +31,11 @@ static const char *keep_text(char **at, const char *text)
     return kept;
 }
 
-static entry *entry_of(rung_context *context, const rung_plan *plan, const rungi_attempt *attempt)
+static entry_t *entry_of(rung_context *context, const rung_plan *plan, const rungi_attempt *attempt)
 {
     const char *reason = attempt->status == RUNG_OK ? "" : rung_error_text();
-    entry *made = rungi_new(context, sizeof *made + strlen(attempt->kernel) + strlen(attempt->parameters) +
-                                         strlen(plan->origin_text) + strlen(reason) + 4);
+    entry_t *made = rungi_new(context, sizeof *made + strlen(attempt->kernel) + strlen(attempt->parameters) +
+                                           strlen(plan->origin_text) + strlen(reason) + 4);
     if (!made)
         return NULL;
     char *at = made->texts;
@@ -54,7 +54,7 @@ static rung_status add(void *user, const rung_plan *plan, const rungi_attempt *a
 {
     rung_candidate_list *list = user;
     RUNGI_ASSERT(list->count < (int64_t)(sizeof list->entries / sizeof *list->entries));
-    entry *made = entry_of(list->context, plan, attempt);
+    entry_t *made = entry_of(list->context, plan, attempt);
     if (!made)
         return RUNG_STATUS_NO_MEMORY;
     int64_t index = attempt->status == RUNG_OK ? list->accepted++ : list->count;

@@ -21,10 +21,10 @@ enum { DEPTH_MAX = 32, NAMES_MAX = 10000 };
 
 typedef struct text {
     const char *at, *end;
-} text;
+} text_t;
 
 typedef struct reader {
-    text texts[DEPTH_MAX]; /* the innermost last */
+    text_t texts[DEPTH_MAX]; /* the innermost last */
     int text_count;
     const char *whole; /* for messages */
     size_t whole_length;
@@ -34,11 +34,11 @@ typedef struct reader {
     int depth, names_read;
     int unreached;      /* above 0: read, but not computed */
     rung_status status; /* the first failure; nothing is left to read after it */
-} reader;
+} reader_t;
 
-static int64_t read_any(reader *reader);
+static int64_t read_any(reader_t *reader);
 
-static int64_t fail(reader *reader, const char *what)
+static int64_t fail(reader_t *reader, const char *what)
 {
     if (reader->status == RUNG_OK)
         reader->status = rungi_fail(RUNG_STATUS_INVALID, "%s in \"%.*s\"", what, (int)reader->whole_length,
@@ -48,16 +48,16 @@ static int64_t fail(reader *reader, const char *what)
 }
 
 /* What only a computed value can do wrong. */
-static int64_t fail_if_reached(reader *reader, const char *what)
+static int64_t fail_if_reached(reader_t *reader, const char *what)
 {
     return reader->unreached ? 0 : fail(reader, what);
 }
 
 /* The next character that is no blank, of this text or of one around it. */
-static const char *next(reader *reader)
+static const char *next(reader_t *reader)
 {
     while (reader->text_count > 0) {
-        text *text = &reader->texts[reader->text_count - 1];
+        text_t *text = &reader->texts[reader->text_count - 1];
         while (text->at < text->end && isspace((unsigned char)*text->at))
             text->at++;
         if (text->at < text->end)
@@ -74,13 +74,13 @@ static bool is_name_character(char c)
 
 /* Takes `word` if it comes next and is not the beginning of a longer operator: "<"
  * is not taken from "<=" or "<<", nor "|" from "||". */
-static bool take(reader *reader, const char *word)
+static bool take(reader_t *reader, const char *word)
 {
     const char *at = next(reader);
     size_t length = strlen(word);
     if (!at)
         return false;
-    text *text = &reader->texts[reader->text_count - 1];
+    text_t *text = &reader->texts[reader->text_count - 1];
     size_t left = (size_t)(text->end - at);
     if (left < length || memcmp(at, word, length) != 0)
         return false;
@@ -92,17 +92,17 @@ static bool take(reader *reader, const char *word)
 }
 
 /* Cuts off the name or number that comes next. */
-static size_t take_word(reader *reader, const char *start)
+static size_t take_word(reader_t *reader, const char *start)
 {
     RUNGI_ASSERT(reader->text_count > 0);
-    text *text = &reader->texts[reader->text_count - 1];
+    text_t *text = &reader->texts[reader->text_count - 1];
     while (text->at < text->end && is_name_character(*text->at))
         text->at++;
     return (size_t)(text->at - start);
 }
 
 /* Decimal, octal or hexadecimal, with C's suffixes. */
-static int64_t read_number(reader *reader, const char *start)
+static int64_t read_number(reader_t *reader, const char *start)
 {
     char digits[32], *end;
     size_t length = take_word(reader, start);
@@ -118,10 +118,10 @@ static int64_t read_number(reader *reader, const char *start)
     return (int64_t)value;
 }
 
-static int64_t read_unary(reader *reader);
+static int64_t read_unary(reader_t *reader);
 
 /* defined NAME, or defined(NAME): `start` is past the word. */
-static int64_t read_defined(reader *reader)
+static int64_t read_defined(reader_t *reader)
 {
     bool closed = take(reader, "(");
     const char *start = next(reader);
@@ -134,7 +134,7 @@ static int64_t read_defined(reader *reader)
 }
 
 /* A name's value, or the first operand of its text. */
-static int64_t read_name(reader *reader, const char *start)
+static int64_t read_name(reader_t *reader, const char *start)
 {
     size_t length = take_word(reader, start);
     if (length == 7 && memcmp(start, "defined", 7) == 0)
@@ -154,11 +154,11 @@ static int64_t read_name(reader *reader, const char *start)
     next(reader); /* texts that are at their end make room */
     if (reader->text_count == DEPTH_MAX)
         return fail(reader, "names go too deep");
-    reader->texts[reader->text_count++] = (text){name.text, name.text + name.length};
+    reader->texts[reader->text_count++] = (text_t){name.text, name.text + name.length};
     return read_unary(reader);
 }
 
-static int64_t read_operand(reader *reader)
+static int64_t read_operand(reader_t *reader)
 {
     const char *at;
     int64_t value;
@@ -182,7 +182,7 @@ static int64_t read_operand(reader *reader)
     return fail(reader, "a value is missing");
 }
 
-static int64_t read_unary(reader *reader)
+static int64_t read_unary(reader_t *reader)
 {
     if (reader->depth == DEPTH_MAX)
         return fail(reader, "names or parentheses go too deep");
@@ -193,14 +193,14 @@ static int64_t read_unary(reader *reader)
     return value;
 }
 
-static int64_t divide(reader *reader, int64_t x, int64_t y, bool remainder)
+static int64_t divide(reader_t *reader, int64_t x, int64_t y, bool remainder)
 {
     if (y == 0 || (x == INT64_MIN && y == -1))
         return fail_if_reached(reader, "a division by zero or an overflow");
     return remainder ? x % y : x / y;
 }
 
-static int64_t read_product(reader *reader)
+static int64_t read_product(reader_t *reader)
 {
     int64_t value = read_unary(reader);
     for (;;) {
@@ -217,7 +217,7 @@ static int64_t read_product(reader *reader)
     }
 }
 
-static int64_t read_sum(reader *reader)
+static int64_t read_sum(reader_t *reader)
 {
     int64_t value = read_product(reader);
     for (;;) {
@@ -234,14 +234,14 @@ static int64_t read_sum(reader *reader)
 }
 
 /* What C leaves open, negative values and large distances, is refused. */
-static int64_t shift(reader *reader, int64_t value, int64_t by, bool left)
+static int64_t shift(reader_t *reader, int64_t value, int64_t by, bool left)
 {
     if (value < 0 || by < 0 || by > 62 || (left && value > INT64_MAX >> by))
         return fail_if_reached(reader, "a shift loses its value");
     return left ? value << by : value >> by;
 }
 
-static int64_t read_shift(reader *reader)
+static int64_t read_shift(reader_t *reader)
 {
     int64_t value = read_sum(reader);
     for (;;) {
@@ -254,7 +254,7 @@ static int64_t read_shift(reader *reader)
     }
 }
 
-static int64_t read_order(reader *reader)
+static int64_t read_order(reader_t *reader)
 {
     int64_t value = read_shift(reader);
     for (;;) {
@@ -271,7 +271,7 @@ static int64_t read_order(reader *reader)
     }
 }
 
-static int64_t read_equality(reader *reader)
+static int64_t read_equality(reader_t *reader)
 {
     int64_t value = read_order(reader);
     for (;;) {
@@ -284,7 +284,7 @@ static int64_t read_equality(reader *reader)
     }
 }
 
-static int64_t read_bit_and(reader *reader)
+static int64_t read_bit_and(reader_t *reader)
 {
     int64_t value = read_equality(reader);
     while (take(reader, "&"))
@@ -292,7 +292,7 @@ static int64_t read_bit_and(reader *reader)
     return value;
 }
 
-static int64_t read_bit_xor(reader *reader)
+static int64_t read_bit_xor(reader_t *reader)
 {
     int64_t value = read_bit_and(reader);
     while (take(reader, "^"))
@@ -300,7 +300,7 @@ static int64_t read_bit_xor(reader *reader)
     return value;
 }
 
-static int64_t read_bit_or(reader *reader)
+static int64_t read_bit_or(reader_t *reader)
 {
     int64_t value = read_bit_xor(reader);
     while (take(reader, "|"))
@@ -308,7 +308,7 @@ static int64_t read_bit_or(reader *reader)
     return value;
 }
 
-static int64_t read_and(reader *reader)
+static int64_t read_and(reader_t *reader)
 {
     int64_t value = read_bit_or(reader);
     while (take(reader, "&&")) {
@@ -321,7 +321,7 @@ static int64_t read_and(reader *reader)
     return value;
 }
 
-static int64_t read_or(reader *reader)
+static int64_t read_or(reader_t *reader)
 {
     int64_t value = read_and(reader);
     while (take(reader, "||")) {
@@ -334,7 +334,7 @@ static int64_t read_or(reader *reader)
     return value;
 }
 
-static int64_t read_any(reader *reader)
+static int64_t read_any(reader_t *reader)
 {
     int64_t condition = read_or(reader);
     if (reader->depth == DEPTH_MAX)
@@ -357,13 +357,13 @@ static int64_t read_any(reader *reader)
 rung_status rungi_expression_value(const char *whole, size_t length, rungi_name_lookup lookup, const void *names,
                                    bool unknown_is_zero, int64_t *value)
 {
-    reader reader = {.texts = {{whole, whole + length}},
-                     .text_count = 1,
-                     .whole = whole,
-                     .whole_length = length,
-                     .lookup = lookup,
-                     .names = names,
-                     .unknown_is_zero = unknown_is_zero};
+    reader_t reader = {.texts = {{whole, whole + length}},
+                       .text_count = 1,
+                       .whole = whole,
+                       .whole_length = length,
+                       .lookup = lookup,
+                       .names = names,
+                       .unknown_is_zero = unknown_is_zero};
     int64_t result = read_any(&reader);
     if (reader.status == RUNG_OK && next(&reader))
         fail(&reader, "something is left over");

@@ -242,11 +242,11 @@ rung_status rung_kernel_find(rung_context *context, const char *backend, const c
 typedef struct names {
     const rung_kernel *kernel;
     const rungi_values *values;
-} names;
+} names_t;
 
 static rungi_name look_up(const void *opaque, const char *name, size_t length)
 {
-    const names *names = opaque;
+    const names_t *names = opaque;
     const rung_kernel *kernel = names->kernel;
     for (int64_t i = 0; i < kernel->info.parameter_count; i++)
         if (strlen(kernel->parameters[i].name) == length && memcmp(kernel->parameters[i].name, name, length) == 0)
@@ -264,7 +264,7 @@ static rungi_name look_up(const void *opaque, const char *name, size_t length)
 static rung_status evaluate(const rung_kernel *kernel, const rungi_values *values, rungi_slice expression,
                             bool unknown_is_zero, int64_t *number)
 {
-    names names = {kernel, values};
+    names_t names = {kernel, values};
     rung_status status = rungi_expression_value(expression.text, expression.length, look_up, &names, unknown_is_zero,
                                                 number);
     return status == RUNG_OK ? status : rungi_fail_in(status, "%s", kernel->info.file);

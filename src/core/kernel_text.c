@@ -31,7 +31,7 @@ typedef struct line {
     rungi_slice word; /* "define" of a directive, empty for other lines */
     rungi_slice rest; /* after the word, without comments */
     rungi_slice note; /* the comment at its end, without its marks */
-} line;
+} line_t;
 
 /* What the scan of one file goes through. */
 typedef struct scan {
@@ -39,7 +39,7 @@ typedef struct scan {
     int64_t lines; /* gone past */
     bool in_comment;
     int conditionals; /* open ones */
-} scan;
+} scan_t;
 
 /* ---- Slices -------------------------------------------------------------------------- */
 
@@ -83,7 +83,7 @@ static rungi_slice take_name(rungi_slice *rest)
 
 /* Moves past one line of text, keeping track of comments and strings, and finds
  * where its code ends and where a comment at its end begins and ends. */
-static void measure_line(scan *scan, const char **code_end, rungi_slice *note)
+static void measure_line(scan_t *scan, const char **code_end, rungi_slice *note)
 {
     const char *at = scan->at;
     char quote = '\0';
@@ -122,7 +122,7 @@ static void measure_line(scan *scan, const char **code_end, rungi_slice *note)
 }
 
 /* The next line; false at the end of the text. */
-static bool next_line(scan *scan, line *line)
+static bool next_line(scan_t *scan, line_t *line)
 {
     const char *start = scan->at, *code_end;
     bool began_in_comment = scan->in_comment;
@@ -184,10 +184,10 @@ static bool is_number(rungi_slice slice)
 }
 
 /* `#ifndef NAME`, when the next two lines make it a parameter. */
-static rung_status read_parameter(rung_kernel *kernel, scan *scan, rungi_slice name, char **room, int64_t **choices)
+static rung_status read_parameter(rung_kernel *kernel, scan_t *scan, rungi_slice name, char **room, int64_t **choices)
 {
     struct scan ahead = *scan;
-    line define, end;
+    line_t define, end;
     if (!next_line(&ahead, &define) || !next_line(&ahead, &end) || !is(define.word, "define") || !is(end.word, "endif"))
         return RUNG_OK;
     rungi_slice rest = define.rest;
@@ -211,10 +211,10 @@ static rung_status read_parameter(rung_kernel *kernel, scan *scan, rungi_slice n
 }
 
 /* `#if expression`, when the next two lines make it a constraint. */
-static void read_constraint(rung_kernel *kernel, scan *scan, rungi_slice condition, char **room)
+static void read_constraint(rung_kernel *kernel, scan_t *scan, rungi_slice condition, char **room)
 {
     struct scan ahead = *scan;
-    line error, end;
+    line_t error, end;
     if (!next_line(&ahead, &error) || !next_line(&ahead, &end) || !is(error.word, "error") || !is(end.word, "endif"))
         return;
     rungi_slice reason = error.rest;
@@ -227,7 +227,7 @@ static void read_constraint(rung_kernel *kernel, scan *scan, rungi_slice conditi
     scan->conditionals--;
 }
 
-static rung_status read_include(rung_kernel *kernel, const line *line)
+static rung_status read_include(rung_kernel *kernel, const line_t *line)
 {
     rungi_slice name = line->rest;
     if (name.length < 3 || name.text[0] != '"' || name.text[name.length - 1] != '"')
@@ -243,7 +243,7 @@ static rung_status read_include(rung_kernel *kernel, const line *line)
     return RUNG_OK;
 }
 
-static rung_status read_directive(rung_kernel *kernel, scan *scan, const line *line, char **room, int64_t **choices)
+static rung_status read_directive(rung_kernel *kernel, scan_t *scan, const line_t *line, char **room, int64_t **choices)
 {
     rungi_slice rest = line->rest;
     if (is(line->word, "endif")) {
@@ -470,8 +470,8 @@ rung_status rungi_kernel_read(rung_kernel *kernel, const char *file, const char 
     kernel->info.source = kernel->text;
     kernel->info.summary = read_summary(kernel->text, &room);
 
-    scan scan = {.at = kernel->text};
-    line line;
+    scan_t scan = {.at = kernel->text};
+    line_t line;
     bool has_head = false;
     while (status == RUNG_OK && next_line(&scan, &line)) {
         if (line.word.length > 0)

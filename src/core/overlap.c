@@ -31,7 +31,7 @@ typedef struct lane {
     rung_event *leaving; /* signalled when such a piece has left it */
     rung_event *wait;    /* that, or the spans' event for it; NULL once it was waited for */
     int64_t panel;       /* whose C is on its way back; -1: none */
-} lane;
+} lane_t;
 
 typedef struct ring {
     rung_context *context;
@@ -44,18 +44,18 @@ typedef struct ring {
     rung_plan *plans[2]; /* of a panel and of the last one; the first may serve both */
     rungi_staging pinned;
     void *plain; /* staging that is not pinned */
-    lane lanes[LANES];
+    lane_t lanes[LANES];
     int lane_count;
     int64_t pieces; /* of what is shared, so far */
     rungi_spans spans;
-} ring;
+} ring_t;
 
 /* One panel in this process's memory and in a lane's buffers. */
 typedef struct panel {
     rung_problem here, there;
     bool goes[RUNGI_OPERANDS]; /* with this panel */
     int64_t items[RUNGI_OPERANDS], bytes[RUNGI_OPERANDS];
-} panel;
+} panel_t;
 
 /* ---- Panels ------------------------------------------------------------------------------ */
 
@@ -72,14 +72,14 @@ static rung_status measure(const rung_matrix *view, int64_t batch, rung_matrix *
     return RUNG_OK;
 }
 
-static bool is_shared(const ring *ring, rungi_operand operand)
+static bool is_shared(const ring_t *ring, rungi_operand operand)
 {
     return !rungi_matrix_is_empty(rungi_problem_view(ring->problem, operand)) &&
            !rungi_cut_parts(&ring->cut, ring->problem, operand);
 }
 
 /* The panel, in the buffers of that lane. */
-static rung_status make_panel(const ring *ring, const lane *lane, int64_t index, panel *panel)
+static rung_status make_panel(const ring_t *ring, const lane_t *lane, int64_t index, panel_t *panel)
 {
     RUNGI_ASSERT(index >= 0 && index < ring->cut.count);
     panel->here = rungi_cut_panel(&ring->cut, ring->problem, index);
@@ -115,11 +115,11 @@ typedef struct lines {
     bool rows;            /* or columns */
     int64_t count, bytes; /* of one */
     int64_t step;         /* so many go at a time */
-} lines;
+} lines_t;
 
-static lines lines_of(const ring *ring, const rung_matrix *dense, int64_t bytes)
+static lines_t lines_of(const ring_t *ring, const rung_matrix *dense, int64_t bytes)
 {
-    lines lines = {.rows = dense->row_stride >= dense->col_stride};
+    lines_t lines = {.rows = dense->row_stride >= dense->col_stride};
     int64_t stride = lines.rows ? dense->row_stride : dense->col_stride;
     lines.bytes = stride > 0 ? stride * rung_type_size(dense->type) : bytes;
     RUNGI_ASSERT(lines.bytes > 0);
@@ -130,7 +130,7 @@ static lines lines_of(const ring *ring, const rung_matrix *dense, int64_t bytes)
 
 /* Gives each operand of a lane, or each that does not stand ready, its part of the stage, and
  * says how long that is. */
-static int64_t divide_stage(const panel *first, const panel *last, bool all, lane *lane)
+static int64_t divide_stage(const panel_t *first, const panel_t *last, bool all, lane_t *lane)
 {
     int64_t used = 0;
     for (int i = 0; i < RUNGI_OPERANDS; i++) {
@@ -146,14 +146,14 @@ static int64_t divide_stage(const panel *first, const panel *last, bool all, lan
 }
 
 /* What the pieces of shared operands need. */
-static int64_t piece_bytes(const ring *ring, bool all)
+static int64_t piece_bytes(const ring_t *ring, bool all)
 {
     int64_t most = 0;
     for (int i = 0; i < RUNGI_OPERANDS; i++) {
         const rung_matrix *view = rungi_problem_view(ring->problem, i);
         if (!is_shared(ring, i) || (!all && stands_ready(view, 1)))
             continue;
-        lines lines = lines_of(ring, rungi_problem_view(&ring->there, i), ring->shared[i]->bytes);
+        lines_t lines = lines_of(ring, rungi_problem_view(&ring->there, i), ring->shared[i]->bytes);
         int64_t piece = rungi_smaller(lines.step, lines.count) * lines.bytes;
         most = piece > most ? piece : most;
     }
@@ -161,16 +161,16 @@ static int64_t piece_bytes(const ring *ring, bool all)
 }
 
 /* How much staging a lane needs for everything, or for what is not ready. */
-static int64_t bytes_of_stage(const ring *ring, const panel *first, const panel *last, bool all)
+static int64_t bytes_of_stage(const ring_t *ring, const panel_t *first, const panel_t *last, bool all)
 {
-    lane none = {0};
+    lane_t none = {0};
     int64_t piece = piece_bytes(ring, all), whole = divide_stage(first, last, all, &none);
     return piece > whole ? piece : whole;
 }
 
 /* Pinned memory is worth its price where panels overlap; without it what stands ready is
  * sent from there. */
-static rung_status make_stages(ring *ring, const panel *first, const panel *last)
+static rung_status make_stages(ring_t *ring, const panel_t *first, const panel_t *last)
 {
     int64_t bytes = bytes_of_stage(ring, first, last, true);
     bool pinned = ring->lane_count > 1 &&
@@ -191,12 +191,12 @@ static rung_status make_stages(ring *ring, const panel *first, const panel *last
 
 /* ---- Making and unmaking ------------------------------------------------------------------- */
 
-static rung_status take_lanes(ring *ring)
+static rung_status take_lanes(ring_t *ring)
 {
     rung_status status = RUNG_OK;
     ring->lane_count = (int)rungi_smaller(LANES, ring->cut.count);
     for (int i = 0; status == RUNG_OK && i < ring->lane_count; i++) {
-        lane *lane = &ring->lanes[i];
+        lane_t *lane = &ring->lanes[i];
         lane->panel = -1;
         status = rungi_context_take_queue(ring->context, ring->device, &lane->queue);
         if (status == RUNG_OK && ring->lane_count > 1)
@@ -205,7 +205,7 @@ static rung_status take_lanes(ring *ring)
     return status;
 }
 
-static rung_status make_plans(ring *ring, const panel *first, const panel *last)
+static rung_status make_plans(ring_t *ring, const panel_t *first, const panel_t *last)
 {
     rung_plan_options choice = rung_plan_options_default();
     choice.max_workspace_bytes = rungi_workspace_max;
@@ -216,7 +216,7 @@ static rung_status make_plans(ring *ring, const panel *first, const panel *last)
     return status;
 }
 
-static int64_t workspace_of(const ring *ring)
+static int64_t workspace_of(const ring_t *ring)
 {
     RUNGI_ASSERT(ring->plans[0]);
     int64_t most = ring->plans[0]->info.workspace_bytes;
@@ -225,11 +225,11 @@ static int64_t workspace_of(const ring *ring)
     return most;
 }
 
-static rung_status make_buffers(ring *ring, const panel *first)
+static rung_status make_buffers(ring_t *ring, const panel_t *first)
 {
     rung_status status = RUNG_OK;
     for (int i = 0; i < ring->lane_count; i++) {
-        lane *lane = &ring->lanes[i];
+        lane_t *lane = &ring->lanes[i];
         for (int j = 0; status == RUNG_OK && j < RUNGI_OPERANDS; j++)
             if (first->goes[j])
                 status = rungi_buffer_create_on(lane->queue, first->bytes[j], &lane->buffers[j]);
@@ -241,7 +241,7 @@ static rung_status make_buffers(ring *ring, const panel *first)
 
 /* Buffers for what is shared; they come before the plans, which are made for how it will
  * stand there. */
-static rung_status make_shared(ring *ring)
+static rung_status make_shared(ring_t *ring)
 {
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++) {
@@ -257,9 +257,9 @@ static rung_status make_shared(ring *ring)
     return status;
 }
 
-static rung_status make_ring(ring *ring)
+static rung_status make_ring(ring_t *ring)
 {
-    panel first, last;
+    panel_t first, last;
     rung_status status = take_lanes(ring);
     if (status == RUNG_OK)
         status = rungi_spans_align(&ring->spans, ring->lanes[0].queue);
@@ -276,7 +276,7 @@ static rung_status make_ring(ring *ring)
     return status == RUNG_OK ? make_stages(ring, &first, &last) : status;
 }
 
-static void free_lane(ring *ring, lane *lane)
+static void free_lane(ring_t *ring, lane_t *lane)
 {
     for (int i = 0; i < RUNGI_OPERANDS; i++)
         rung_buffer_destroy(lane->buffers[i]);
@@ -287,7 +287,7 @@ static void free_lane(ring *ring, lane *lane)
 }
 
 /* Whatever happened, nothing may still read or write what is freed. */
-static void free_ring(ring *ring, rung_status status)
+static void free_ring(ring_t *ring, rung_status status)
 {
     for (int i = 0; status != RUNG_OK && i < ring->lane_count; i++)
         if (ring->lanes[i].queue)
@@ -307,7 +307,7 @@ static void free_ring(ring *ring, rung_status status)
 /* ---- Copying ------------------------------------------------------------------------------- */
 
 /* Into the stage or out of it. */
-static rung_status copy_items(ring *ring, const char *name, const rung_matrix *from, const rung_matrix *to,
+static rung_status copy_items(ring_t *ring, const char *name, const rung_matrix *from, const rung_matrix *to,
                               int64_t items, int64_t bytes)
 {
     int64_t start = rungi_spans_now(&ring->spans);
@@ -325,11 +325,11 @@ typedef struct part {
     rung_matrix dense;            /* in the buffer */
     int64_t offset, items, bytes; /* from the buffer's start on */
     void *stage;                  /* NULL: as it stands */
-} part;
+} part_t;
 
 /* On that lane's queue; `done` is what is signalled, unless the spans want an event of their
  * own, and becomes what was. */
-static rung_status send(ring *ring, int number, const part *part, rung_event **done)
+static rung_status send(ring_t *ring, int number, const part_t *part, rung_event **done)
 {
     static const char *const names[] = {"A up", "B up", "C up", "bias up", "residual up", "C up"};
     rung_event *span;
@@ -356,7 +356,7 @@ static rung_status send(ring *ring, int number, const part *part, rung_event **d
 }
 
 /* Until the lane's stage may be written again. */
-static rung_status wait_for_stage(lane *lane)
+static rung_status wait_for_stage(lane_t *lane)
 {
     rung_event *wait = lane->wait;
     lane->wait = NULL;
@@ -366,13 +366,13 @@ static rung_status wait_for_stage(lane *lane)
 /* Some lines of what is shared, through the stage of whichever lane is next, so that packing
  * one piece goes on while another is sent. All go on the first queue: one event is enough to
  * wait for. */
-static rung_status send_piece(ring *ring, part *whole, lines lines, int64_t first)
+static rung_status send_piece(ring_t *ring, part_t *whole, lines_t lines, int64_t first)
 {
     RUNGI_ASSERT(ring->lane_count > 0 && ring->lane_count <= LANES);
-    lane *lane = &ring->lanes[ring->pieces++ % ring->lane_count];
+    lane_t *lane = &ring->lanes[ring->pieces++ % ring->lane_count];
     int64_t count = rungi_smaller(lines.step, lines.count - first);
     rung_matrix view = *whole->view;
-    part piece = *whole;
+    part_t piece = *whole;
     rung_event *done = lane->leaving;
     if (lines.count > 1) {
         view = lines.rows ? rung_matrix_block(view, first, 0, count, view.cols)
@@ -391,12 +391,12 @@ static rung_status send_piece(ring *ring, part *whole, lines lines, int64_t firs
     return status;
 }
 
-static rung_status send_shared(ring *ring, rungi_operand operand)
+static rung_status send_shared(ring_t *ring, rungi_operand operand)
 {
     const rung_matrix *view = rungi_problem_view(ring->problem, operand);
     rung_status status = RUNG_OK;
-    part whole = {.operand = operand, .view = view, .items = 1, .dense = *rungi_problem_view(&ring->there, operand)};
-    lines lines = lines_of(ring, &whole.dense, ring->shared[operand]->bytes);
+    part_t whole = {.operand = operand, .view = view, .items = 1, .dense = *rungi_problem_view(&ring->there, operand)};
+    lines_t lines = lines_of(ring, &whole.dense, ring->shared[operand]->bytes);
     if (ring->pinned.memory || !stands_ready(view, 1))
         whole.stage = ring->lanes[0].stage;
     else
@@ -414,27 +414,27 @@ static bool reads_output(const rung_problem *problem)
     return problem->beta != 0.0 && rungi_matrix_is_absent(rungi_problem_addend(problem));
 }
 
-static rung_status send_panel(ring *ring, int number, const panel *panel)
+static rung_status send_panel(ring_t *ring, int number, const panel_t *panel)
 {
-    lane *lane = &ring->lanes[number];
+    lane_t *lane = &ring->lanes[number];
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++) {
         rung_event *unused = NULL;
-        part part = {.operand = i,
-                     .view = rungi_problem_view(&panel->here, i),
-                     .dense = *rungi_problem_view(&panel->there, i),
-                     .items = panel->items[i],
-                     .bytes = panel->bytes[i],
-                     .stage = lane->stages[i]};
+        part_t part = {.operand = i,
+                       .view = rungi_problem_view(&panel->here, i),
+                       .dense = *rungi_problem_view(&panel->there, i),
+                       .items = panel->items[i],
+                       .bytes = panel->bytes[i],
+                       .stage = lane->stages[i]};
         if (panel->goes[i] && (i != RUNGI_C || reads_output(&panel->here)))
             status = send(ring, number, &part, &unused);
     }
     return status;
 }
 
-static rung_status run_panel(ring *ring, int number, const panel *panel, bool is_last)
+static rung_status run_panel(ring_t *ring, int number, const panel_t *panel, bool is_last)
 {
-    lane *lane = &ring->lanes[number];
+    lane_t *lane = &ring->lanes[number];
     rung_plan *plan = is_last && ring->plans[1] ? ring->plans[1] : ring->plans[0];
     rung_run_options options = {.size = sizeof(rung_run_options),
                                 .wait = &ring->arrived,
@@ -445,9 +445,9 @@ static rung_status run_panel(ring *ring, int number, const panel *panel, bool is
     return status == RUNG_OK ? rung_plan_run(plan, lane->queue, &given, &options) : status;
 }
 
-static rung_status fetch_panel(ring *ring, int number, const panel *panel)
+static rung_status fetch_panel(ring_t *ring, int number, const panel_t *panel)
 {
-    lane *lane = &ring->lanes[number];
+    lane_t *lane = &ring->lanes[number];
     rung_run_options options = {.size = sizeof(rung_run_options)};
     if (!panel->goes[RUNGI_C])
         return RUNG_OK;
@@ -459,10 +459,10 @@ static rung_status fetch_panel(ring *ring, int number, const panel *panel)
 }
 
 /* Waits for the lane's panel and puts its C where it belongs. */
-static rung_status retire(ring *ring, int number)
+static rung_status retire(ring_t *ring, int number)
 {
-    lane *lane = &ring->lanes[number];
-    panel panel;
+    lane_t *lane = &ring->lanes[number];
+    panel_t panel;
     if (lane->panel < 0)
         return RUNG_OK;
     rung_status status = rung_queue_finish(lane->queue);
@@ -477,9 +477,9 @@ static rung_status retire(ring *ring, int number)
     return copy_items(ring, "unpack", &staged, &panel.here.c, panel.items[RUNGI_C], panel.bytes[RUNGI_C]);
 }
 
-static rung_status start_panel(ring *ring, int64_t index)
+static rung_status start_panel(ring_t *ring, int64_t index)
 {
-    panel panel;
+    panel_t panel;
     int number = (int)(index % ring->lane_count);
     rung_status status = retire(ring, number);
     if (status == RUNG_OK)
@@ -497,7 +497,7 @@ static rung_status start_panel(ring *ring, int64_t index)
     return status;
 }
 
-static rung_status run_ring(ring *ring)
+static rung_status run_ring(ring_t *ring)
 {
     rung_status status = make_ring(ring);
     for (int i = 0; status == RUNG_OK && i < RUNGI_OPERANDS; i++)
@@ -512,7 +512,7 @@ static rung_status run_ring(ring *ring)
 
 rung_status rungi_overlap_run(rung_context *context, rung_device *device, const rung_problem *problem)
 {
-    ring ring = {.context = context, .device = device, .problem = problem, .there = *problem};
+    ring_t ring = {.context = context, .device = device, .problem = problem, .there = *problem};
     rungi_error first;
     rungi_spans_begin(&ring.spans, device);
     ring.cut = rungi_cut_of(problem, context->overlap);

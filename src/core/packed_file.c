@@ -43,24 +43,24 @@ typedef struct preamble {
     uint64_t bytes;
     char reserved[32];
     uint64_t checksum;
-} preamble;
+} preamble_t;
 
 /* The first bytes of a file. */
 typedef struct head {
-    preamble preamble;
+    preamble_t preamble;
     char header[RUNGI_PACKED_HEADER];
-} head;
+} head_t;
 
-_Static_assert(sizeof(head) == 192 && sizeof(preamble) == 64, "no padding");
+_Static_assert(sizeof(head_t) == 192 && sizeof(preamble_t) == 64, "no padding");
 
 /* The packed B is copied in chunks that fit the second cache. */
 enum { CHUNK = 1 << 20 };
 
-_Static_assert(CHUNK % RUNGI_XXH64_STRIPE == 0 && sizeof(head) % RUNGI_XXH64_STRIPE == 0, "whole stripes");
+_Static_assert(CHUNK % RUNGI_XXH64_STRIPE == 0 && sizeof(head_t) % RUNGI_XXH64_STRIPE == 0, "whole stripes");
 
-static uint64_t checksum_of_head(const head *head)
+static uint64_t checksum_of_head(const head_t *head)
 {
-    preamble blank = head->preamble;
+    preamble_t blank = head->preamble;
     rungi_xxh64 hash;
     blank.checksum = 0;
     rungi_xxh64_begin(&hash);
@@ -88,7 +88,7 @@ typedef struct copy {
     int file;
     const char *path;
     char *chunk; /* CHUNK bytes */
-} copy;
+} copy_t;
 
 /* Waits for a copy. The first failure is the one that is reported. */
 static rung_status finish_after(rung_queue *queue, rung_status status)
@@ -102,22 +102,22 @@ static rung_status finish_after(rung_queue *queue, rung_status status)
     return status;
 }
 
-static rung_status read_buffer(const copy *copy, int64_t offset, int64_t bytes, void *to)
+static rung_status read_buffer(const copy_t *copy, int64_t offset, int64_t bytes, void *to)
 {
     return finish_after(copy->queue, rung_buffer_read(copy->queue, copy->packed, offset, bytes, to, NULL));
 }
 
-static rung_status write_buffer(const copy *copy, int64_t offset, int64_t bytes, const void *from)
+static rung_status write_buffer(const copy_t *copy, int64_t offset, int64_t bytes, const void *from)
 {
     return finish_after(copy->queue, rung_buffer_write(copy->queue, copy->packed, offset, bytes, from, NULL));
 }
 
-static rung_status write_file(const copy *copy, const void *from, int64_t bytes)
+static rung_status write_file(const copy_t *copy, const void *from, int64_t bytes)
 {
     return rungi_write_all(copy->file, from, (size_t)bytes) ? RUNG_OK : fail_io(copy->path, "written", errno);
 }
 
-static rung_status read_file(const copy *copy, void *to, int64_t bytes)
+static rung_status read_file(const copy_t *copy, void *to, int64_t bytes)
 {
     int64_t got = rungi_read_up_to(copy->file, to, bytes);
     if (got < 0)
@@ -126,22 +126,22 @@ static rung_status read_file(const copy *copy, void *to, int64_t bytes)
 }
 
 /* Copies one chunk from the buffer to the file, or back. */
-typedef rung_status move_chunk(const copy *copy, int64_t at, int64_t bytes);
+typedef rung_status move_chunk_t(const copy_t *copy, int64_t at, int64_t bytes);
 
-static rung_status save_chunk(const copy *copy, int64_t at, int64_t bytes)
+static rung_status save_chunk(const copy_t *copy, int64_t at, int64_t bytes)
 {
     rung_status status = read_buffer(copy, at, bytes, copy->chunk);
     return status == RUNG_OK ? write_file(copy, copy->chunk, bytes) : status;
 }
 
-static rung_status load_chunk(const copy *copy, int64_t at, int64_t bytes)
+static rung_status load_chunk(const copy_t *copy, int64_t at, int64_t bytes)
 {
     rung_status status = read_file(copy, copy->chunk, bytes);
     return status == RUNG_OK ? write_buffer(copy, at, bytes, copy->chunk) : status;
 }
 
 /* Moves all elements, and computes the checksum of the head and of them. */
-static rung_status move_elements(const copy *copy, const head *head, move_chunk *move, uint64_t *checksum)
+static rung_status move_elements(const copy_t *copy, const head_t *head, move_chunk_t *move, uint64_t *checksum)
 {
     rungi_xxh64 hash;
     int64_t at = RUNGI_PACKED_HEADER;
@@ -161,14 +161,14 @@ static rung_status move_elements(const copy *copy, const head *head, move_chunk 
 
 /* ---- Saving ------------------------------------------------------------------------------------------ */
 
-static void fill_head(head *head, int64_t bytes)
+static void fill_head(head_t *head, int64_t bytes)
 {
-    head->preamble = (preamble){.byte_order = BYTE_ORDER_MARK, .version = VERSION, .bytes = (uint64_t)bytes};
+    head->preamble = (preamble_t){.byte_order = BYTE_ORDER_MARK, .version = VERSION, .bytes = (uint64_t)bytes};
     memcpy(head->preamble.magic, magic, sizeof magic);
     head->preamble.checksum = checksum_of_head(head);
 }
 
-static rung_status write_all(const copy *copy, const head *head)
+static rung_status write_all(const copy_t *copy, const head_t *head)
 {
     uint64_t checksum;
     rung_status status = write_file(copy, head, sizeof *head);
@@ -177,7 +177,7 @@ static rung_status write_all(const copy *copy, const head *head)
     return status == RUNG_OK ? write_file(copy, &checksum, sizeof checksum) : status;
 }
 
-static rung_status save(copy *copy, const head *head, int64_t file_bytes)
+static rung_status save(copy_t *copy, const head_t *head, int64_t file_bytes)
 {
     rungi_atomic_file file;
     const char *wrong = rungi_atomic_open(&file, copy->path, file_bytes);
@@ -200,7 +200,7 @@ static rung_status check_plan(const rung_plan *plan, const rung_queue *queue, co
     rung_status status = rungi_plan_check_packing(plan, queue, packed);
     if (status != RUNG_OK)
         return status;
-    return rungi_add(plan->info.packed_b_bytes, (int64_t)(sizeof(preamble) + sizeof(uint64_t)), file_bytes)
+    return rungi_add(plan->info.packed_b_bytes, (int64_t)(sizeof(preamble_t) + sizeof(uint64_t)), file_bytes)
                ? RUNG_OK
                : rungi_fail(RUNG_STATUS_TOO_LARGE, "a packed B of %lld bytes is too large for a file",
                             (long long)plan->info.packed_b_bytes);
@@ -209,14 +209,14 @@ static rung_status check_plan(const rung_plan *plan, const rung_queue *queue, co
 rung_status rung_packed_save(rung_plan *plan, rung_queue *queue, rung_buffer *packed, const char *path)
 {
     RUNGI_DISABLE_CANCELLATION;
-    head head;
+    head_t head;
     int64_t file_bytes;
     if (!plan || !queue || !packed || !path)
         return rungi_fail(RUNG_STATUS_INVALID, "rung_packed_save needs a plan, a queue, a buffer and a path");
     rung_status status = check_plan(plan, queue, packed, &file_bytes);
     if (status != RUNG_OK)
         return status;
-    copy copy = {.queue = queue, .packed = packed, .bytes = plan->info.packed_b_bytes, .path = path};
+    copy_t copy = {.queue = queue, .packed = packed, .bytes = plan->info.packed_b_bytes, .path = path};
     status = read_buffer(&copy, 0, RUNGI_PACKED_HEADER, head.header);
     if (status == RUNG_OK)
         status = plan->device->ops->packed_check(plan, head.header);
@@ -234,9 +234,9 @@ rung_status rung_packed_save(rung_plan *plan, rung_queue *queue, rung_buffer *pa
 /* ---- Loading ----------------------------------------------------------------------------------------- */
 
 /* Checks the first `got` bytes of a file; what lies behind them in `head` is zero. */
-static rung_status check_head(const char *path, const head *head, int64_t got)
+static rung_status check_head(const char *path, const head_t *head, int64_t got)
 {
-    const preamble *found = &head->preamble;
+    const preamble_t *found = &head->preamble;
     if (memcmp(found->magic, magic, (size_t)rungi_smaller(got, sizeof magic)) != 0)
         return rungi_fail(RUNG_STATUS_INVALID, "%.1000s is not a file of rung_packed_save", path);
     if (got < (int64_t)sizeof *head)
@@ -255,12 +255,12 @@ static rung_status check_head(const char *path, const head *head, int64_t got)
     return RUNG_OK;
 }
 
-static rung_status check_length(const copy *copy, const preamble *found)
+static rung_status check_length(const copy_t *copy, const preamble_t *found)
 {
     struct stat about;
     if (fstat(copy->file, &about) != 0)
         return fail_io(copy->path, "read", errno);
-    uint64_t frame = sizeof(preamble) + sizeof(uint64_t);
+    uint64_t frame = sizeof(preamble_t) + sizeof(uint64_t);
     uint64_t bytes = (uint64_t)about.st_size; /* not negative */
     if (bytes >= frame && bytes - frame == found->bytes)
         return RUNG_OK;
@@ -270,7 +270,7 @@ static rung_status check_length(const copy *copy, const preamble *found)
 }
 
 /* Reads the first bytes. A file that passes is for this plan and has the length that the plan expects. */
-static rung_status read_head(const rung_plan *plan, const copy *copy, head *head)
+static rung_status read_head(const rung_plan *plan, const copy_t *copy, head_t *head)
 {
     memset(head, 0, sizeof *head);
     int64_t got = rungi_read_up_to(copy->file, head, sizeof *head);
@@ -289,7 +289,7 @@ static rung_status read_head(const rung_plan *plan, const copy *copy, head *head
                : fail_damaged(copy->path, "its two headers describe different sizes");
 }
 
-static rung_status read_elements(const copy *copy, const head *head)
+static rung_status read_elements(const copy_t *copy, const head_t *head)
 {
     uint64_t checksum, expected;
     rung_status status = write_buffer(copy, 0, RUNGI_PACKED_HEADER, head->header);
@@ -302,9 +302,9 @@ static rung_status read_elements(const copy *copy, const head *head)
     return checksum == expected ? RUNG_OK : fail_damaged(copy->path, "its checksum is wrong");
 }
 
-static rung_status load(rung_plan *plan, copy *copy)
+static rung_status load(rung_plan *plan, copy_t *copy)
 {
-    head head;
+    head_t head;
     rung_context *context = plan->device->context;
     rung_status status = read_head(plan, copy, &head);
     if (status == RUNG_OK)
@@ -322,7 +322,7 @@ static rung_status load(rung_plan *plan, copy *copy)
 }
 
 /* O_NONBLOCK: opening a pipe would wait for a writer. */
-static rung_status open_file(copy *copy)
+static rung_status open_file(copy_t *copy)
 {
     struct stat about;
     do
@@ -353,7 +353,7 @@ rung_status rung_packed_load(rung_plan *plan, rung_queue *queue, const char *pat
     rung_status status = check_plan(plan, queue, NULL, &file_bytes);
     if (status != RUNG_OK)
         return status;
-    copy copy = {.queue = queue, .bytes = plan->info.packed_b_bytes, .path = path};
+    copy_t copy = {.queue = queue, .bytes = plan->info.packed_b_bytes, .path = path};
     status = open_file(&copy);
     if (status != RUNG_OK)
         return status;

@@ -349,9 +349,9 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue, con
 /* Addresses of bytes in this process's memory. */
 typedef struct byte_range {
     uintptr_t first, end;
-} byte_range;
+} byte_range_t;
 
-static bool are_apart(byte_range x, byte_range y)
+static bool are_apart(byte_range_t x, byte_range_t y)
 {
     return x.end <= y.first || y.end <= x.first;
 }
@@ -363,7 +363,7 @@ static bool has_form(const rung_matrix *view, const rung_matrix *form)
 }
 
 /* Whether a view in this process's memory has the plan's form; `range` is its bytes. */
-static bool is_at_hand(const rung_matrix *view, const rung_matrix *form, int64_t span, byte_range *range)
+static bool is_at_hand(const rung_matrix *view, const rung_matrix *form, int64_t span, byte_range_t *range)
 {
     uintptr_t size = (uintptr_t)rung_type_size(form->type);
     if (!has_form(view, form) || view->buffer || !view->data || view->offset < 0 ||
@@ -384,7 +384,8 @@ static bool is_held(const rung_plan *plan, double scalar)
 }
 
 /* Whether a packed B in this process's memory suits the plan; `range` is its bytes. */
-static bool is_packed_at_hand(const rung_plan *plan, const rung_matrix *b, const rung_buffer *packed, byte_range *range)
+static bool is_packed_at_hand(const rung_plan *plan, const rung_matrix *b, const rung_buffer *packed,
+                              byte_range_t *range)
 {
     if (!has_form(b, &plan->problem.b) || packed->device != plan->device || packed->bytes < plan->info.packed_b_bytes ||
         packed->place % 64 != 0)
@@ -400,7 +401,7 @@ static bool sees_through(const rung_plan *plan, const rung_queue *queue, const r
                          const rung_buffer *packed)
 {
     const rung_problem *form = &plan->problem;
-    byte_range a, b, c;
+    byte_range_t a, b, c;
     return problem->size == sizeof *problem && plan->is_plain && plan->packed_b == (packed != NULL) &&
            plan->device->context->verbose == 0 && queue->device == plan->device && rungi_problem_items(problem) == 1 &&
            problem->compute == form->compute && problem->activation == RUNG_ACTIVATION_NONE &&

@@ -109,7 +109,7 @@ typedef struct rectangle {
     int64_t size;                                                 /* bytes an element */
     int64_t outer_stride, outer_count, inner_stride, inner_count; /* strides in bytes */
     int64_t bytes;                                                /* from the first byte to one past the last */
-} rectangle;
+} rectangle_t;
 
 /* The first byte of a view's memory, in its space. */
 static uintptr_t place_of(const rung_matrix *matrix)
@@ -144,12 +144,12 @@ bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch, int64_t e
     return true;
 }
 
-static rectangle rectangle_of(const rung_matrix *matrix)
+static rectangle_t rectangle_of(const rung_matrix *matrix)
 {
     int64_t size = rungi_type_size(matrix->type), span = 0;
     bool rows_outside = matrix->row_stride >= matrix->col_stride;
     rungi_matrix_span(matrix, &span);
-    return (rectangle){
+    return (rectangle_t){
         .space = space_of(matrix),
         .first = first_byte(matrix),
         .size = size,
@@ -170,7 +170,7 @@ static bool ranges_meet(int64_t x_count, int64_t shift, int64_t y_count)
 /* Two rectangles over the same strides meet if y's corner, written as whole outer
  * and inner steps from x's, lies so that both ranges meet. An inner run is shorter
  * than an outer step, so only two ways of writing the distance are possible. */
-static bool same_grid_rectangles_meet(const rectangle *x, const rectangle *y)
+static bool same_grid_rectangles_meet(const rectangle_t *x, const rectangle_t *y)
 {
     int64_t distance = (int64_t)(y->first - x->first);
     RUNGI_ASSERT(x->size > 0 && x->inner_stride > 0 && x->outer_stride > 0);
@@ -188,7 +188,7 @@ static bool same_grid_rectangles_meet(const rectangle *x, const rectangle *y)
     return false;
 }
 
-static bool runs_fit_a_step(const rectangle *x)
+static bool runs_fit_a_step(const rectangle_t *x)
 {
     return x->inner_stride > 0 && x->inner_count <= x->outer_stride / x->inner_stride;
 }
@@ -197,7 +197,7 @@ bool rungi_matrices_overlap(const rung_matrix *x, const rung_matrix *y)
 {
     if (rungi_matrix_is_empty(x) || rungi_matrix_is_empty(y))
         return false;
-    rectangle first = rectangle_of(x), second = rectangle_of(y);
+    rectangle_t first = rectangle_of(x), second = rectangle_of(y);
     if (first.space != second.space || first.first + (uintptr_t)first.bytes <= second.first ||
         second.first + (uintptr_t)second.bytes <= first.first)
         return false;
@@ -209,19 +209,19 @@ bool rungi_matrices_overlap(const rung_matrix *x, const rung_matrix *y)
 /* One of the three directions of a batch, and how far it goes. */
 typedef struct direction {
     int64_t stride, count;
-} direction;
+} direction_t;
 
 /* Whether a batch of strided items is nested: each stride steps over all that the
  * smaller ones span, so no two elements meet. */
 static bool is_nested(const rung_matrix *matrix, int64_t batch)
 {
-    direction all[] = {
+    direction_t all[] = {
         {matrix->row_stride, matrix->rows}, {matrix->col_stride, matrix->cols}, {matrix->batch_stride, batch}};
     int64_t span = 1;
     for (int i = 0; i < 3; i++)
         for (int j = i + 1; j < 3; j++)
             if (all[j].stride < all[i].stride) {
-                direction other = all[i];
+                direction_t other = all[i];
                 all[i] = all[j];
                 all[j] = other;
             }

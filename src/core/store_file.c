@@ -237,10 +237,10 @@ typedef struct edit {
     const rungi_records *old;
     const rungi_record **lines;
     int64_t count;
-} edit;
+} edit_t;
 
 /* How many of its lines are other than they were. */
-static int64_t count_changed(const edit *edit)
+static int64_t count_changed(const edit_t *edit)
 {
     int64_t changed = edit->count - edit->old->count;
     for (int64_t i = 0; i < edit->old->count; i++)
@@ -253,7 +253,7 @@ static bool same_key(const rungi_record *x, const rungi_record *y)
     return x->key.length == y->key.length && memcmp(x->key.text, y->key.text, x->key.length) == 0;
 }
 
-static void remove_record(edit *edit, const rungi_record *record)
+static void remove_record(edit_t *edit, const rungi_record *record)
 {
     for (int64_t i = 0; i < edit->count; i++)
         if (edit->lines[i] && same_key(edit->lines[i], record))
@@ -261,7 +261,7 @@ static void remove_record(edit *edit, const rungi_record *record)
 }
 
 /* Of several with one key the last counts. */
-static void put_record(edit *edit, const rungi_record *record, rungi_put_mode mode)
+static void put_record(edit_t *edit, const rungi_record *record, rungi_put_mode mode)
 {
     if (mode == RUNGI_PUT_REMOVE) {
         remove_record(edit, record);
@@ -275,7 +275,7 @@ static void put_record(edit *edit, const rungi_record *record, rungi_put_mode mo
     edit->lines[i >= 0 ? i : edit->count++] = record;
 }
 
-static rung_status make_edit(rung_context *context, edit *edit, const rungi_records *old, const rungi_record *records,
+static rung_status make_edit(rung_context *context, edit_t *edit, const rungi_records *old, const rungi_record *records,
                              int64_t count, rungi_put_mode mode)
 {
     edit->old = old;
@@ -295,16 +295,16 @@ typedef struct output {
     char *to;
     size_t used;
     int64_t lines;
-} output;
+} output_t;
 
-static void put_text(output *output, const char *text, size_t length)
+static void put_text(output_t *output, const char *text, size_t length)
 {
     if (output->to)
         memcpy(output->to + output->used, text, length);
     output->used += length;
 }
 
-static void put_line(output *output, const char *text, size_t length)
+static void put_line(output_t *output, const char *text, size_t length)
 {
     put_text(output, text, length);
     put_text(output, "\n", 1);
@@ -312,7 +312,7 @@ static void put_line(output *output, const char *text, size_t length)
 }
 
 /* A last line without its end may be cut short: it must not become a record by this. */
-static void put_rest(output *output, const char *text, size_t length)
+static void put_rest(output_t *output, const char *text, size_t length)
 {
     static const char mark[] = "# cut short: ";
     put_text(output, mark, strlen(mark));
@@ -320,10 +320,10 @@ static void put_rest(output *output, const char *text, size_t length)
 }
 
 /* `line` becomes the number of that record's. */
-static size_t put_all(const edit *edit, char *to, const rungi_record *record, int64_t *line)
+static size_t put_all(const edit_t *edit, char *to, const rungi_record *record, int64_t *line)
 {
     const char *text = edit->old->text, *end = text + edit->old->bytes;
-    output output = {.to = to};
+    output_t output = {.to = to};
     int64_t next = 0;
     while (text < end) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
@@ -348,7 +348,7 @@ static size_t put_all(const edit *edit, char *to, const rungi_record *record, in
     return output.used;
 }
 
-static rung_status write_edit(rung_context *context, const edit *edit, const char *path, const rungi_record *last,
+static rung_status write_edit(rung_context *context, const edit_t *edit, const char *path, const rungi_record *last,
                               int64_t *line)
 {
     size_t bytes = put_all(edit, NULL, last, line);
@@ -406,7 +406,7 @@ static rung_status put_under_lock(rung_context *context, const char *path, const
                                   rungi_put_mode mode, int64_t *changed, int64_t *line)
 {
     rungi_records *old = NULL;
-    edit edit = {0};
+    edit_t edit = {0};
     bool is_new = false;
     rung_status status = read_old(context, path, &old, &is_new);
     if (status == RUNG_OK)

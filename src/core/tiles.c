@@ -49,9 +49,9 @@ typedef struct cover {
     int64_t tile;         /* elements */
     int64_t down, across; /* tiles */
     int64_t blocks;       /* tiles of all items */
-} cover;
+} cover_t;
 
-static bool cover_of(const rung_plan *plan, const rung_kernel *kernel, const char *parameters, cover *cover)
+static bool cover_of(const rung_plan *plan, const rung_kernel *kernel, const char *parameters, cover_t *cover)
 {
     const rung_matrix *c = &plan->problem.c;
     /* Devices with tiles compute a column-major C as a row-major one. */
@@ -71,7 +71,7 @@ static bool cover_of(const rung_plan *plan, const rung_kernel *kernel, const cha
 
 double rungi_tiles_area(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
-    cover cover;
+    cover_t cover;
     return cover_of(plan, kernel, parameters, &cover) ? (double)cover.blocks * (double)cover.tile : 0;
 }
 
@@ -82,7 +82,7 @@ bool rungi_tiles_by_area(const rung_device *device)
 
 double rungi_tiles_cost(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
-    cover cover;
+    cover_t cover;
     if (!cover_of(plan, kernel, parameters, &cover))
         return 0;
     double shares = (double)shares_of(plan, kernel, &cover.values, cover.blocks);
@@ -92,6 +92,6 @@ double rungi_tiles_cost(const rung_plan *plan, const rung_kernel *kernel, const 
 
 bool rungi_tiles_span(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
-    cover cover;
+    cover_t cover;
     return cover_of(plan, kernel, parameters, &cover) && (cover.down <= 1 || cover.across <= 1);
 }

@@ -36,7 +36,7 @@ typedef struct trial {
     bool is_done;
     double ratio; /* time per time of the untuned plan; 0: rejected, or not run */
     int64_t nanoseconds;
-} trial;
+} trial_t;
 
 typedef struct tuner {
     rung_device *device;
@@ -45,19 +45,19 @@ typedef struct tuner {
     rung_plan *untuned;
     int64_t untuned_ns; /* the best time so far */
     rungi_tune_bench bench;
-    trial *trials; /* the first is the untuned plan */
+    trial_t *trials; /* the first is the untuned plan */
     int64_t count, done, best;
     int64_t tried, rejected;
     int64_t search_end, end; /* on the clock of now() */
     bool is_stopped;
-} tuner;
+} tuner_t;
 
 /* A report and the memory of its texts. */
 typedef struct report {
     rung_tune_report report;
     rung_context *context;
     char kernel[256], parameters[RUNG_PARAMETERS_BYTES];
-} report;
+} report_t;
 
 static int64_t now(void)
 {
@@ -66,36 +66,36 @@ static int64_t now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static bool is_over(const tuner *tuner)
+static bool is_over(const tuner_t *tuner)
 {
     return tuner->is_stopped || now() >= tuner->search_end;
 }
 
-static double gflops_of(const tuner *tuner, int64_t nanoseconds)
+static double gflops_of(const tuner_t *tuner, int64_t nanoseconds)
 {
     return nanoseconds > 0 ? tuner->bench.flops / (double)nanoseconds : 0;
 }
 
 /* ---- Trials ---------------------------------------------------------------------------------- */
 
-static bool is_same(const trial *trial, const rung_kernel *kernel, const rungi_values *values)
+static bool is_same(const trial_t *trial, const rung_kernel *kernel, const rungi_values *values)
 {
     return trial->kernel == kernel && memcmp(trial->values.value, values->value,
                                              (size_t)kernel->info.parameter_count * sizeof *values->value) == 0;
 }
 
 /* Adds a trial unless it is there already. */
-static void add_trial(tuner *tuner, const rung_kernel *kernel, const rungi_values *values)
+static void add_trial(tuner_t *tuner, const rung_kernel *kernel, const rungi_values *values)
 {
     for (int64_t i = 0; i < tuner->count; i++)
         if (is_same(&tuner->trials[i], kernel, values))
             return;
     if (tuner->count < TRIALS_MAX)
-        tuner->trials[tuner->count++] = (trial){.kernel = kernel, .values = *values};
+        tuner->trials[tuner->count++] = (trial_t){.kernel = kernel, .values = *values};
 }
 
 /* Adds the kernel with parameters that meet its constraints. */
-static void add_parameters(tuner *tuner, const rung_kernel *kernel, const char *parameters)
+static void add_parameters(tuner_t *tuner, const rung_kernel *kernel, const char *parameters)
 {
     rungi_values values;
     int64_t size = rung_type_size(tuner->bench.problem.a.type);
@@ -105,19 +105,19 @@ static void add_parameters(tuner *tuner, const rung_kernel *kernel, const char *
 }
 
 /* Adds the kernel with the parameters that the library selects. */
-static void add_default(tuner *tuner, const rung_kernel *kernel)
+static void add_default(tuner_t *tuner, const rung_kernel *kernel)
 {
     if (rungi_choose_take(tuner->scratch, kernel, NULL, RUNG_ORIGIN_DEFAULTS, "defaults") == RUNG_OK)
         add_trial(tuner, kernel, &tuner->scratch->values);
 }
 
-static void add_presets(tuner *tuner, const rung_kernel *kernel)
+static void add_presets(tuner_t *tuner, const rung_kernel *kernel)
 {
     for (int64_t i = 0; i < kernel->info.preset_count; i++)
         add_parameters(tuner, kernel, kernel->presets[i].parameters);
 }
 
-static rung_status add_records(tuner *tuner)
+static rung_status add_records(tuner_t *tuner)
 {
     rungi_proposal proposals[RUNGI_PROPOSALS];
     int count;
@@ -134,7 +134,7 @@ static rung_status add_records(tuner *tuner)
 }
 
 /* From the top of the ladder down, since the fast ones are there. */
-static rung_status add_ladder(tuner *tuner)
+static rung_status add_ladder(tuner_t *tuner)
 {
     const rungi_backend *backend = tuner->device->backend;
     for (int64_t i = backend->ladder_count - 1; i >= 0; i--) {
@@ -158,7 +158,7 @@ static bool is_rejection(rung_status status)
 }
 
 /* Times the untuned plan and this one, one after the other. */
-static rung_status time_both(tuner *tuner, rung_plan *plan, int64_t *untuned_ns, int64_t *nanoseconds)
+static rung_status time_both(tuner_t *tuner, rung_plan *plan, int64_t *untuned_ns, int64_t *nanoseconds)
 {
     rung_status status = rungi_tune_time(&tuner->bench, tuner->untuned, untuned_ns);
     if (status == RUNG_OK)
@@ -169,7 +169,7 @@ static rung_status time_both(tuner *tuner, rung_plan *plan, int64_t *untuned_ns,
 }
 
 /* Returns whether a run would take too long, by an estimate. */
-static rung_status is_too_slow(tuner *tuner, const trial *trial, const char *parameters, bool *is_slow)
+static rung_status is_too_slow(tuner_t *tuner, const trial_t *trial, const char *parameters, bool *is_slow)
 {
     double estimate, best = (double)tuner->trials[tuner->best].nanoseconds;
     rung_status status = rungi_tune_estimate(&tuner->bench, trial->kernel, parameters, &estimate);
@@ -177,7 +177,7 @@ static rung_status is_too_slow(tuner *tuner, const trial *trial, const char *par
     return status;
 }
 
-static rung_status measure_plan(tuner *tuner, trial *trial, rung_plan *plan)
+static rung_status measure_plan(tuner_t *tuner, trial_t *trial, rung_plan *plan)
 {
     int64_t first, untuned_ns;
     bool is_right;
@@ -199,7 +199,7 @@ static rung_status measure_plan(tuner *tuner, trial *trial, rung_plan *plan)
     return status;
 }
 
-static rung_status measure(tuner *tuner, trial *trial)
+static rung_status measure(tuner_t *tuner, trial_t *trial)
 {
     char parameters[RUNG_PARAMETERS_BYTES];
     rung_plan *plan = NULL;
@@ -218,7 +218,7 @@ static rung_status measure(tuner *tuner, trial *trial)
     return RUNG_OK;
 }
 
-static void report_progress(tuner *tuner, const trial *trial)
+static void report_progress(tuner_t *tuner, const trial_t *trial)
 {
     char parameters[RUNG_PARAMETERS_BYTES];
     if (!tuner->options.progress)
@@ -235,11 +235,11 @@ static void report_progress(tuner *tuner, const trial *trial)
 }
 
 /* Measures the trials that were added, until the time is up. */
-static rung_status measure_added(tuner *tuner)
+static rung_status measure_added(tuner_t *tuner)
 {
     rung_status status = RUNG_OK;
     for (int64_t i = 0; status == RUNG_OK && i < tuner->count && !is_over(tuner); i++) {
-        trial *trial = &tuner->trials[i];
+        trial_t *trial = &tuner->trials[i];
         if (trial->is_done)
             continue;
         trial->is_done = true;
@@ -254,11 +254,11 @@ static rung_status measure_added(tuner *tuner)
 /* ---- Searching ------------------------------------------------------------------------------- */
 
 /* Returns the fastest trial of a kernel, or NULL. */
-static const trial *best_of(const tuner *tuner, const rung_kernel *kernel)
+static const trial_t *best_of(const tuner_t *tuner, const rung_kernel *kernel)
 {
-    const trial *best = NULL;
+    const trial_t *best = NULL;
     for (int64_t i = 0; i < tuner->count; i++) {
-        const trial *trial = &tuner->trials[i];
+        const trial_t *trial = &tuner->trials[i];
         if (trial->kernel == kernel && trial->ratio > 0 && (!best || trial->ratio < best->ratio))
             best = trial;
     }
@@ -274,14 +274,14 @@ static bool is_among(const rung_kernel *const kernels[], int count, const rung_k
 }
 
 /* Finds the fastest kernels, the fastest first. */
-static int find_leaders(const tuner *tuner, const rung_kernel *leaders[LEADERS])
+static int find_leaders(const tuner_t *tuner, const rung_kernel *leaders[LEADERS])
 {
     double limit = hopeless * tuner->trials[tuner->best].ratio;
     int count = 0;
-    for (const trial *next = tuner->trials; next && count < LEADERS;) {
+    for (const trial_t *next = tuner->trials; next && count < LEADERS;) {
         next = NULL;
         for (int64_t i = 0; i < tuner->count; i++) {
-            const trial *trial = &tuner->trials[i];
+            const trial_t *trial = &tuner->trials[i];
             bool is_allowed = !tuner->options.kernel || trial->kernel == tuner->options.kernel;
             if (is_allowed && trial->ratio > 0 && trial->ratio < limit && !is_among(leaders, count, trial->kernel) &&
                 (!next || trial->ratio < next->ratio))
@@ -295,7 +295,7 @@ static int find_leaders(const tuner *tuner, const rung_kernel *leaders[LEADERS])
 
 /* Changes one parameter after the other to each of its listed values; where that is faster, goes on from there. Ends
  * where no change of a single parameter is faster. */
-static rung_status descend(tuner *tuner, const rung_kernel *kernel)
+static rung_status descend(tuner_t *tuner, const rung_kernel *kernel)
 {
     rung_status status = RUNG_OK;
     for (bool is_better = true; is_better && status == RUNG_OK && !is_over(tuner);) {
@@ -315,7 +315,7 @@ static rung_status descend(tuner *tuner, const rung_kernel *kernel)
     return status;
 }
 
-static rung_status search(tuner *tuner)
+static rung_status search(tuner_t *tuner)
 {
     const rung_kernel *leaders[LEADERS];
     rung_status status = add_records(tuner);
@@ -351,7 +351,7 @@ static int64_t median_of(int64_t *times, int count)
 }
 
 /* Compares the best plan with the untuned one by the medians of interleaved rounds. */
-static rung_status compare(tuner *tuner, rung_plan *plan, int64_t *untuned_ns, int64_t *best_ns)
+static rung_status compare(tuner_t *tuner, rung_plan *plan, int64_t *untuned_ns, int64_t *best_ns)
 {
     int64_t untuned[FINAL_ROUNDS], best[FINAL_ROUNDS];
     int rounds = 0;
@@ -367,10 +367,10 @@ static rung_status compare(tuner *tuner, rung_plan *plan, int64_t *untuned_ns, i
 
 /* Creates the plan of the best trial again, verifies and compares it. If it is not right, or not faster, the untuned
  * plan becomes the best. */
-static rung_status decide(tuner *tuner, int64_t *untuned_ns, int64_t *best_ns)
+static rung_status decide(tuner_t *tuner, int64_t *untuned_ns, int64_t *best_ns)
 {
     char parameters[RUNG_PARAMETERS_BYTES];
-    trial *best = &tuner->trials[tuner->best];
+    trial_t *best = &tuner->trials[tuner->best];
     rung_plan *plan = NULL;
     bool is_right = false;
     *untuned_ns = *best_ns = tuner->untuned_ns;
@@ -392,20 +392,20 @@ static rung_status decide(tuner *tuner, int64_t *untuned_ns, int64_t *best_ns)
 }
 
 /* Returns whether the best trial is worth a record, and can have one: a caller's own kernel cannot be found by others. */
-static bool is_worth_saving(const tuner *tuner, const rung_tune_report *report)
+static bool is_worth_saving(const tuner_t *tuner, const rung_tune_report *report)
 {
     const char *path = tuner->options.path;
     return tuner->best > 0 && report->gflops >= least_gain * report->untuned_gflops && !(path && !*path) &&
            tuner->trials[tuner->best].kernel->step;
 }
 
-static rung_status conclude(tuner *tuner, const rung_problem *problem, report *out)
+static rung_status conclude(tuner_t *tuner, const rung_problem *problem, report_t *out)
 {
     int64_t untuned_ns, best_ns;
     rung_status status = decide(tuner, &untuned_ns, &best_ns);
     if (status != RUNG_OK)
         return status;
-    const trial *best = &tuner->trials[tuner->best];
+    const trial_t *best = &tuner->trials[tuner->best];
     rung_tune_report *report = &out->report;
     snprintf(out->kernel, sizeof out->kernel, "%s", best->kernel->info.name);
     rungi_kernel_values_text(best->kernel, &best->values, out->parameters, sizeof out->parameters);
@@ -459,9 +459,9 @@ static rung_status check_problem(const rung_problem *problem, const rung_kernel 
 }
 
 /* Creates, verifies and times the plan that the library selects without tuning: the first trial. */
-static rung_status begin(tuner *tuner)
+static rung_status begin(tuner_t *tuner)
 {
-    trial *first = tuner->trials;
+    trial_t *first = tuner->trials;
     bool is_right;
     rung_status status = rungi_tune_verify(&tuner->bench, tuner->untuned, &is_right, &tuner->untuned_ns);
     if (status == RUNG_OK && !is_right)
@@ -473,11 +473,11 @@ static rung_status begin(tuner *tuner)
         status = rungi_tune_time(&tuner->bench, tuner->untuned, &tuner->untuned_ns);
     if (status != RUNG_OK)
         return status;
-    *first = (trial){.kernel = tuner->untuned->kernel,
-                     .values = tuner->untuned->values,
-                     .is_done = true,
-                     .ratio = 1,
-                     .nanoseconds = tuner->untuned_ns};
+    *first = (trial_t){.kernel = tuner->untuned->kernel,
+                       .values = tuner->untuned->values,
+                       .is_done = true,
+                       .ratio = 1,
+                       .nanoseconds = tuner->untuned_ns};
     tuner->count = tuner->done = tuner->tried = 1;
     report_progress(tuner, first);
     return RUNG_OK;
@@ -496,7 +496,7 @@ static rung_problem form_of(const rung_problem *problem)
     return form;
 }
 
-static rung_status tune(tuner *tuner, const rung_problem *problem, report *out)
+static rung_status tune(tuner_t *tuner, const rung_problem *problem, report_t *out)
 {
     rung_context *context = tuner->device->context;
     rung_plan_options options = rungi_tune_plan_options(NULL, NULL);
@@ -536,7 +536,7 @@ rung_status rung_tune(rung_device *device, const rung_problem *problem, const ru
                       rung_tune_report **out)
 {
     RUNGI_DISABLE_CANCELLATION;
-    tuner tuner = {.device = device};
+    tuner_t tuner = {.device = device};
     rungi_error before;
     if (out)
         *out = NULL;
@@ -553,7 +553,7 @@ rung_status rung_tune(rung_device *device, const rung_problem *problem, const ru
         status = check_problem(problem, tuner.options.kernel);
     if (status != RUNG_OK)
         return status;
-    report *made = rungi_new(device->context, sizeof *made);
+    report_t *made = rungi_new(device->context, sizeof *made);
     if (!made)
         return RUNG_STATUS_NO_MEMORY;
     made->report.kernel = made->kernel;
@@ -576,7 +576,7 @@ rung_status rung_tune(rung_device *device, const rung_problem *problem, const ru
 void rung_tune_report_destroy(rung_tune_report *given)
 {
     RUNGI_DISABLE_CANCELLATION;
-    report *made = (report *)(void *)given; /* begins with it */
+    report_t *made = (report_t *)(void *)given; /* begins with it */
     if (!made)
         return;
     rung_context *context = made->context;

@@ -50,10 +50,10 @@ typedef struct waiter {
     rungi_arena *arena; /* handed over to it */
     sem_t call;         /* look again */
     bool is_called;
-} waiter;
+} waiter_t;
 
 /* Under the lock. One who gets an arena calls the next, since several may be free. */
-static void call(waiter *waiter)
+static void call(waiter_t *waiter)
 {
     if (waiter && !waiter->is_called) {
         waiter->is_called = true;
@@ -71,9 +71,9 @@ static void call_first(rungi_arenas *arenas)
 }
 
 /* Under the lock. */
-static void join_queue(rungi_arenas *arenas, waiter *self)
+static void join_queue(rungi_arenas *arenas, waiter_t *self)
 {
-    waiter **end = &arenas->first;
+    waiter_t **end = &arenas->first;
     while (*end)
         end = &(*end)->next;
     *end = self;
@@ -81,9 +81,9 @@ static void join_queue(rungi_arenas *arenas, waiter *self)
 }
 
 /* Under the lock. */
-static void leave_queue(rungi_arenas *arenas, waiter *self)
+static void leave_queue(rungi_arenas *arenas, waiter_t *self)
 {
-    waiter **link = &arenas->first;
+    waiter_t **link = &arenas->first;
     while (*link != self)
         link = &(*link)->next;
     *link = self->next;
@@ -297,7 +297,7 @@ rungi_arena *rungi_arena_try(rungi_arenas *arenas)
  * the other. */
 rungi_arena *rungi_arena_take(rungi_arenas *arenas)
 {
-    waiter self = {.is_called = false};
+    waiter_t self = {.is_called = false};
     rungi_arena *arena = rungi_arena_try(arenas);
     if (arena)
         return arena;
@@ -327,7 +327,7 @@ static bool hand_over(rungi_arenas *arenas, rungi_arena *arena)
     static const int64_t often_ns = 1000000;
     int64_t now = rungi_cpu_now();
     pthread_mutex_lock(&arenas->lock);
-    waiter *first = arenas->first;
+    waiter_t *first = arenas->first;
     bool is_due = first && now - arena->handed_over >= often_ns &&
                   arena->bytes == atomic_load(&arenas->shelf)->bytes; /* an old one may be too small */
     if (is_due) {

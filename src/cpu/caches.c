@@ -17,10 +17,10 @@ typedef struct cache {
     int level;
     bool holds_data;
     int64_t bytes, threads;
-} cache;
+} cache_t;
 
 /* Adds a cache. `l1_threads` are the threads of one core. */
-static void add(rungi_caches *caches, const cache *found, int64_t *l1_threads)
+static void add(rungi_caches *caches, const cache_t *found, int64_t *l1_threads)
 {
     if (!found->holds_data || found->bytes <= 0)
         return;
@@ -52,9 +52,9 @@ rungi_caches rungi_caches_decode(const rungi_cpuid *subleaves, int count)
         const rungi_cpuid *leaf = &subleaves[i];
         int64_t line = bits(leaf->ebx, 0, 11) + 1, partitions = bits(leaf->ebx, 12, 21) + 1;
         int64_t ways = bits(leaf->ebx, 22, 31) + 1, sets = (int64_t)leaf->ecx + 1;
-        cache found = {.level = (int)bits(leaf->eax, 5, 7),
-                       .holds_data = bits(leaf->eax, 0, 4) != INSTRUCTION,
-                       .threads = bits(leaf->eax, 14, 25) + 1};
+        cache_t found = {.level = (int)bits(leaf->eax, 5, 7),
+                         .holds_data = bits(leaf->eax, 0, 4) != INSTRUCTION,
+                         .threads = bits(leaf->eax, 14, 25) + 1};
         found.bytes = sets <= INT64_MAX / (line * partitions * ways) ? line * partitions * ways * sets : 0;
         add(&caches, &found, &l1_threads);
     }
@@ -146,7 +146,7 @@ rungi_caches rungi_caches_read(const char *folder)
     int64_t l1_threads = 1;
     for (int i = 0; i < INDICES; i++) {
         char level[16], type[32], size[32], shared[4096];
-        cache found = {.level = 0};
+        cache_t found = {.level = 0};
         if (!read_line(folder, i, "level", level, sizeof level) || !read_line(folder, i, "type", type, sizeof type) ||
             !read_line(folder, i, "size", size, sizeof size) || !parse_size(size, "", &found.bytes))
             continue;

@@ -19,15 +19,15 @@ enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111, TRANSPOSED = 112, ADD_A_ROW = 171,
 #define GEMM(NAME, INT, SCALAR)                                                                                       \
     typedef void NAME(int layout, int a_transpose, int b_transpose, INT m, INT n, INT k, SCALAR alpha, const void *a, \
                       INT lda, const void *b, INT ldb, SCALAR beta, void *c, INT ldc);
-GEMM(gemm_f32, int, float)
-GEMM(gemm_f64, int, double)
-GEMM(wide_f32, int64_t, float)
-GEMM(wide_f64, int64_t, double)
+GEMM(gemm_f32_t, int, float)
+GEMM(gemm_f64_t, int, double)
+GEMM(wide_f32_t, int64_t, float)
+GEMM(wide_f64_t, int64_t, double)
 
 /* MKL's, whose names for wide integers are always there. */
-typedef void wide_i8(int layout, int a_transpose, int b_transpose, int c_offset, int64_t m, int64_t n, int64_t k,
-                     float alpha, const void *a, int64_t lda, int8_t a_added, const void *b, int64_t ldb,
-                     int8_t b_added, float beta, int32_t *c, int64_t ldc, const int32_t *c_added);
+typedef void wide_i8_t(int layout, int a_transpose, int b_transpose, int c_offset, int64_t m, int64_t n, int64_t k,
+                       float alpha, const void *a, int64_t lda, int8_t a_added, const void *b, int64_t ldb,
+                       int8_t b_added, float beta, int32_t *c, int64_t ldc, const int32_t *c_added);
 
 static rungi_peer_function *find(const rungi_peer *peer, const char *prefix, const char *name, const char *suffix)
 {
@@ -61,17 +61,17 @@ void rungi_cblas_run(const rungi_peer *peer, const rungi_peer_work *work)
     RUNGI_ASSERT(peer->is_wide || (m <= INT32_MAX && n <= INT32_MAX && k <= INT32_MAX && lda <= INT32_MAX &&
                                    ldb <= INT32_MAX && ldc <= INT32_MAX));
     if (work->in == RUNG_F64 && peer->is_wide)
-        ((wide_f64 *)peer->f64)(ROW_MAJOR, a, b, m, n, k, work->alpha, work->a, lda, work->b, ldb, work->beta, work->c,
-                                ldc);
+        ((wide_f64_t *)peer->f64)(ROW_MAJOR, a, b, m, n, k, work->alpha, work->a, lda, work->b, ldb, work->beta,
+                                  work->c, ldc);
     else if (work->in == RUNG_F64)
-        ((gemm_f64 *)peer->f64)(ROW_MAJOR, a, b, (int)m, (int)n, (int)k, work->alpha, work->a, (int)lda, work->b,
-                                (int)ldb, work->beta, work->c, (int)ldc);
+        ((gemm_f64_t *)peer->f64)(ROW_MAJOR, a, b, (int)m, (int)n, (int)k, work->alpha, work->a, (int)lda, work->b,
+                                  (int)ldb, work->beta, work->c, (int)ldc);
     else if (peer->is_wide)
-        ((wide_f32 *)f32)(ROW_MAJOR, a, b, m, n, k, (float)work->alpha, work->a, lda, work->b, ldb, (float)work->beta,
-                          work->c, ldc);
+        ((wide_f32_t *)f32)(ROW_MAJOR, a, b, m, n, k, (float)work->alpha, work->a, lda, work->b, ldb, (float)work->beta,
+                            work->c, ldc);
     else
-        ((gemm_f32 *)f32)(ROW_MAJOR, a, b, (int)m, (int)n, (int)k, (float)work->alpha, work->a, (int)lda, work->b,
-                          (int)ldb, (float)work->beta, work->c, (int)ldc);
+        ((gemm_f32_t *)f32)(ROW_MAJOR, a, b, (int)m, (int)n, (int)k, (float)work->alpha, work->a, (int)lda, work->b,
+                            (int)ldb, (float)work->beta, work->c, (int)ldc);
 }
 
 /* ---- Whole numbers by MKL ----------------------------------------------------------------------------
@@ -170,7 +170,7 @@ void rungi_cblas_run_i8(const rungi_peer *peer, const rungi_peer_work *work, cha
     } else {
         added[0] = 0;
     }
-    ((wide_i8 *)peer->i8)(ROW_MAJOR, work->a_by_rows ? NOT_TRANSPOSED : TRANSPOSED,
-                          work->b_by_rows ? NOT_TRANSPOSED : TRANSPOSED, how, work->m, work->n, work->k, 1, a, lda, 0,
-                          work->b, work->ldb, 0, 0, work->c, work->ldc, added);
+    ((wide_i8_t *)peer->i8)(ROW_MAJOR, work->a_by_rows ? NOT_TRANSPOSED : TRANSPOSED,
+                            work->b_by_rows ? NOT_TRANSPOSED : TRANSPOSED, how, work->m, work->n, work->k, 1, a, lda, 0,
+                            work->b, work->ldb, 0, 0, work->c, work->ldc, added);
 }

@@ -22,13 +22,13 @@
 typedef struct cpu_event {
     rung_event base;
     int64_t nanoseconds;
-} cpu_event;
+} cpu_event_t;
 
 typedef struct cpu_buffer {
     rung_buffer base;
     char *memory; /* where the caller's begins, if it is wrapped */
     bool owned;
-} cpu_buffer;
+} cpu_buffer_t;
 
 /* ---- What the machine tells ----------------------------------------------------------------- */
 
@@ -81,7 +81,7 @@ int64_t rungi_cpu_now(void)
 void rungi_cpu_signal(const rung_run_options *options, int64_t started)
 {
     if (options->signal)
-        ((cpu_event *)options->signal)->nanoseconds = rungi_cpu_now() - started;
+        ((cpu_event_t *)options->signal)->nanoseconds = rungi_cpu_now() - started;
 }
 
 static rung_status nothing_to_wrap(void *native, const char *what)
@@ -120,7 +120,7 @@ static rung_status event_create(rung_device *device, void *native, rung_event **
     rung_status status = nothing_to_wrap(native, "event");
     if (status != RUNG_OK)
         return status;
-    cpu_event *made = rungi_new(device->context, sizeof *made);
+    cpu_event_t *made = rungi_new(device->context, sizeof *made);
     *event = made ? &made->base : NULL;
     return made ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
 }
@@ -139,13 +139,13 @@ static bool event_is_done(rung_event *event)
 
 static rung_status event_time(rung_event *event, int64_t *nanoseconds)
 {
-    *nanoseconds = ((cpu_event *)event)->nanoseconds;
+    *nanoseconds = ((cpu_event_t *)event)->nanoseconds;
     return RUNG_OK;
 }
 
 static rung_status event_copy(const rung_event *from, rung_event *to)
 {
-    ((cpu_event *)to)->nanoseconds = ((const cpu_event *)from)->nanoseconds;
+    ((cpu_event_t *)to)->nanoseconds = ((const cpu_event_t *)from)->nanoseconds;
     return RUNG_OK;
 }
 
@@ -164,7 +164,7 @@ static void *event_native(const rung_event *event)
 
 static rung_status buffer_create(rung_device *device, void *native, int64_t offset, int64_t bytes, rung_buffer **buffer)
 {
-    cpu_buffer *made = rungi_new(device->context, sizeof *made);
+    cpu_buffer_t *made = rungi_new(device->context, sizeof *made);
     if (!made)
         return RUNG_STATUS_NO_MEMORY;
     made->owned = !native;
@@ -182,7 +182,7 @@ static rung_status buffer_create(rung_device *device, void *native, int64_t offs
 
 static void buffer_destroy(rung_buffer *buffer)
 {
-    cpu_buffer *held = (cpu_buffer *)buffer;
+    cpu_buffer_t *held = (cpu_buffer_t *)buffer;
     rung_context *context = buffer->device->context;
     if (held->owned)
         rungi_release(context, held->memory);
@@ -191,12 +191,12 @@ static void buffer_destroy(rung_buffer *buffer)
 
 static void *buffer_native(const rung_buffer *buffer)
 {
-    return ((const cpu_buffer *)buffer)->memory;
+    return ((const cpu_buffer_t *)buffer)->memory;
 }
 
 static char *buffer_start(const rung_buffer *buffer)
 {
-    return ((const cpu_buffer *)buffer)->memory + buffer->offset;
+    return ((const cpu_buffer_t *)buffer)->memory + buffer->offset;
 }
 
 static rung_status buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, const void *from,
@@ -230,7 +230,7 @@ char *rungi_cpu_buffer(const rung_buffer *buffer)
 void rungi_cpu_buffer_use_large_pages(const rung_buffer *buffer)
 {
     const uintptr_t page = (uintptr_t)2 << 20;
-    const cpu_buffer *held = (const cpu_buffer *)buffer;
+    const cpu_buffer_t *held = (const cpu_buffer_t *)buffer;
     uintptr_t start = (uintptr_t)held->memory, end = start + (uintptr_t)buffer->bytes;
     uintptr_t padding = (page - start % page) % page;
     if (held->owned && end - start > padding + page)

@@ -12,7 +12,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-typedef __m512i tile[RUNGI_GROUPS];
+typedef __m512i tile_t[RUNGI_GROUPS];
 
 static inline int64_t at_least_zero(int64_t x)
 {
@@ -74,15 +74,15 @@ RUNGI_ON_AVX512 static inline void split(__m512 x, __m512i *part)
 /* What a rungi_range tells, while it is being found. */
 typedef struct range_of {
     __m512i most, least, rest;
-} range_of;
+} range_of_t;
 
-RUNGI_ON_AVX512 static inline range_of no_range(void)
+RUNGI_ON_AVX512 static inline range_of_t no_range(void)
 {
-    return (range_of){_mm512_setzero_si512(), _mm512_set1_epi32(-1), _mm512_setzero_si512()};
+    return (range_of_t){_mm512_setzero_si512(), _mm512_set1_epi32(-1), _mm512_setzero_si512()};
 }
 
 /* Both halves of each lane. */
-RUNGI_ON_AVX512 static inline rungi_range range_told(range_of range)
+RUNGI_ON_AVX512 static inline rungi_range range_told(range_of_t range)
 {
     const __m512i lower = _mm512_set1_epi32(0xffff);
     __m512i most = _mm512_max_epu32(_mm512_srli_epi32(range.most, 16), _mm512_and_si512(range.most, lower));
@@ -92,7 +92,7 @@ RUNGI_ON_AVX512 static inline rungi_range range_told(range_of range)
 }
 
 /* Groups of x and y, one of each, in parts. */
-RUNGI_ON_AVX512 static inline void pair(__m512 x, __m512 y, __m512i *groups, range_of *range)
+RUNGI_ON_AVX512 static inline void pair(__m512 x, __m512 y, __m512i *groups, range_of_t *range)
 {
     __m512i low[RUNGI_PARTS], high[RUNGI_PARTS];
     split(x, low);
@@ -113,7 +113,8 @@ static inline __mmask64 first_of(int64_t count)
 }
 
 /* Rows of groups, of elements that are neighbours along k. */
-RUNGI_ON_AVX512 static void take_deep(rungi_packing packing, const rungi_stretch *from, tile *parts, range_of *range)
+RUNGI_ON_AVX512 static void take_deep(rungi_packing packing, const rungi_stretch *from, tile_t *parts,
+                                      range_of_t *range)
 {
     int64_t size = size_of(packing);
     for (int64_t r = 0; r < RUNGI_GROUPS; r++) {
@@ -133,7 +134,8 @@ RUNGI_ON_AVX512 static void take_deep(rungi_packing packing, const rungi_stretch
 }
 
 /* Columns of groups, of elements that are neighbours across k. */
-RUNGI_ON_AVX512 static void take_wide(rungi_packing packing, const rungi_stretch *from, tile *parts, range_of *range)
+RUNGI_ON_AVX512 static void take_wide(rungi_packing packing, const rungi_stretch *from, tile_t *parts,
+                                      range_of_t *range)
 {
     int64_t size = size_of(packing), line = from->depth_stride * size;
     __mmask16 mask = (__mmask16)first_of(rungi_smaller(from->items, 16));
@@ -172,9 +174,9 @@ static void gather(rungi_packing packing, const rungi_stretch *from, char *room,
 
 /* Up to 16 items and a step of depth, as rows or as columns. */
 RUNGI_ON_AVX512 static void pack_tile(rungi_packing packing, const rungi_stretch *from, bool by_rows, char *to,
-                                      range_of *range)
+                                      range_of_t *range)
 {
-    tile parts[RUNGI_PARTS];
+    tile_t parts[RUNGI_PARTS];
     char room[RUNGI_GROUPS * 32 * 4];
     rungi_stretch gathered;
     bool is_wide = from->item_stride == 1 && from->depth_stride != 1;
@@ -200,7 +202,7 @@ RUNGI_ON_AVX512 static void pack_panel(rungi_packing packing, const rungi_stretc
 {
     int64_t size = size_of(packing), step = step_of(packing);
     int64_t bytes = packing == RUNGI_PACK_PARTS ? RUNGI_PARTS * RUNGI_PANEL_BYTES : RUNGI_PANEL_BYTES;
-    range_of found = no_range();
+    range_of_t found = no_range();
     for (int64_t p = 0; p < from->depth; p += step, to += bytes)
         for (int64_t r = 0; r < RUNGI_PANEL; r += RUNGI_GROUPS) {
             rungi_stretch part = *from;
@@ -294,7 +296,7 @@ RUNGI_ON_AVX512 static void weave_columns_i8(const rungi_stretch *from, char *to
         }
 }
 
-RUNGI_ON_AVX512 static inline void pack_pair(__m512 x, __m512 y, char *to, range_of *range)
+RUNGI_ON_AVX512 static inline void pack_pair(__m512 x, __m512 y, char *to, range_of_t *range)
 {
     __m512i groups[RUNGI_PARTS];
     pair(x, y, groups, range);
@@ -305,7 +307,7 @@ RUNGI_ON_AVX512 static inline void pack_pair(__m512 x, __m512 y, char *to, range
 /* Rows of F32 that are neighbours along k. */
 RUNGI_ON_AVX512 static void split_rows(const rungi_stretch *from, char *to, rungi_range *range)
 {
-    range_of found = no_range();
+    range_of_t found = no_range();
     for (int64_t r = 0; r < RUNGI_PANEL; r++) {
         const char *row = from->first + r * from->item_stride * 4;
         int64_t depth = r < from->items ? from->depth : 0, p = 0;
@@ -322,7 +324,7 @@ RUNGI_ON_AVX512 static void split_rows(const rungi_stretch *from, char *to, rung
 
 /* Half a panel's step of columns of F32 that are neighbours across k. */
 RUNGI_ON_AVX512 static inline void split_half(const char *first, int64_t line, int64_t depth, __mmask16 mask, char *to,
-                                              range_of *range)
+                                              range_of_t *range)
 {
     for (int64_t g = 0; g < RUNGI_GROUPS; g++, first += line, to += RUNGI_STEP_BYTES)
         pack_pair(g < depth ? _mm512_maskz_loadu_ps(mask, first) : _mm512_setzero_ps(),
@@ -333,7 +335,7 @@ RUNGI_ON_AVX512 static inline void split_half(const char *first, int64_t line, i
 RUNGI_ON_AVX512 static void split_columns(const rungi_stretch *from, char *to, rungi_range *range)
 {
     int64_t line = from->depth_stride * 4;
-    range_of found = no_range();
+    range_of_t found = no_range();
     for (int64_t p = 0; p < from->depth; p += 32, to += RUNGI_PARTS * RUNGI_PANEL_BYTES)
         for (int64_t j = 0; j < RUNGI_PANEL; j += 16) {
             const char *first = from->first + p * line + j * 4;

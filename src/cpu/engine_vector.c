@@ -13,12 +13,12 @@ enum { WIDE = 32, ROWS = 8, ITEMS = 8 };
 
 typedef struct halves {
     __m512 even, odd;
-} halves;
+} halves_t;
 
-RUNGI_ON_AVX512 static inline halves halves_of(__m512i x)
+RUNGI_ON_AVX512 static inline halves_t halves_of(__m512i x)
 {
-    return (halves){_mm512_castsi512_ps(_mm512_slli_epi32(x, 16)),
-                    _mm512_castsi512_ps(_mm512_and_si512(x, _mm512_set1_epi32((int)0xffff0000)))};
+    return (halves_t){_mm512_castsi512_ps(_mm512_slli_epi32(x, 16)),
+                      _mm512_castsi512_ps(_mm512_and_si512(x, _mm512_set1_epi32((int)0xffff0000)))};
 }
 
 RUNGI_ON_AVX512 static inline __mmask32 first_of(int64_t count)
@@ -37,7 +37,7 @@ RUNGI_ON_AVX512 static inline void add_rows(int64_t rows, const uint16_t *first,
         __m512 even = _mm512_load_ps(sums + j), odd = _mm512_load_ps(sums + j + WIDE / 2);
         for (int64_t r = 0; r < rows; r++) {
             const uint16_t *at = first + r * stride + j;
-            halves x = halves_of(_mm512_maskz_loadu_epi16(mask, at));
+            halves_t x = halves_of(_mm512_maskz_loadu_epi16(mask, at));
             even = _mm512_fmadd_ps(x.even, _mm512_set1_ps(by[r]), even);
             odd = _mm512_fmadd_ps(x.odd, _mm512_set1_ps(by[r]), odd);
         }
@@ -91,10 +91,10 @@ RUNGI_ON_AVX512 static inline void sum_columns_at_once(int64_t count, const rung
         even[x] = odd[x] = _mm512_setzero_ps();
     for (int64_t p = 0; p < matrix->depth; p += WIDE) {
         __mmask32 mask = first_of(matrix->depth - p);
-        halves by = halves_of(_mm512_maskz_loadu_epi16(mask, vector + p));
+        halves_t by = halves_of(_mm512_maskz_loadu_epi16(mask, vector + p));
         for (int64_t x = 0; x < count; x++) {
             const uint16_t *at = first + x * matrix->item_stride + p;
-            halves one = halves_of(_mm512_maskz_loadu_epi16(mask, at));
+            halves_t one = halves_of(_mm512_maskz_loadu_epi16(mask, at));
             even[x] = _mm512_fmadd_ps(one.even, by.even, even[x]);
             odd[x] = _mm512_fmadd_ps(one.odd, by.odd, odd[x]);
         }

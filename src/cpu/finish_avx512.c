@@ -18,11 +18,11 @@ enum { WIDE = 16 };
 typedef struct piece {
     int64_t i, j, count;
     __mmask16 mask;
-} piece;
+} piece_t;
 
 /* ---- Sixteen elements -------------------------------------------------------------------------------- */
 
-RUNGI_ON_AVX512 static ALWAYS_INLINE __m512i load_bits(int64_t size, const rungi_cpu_input *view, const piece *piece)
+RUNGI_ON_AVX512 static ALWAYS_INLINE __m512i load_bits(int64_t size, const rungi_cpu_input *view, const piece_t *piece)
 {
     const char *at = (const char *)view->first + (piece->i * view->row_stride + piece->j * view->col_stride) * size;
     _Alignas(64) int32_t gathered[WIDE];
@@ -37,7 +37,7 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE __m512i load_bits(int64_t size, const rungi
 
 /* As F32, which holds them all. */
 RUNGI_ON_AVX512 static ALWAYS_INLINE __m512 load_numbers(rung_type type, const rungi_cpu_input *view,
-                                                         const piece *piece)
+                                                         const piece_t *piece)
 {
     __m512i bits = load_bits(type == RUNG_F32 ? 4 : 2, view, piece);
     if (type == RUNG_BF16)
@@ -45,7 +45,7 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE __m512 load_numbers(rung_type type, const r
     return type == RUNG_F16 ? _mm512_cvtph_ps(_mm512_cvtepi32_epi16(bits)) : _mm512_castsi512_ps(bits);
 }
 
-RUNGI_ON_AVX512 static ALWAYS_INLINE void store_bits(int64_t size, const rungi_cpu_output *c, const piece *piece,
+RUNGI_ON_AVX512 static ALWAYS_INLINE void store_bits(int64_t size, const rungi_cpu_output *c, const piece_t *piece,
                                                      __m512i bits)
 {
     char *at = (char *)c->first + (piece->i * c->row_stride + piece->j * c->col_stride) * size;
@@ -75,7 +75,7 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE __m512i bf16_of(__m512 value)
     return _mm512_srli_epi32(_mm512_mask_mov_epi32(near, _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q), quiet), 16);
 }
 
-RUNGI_ON_AVX512 static ALWAYS_INLINE void store_numbers(rung_type type, const rungi_cpu_output *c, const piece *piece,
+RUNGI_ON_AVX512 static ALWAYS_INLINE void store_numbers(rung_type type, const rungi_cpu_output *c, const piece_t *piece,
                                                         __m512 value)
 {
     if (type == RUNG_BF16)
@@ -152,33 +152,33 @@ RUNGI_ON_AVX512 static inline __m512d gelu_tanh(__m512d v)
 /* Eight and eight. */
 typedef struct doubles {
     __m512d low, high;
-} doubles;
+} doubles_t;
 
-RUNGI_ON_AVX512 static ALWAYS_INLINE doubles widened(__m512 x)
+RUNGI_ON_AVX512 static ALWAYS_INLINE doubles_t widened(__m512 x)
 {
-    return (doubles){_mm512_cvtps_pd(_mm512_castps512_ps256(x)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1))};
+    return (doubles_t){_mm512_cvtps_pd(_mm512_castps512_ps256(x)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1))};
 }
 
-RUNGI_ON_AVX512 static ALWAYS_INLINE __m512 narrowed(doubles x)
+RUNGI_ON_AVX512 static ALWAYS_INLINE __m512 narrowed(doubles_t x)
 {
     return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(x.low)), _mm512_cvtpd_ps(x.high), 1);
 }
 
-RUNGI_ON_AVX512 static ALWAYS_INLINE doubles sum_of(doubles x, doubles y)
+RUNGI_ON_AVX512 static ALWAYS_INLINE doubles_t sum_of(doubles_t x, doubles_t y)
 {
-    return (doubles){_mm512_add_pd(x.low, y.low), _mm512_add_pd(x.high, y.high)};
+    return (doubles_t){_mm512_add_pd(x.low, y.low), _mm512_add_pd(x.high, y.high)};
 }
 
-RUNGI_ON_AVX512 static ALWAYS_INLINE doubles scaled(doubles x, double by)
+RUNGI_ON_AVX512 static ALWAYS_INLINE doubles_t scaled(doubles_t x, double by)
 {
-    return (doubles){_mm512_mul_pd(x.low, _mm512_set1_pd(by)), _mm512_mul_pd(x.high, _mm512_set1_pd(by))};
+    return (doubles_t){_mm512_mul_pd(x.low, _mm512_set1_pd(by)), _mm512_mul_pd(x.high, _mm512_set1_pd(by))};
 }
 
-RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_numbers(rung_type out, const rungi_cpu_job *job, const piece *piece,
+RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_numbers(rung_type out, const rungi_cpu_job *job, const piece_t *piece,
                                                          __m512 sum)
 {
     const rungi_cpu_input c = {job->c.first, job->c.row_stride, job->c.col_stride};
-    doubles value = scaled(widened(sum), job->alpha);
+    doubles_t value = scaled(widened(sum), job->alpha);
     if (job->beta != 0)
         value = sum_of(value, scaled(widened(load_numbers(out, &c, piece)), job->beta));
     if (job->addend.first)
@@ -186,13 +186,13 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_numbers(rung_type out, const ru
     if (job->bias.first)
         value = sum_of(value, widened(load_numbers(out, &job->bias, piece)));
     if (job->activation == RUNG_ACTIVATION_RELU)
-        value = (doubles){relu(value.low), relu(value.high)};
+        value = (doubles_t){relu(value.low), relu(value.high)};
     else if (job->activation == RUNG_ACTIVATION_GELU)
-        value = (doubles){gelu(value.low), gelu(value.high)};
+        value = (doubles_t){gelu(value.low), gelu(value.high)};
     else if (job->activation == RUNG_ACTIVATION_GELU_TANH)
-        value = (doubles){gelu_tanh(value.low), gelu_tanh(value.high)};
+        value = (doubles_t){gelu_tanh(value.low), gelu_tanh(value.high)};
     else if (job->activation == RUNG_ACTIVATION_SILU)
-        value = (doubles){silu(value.low), silu(value.high)};
+        value = (doubles_t){silu(value.low), silu(value.high)};
     if (job->residual.first)
         value = sum_of(value, widened(load_numbers(out, &job->residual, piece)));
     store_numbers(out, &job->c, piece, narrowed(value));
@@ -200,7 +200,7 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_numbers(rung_type out, const ru
 
 /* ---- Whole numbers --------------------------------------------------------------------------------------- */
 
-RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_whole(const rungi_cpu_job *job, const piece *piece, __m512i sum)
+RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_whole(const rungi_cpu_job *job, const piece_t *piece, __m512i sum)
 {
     const rungi_cpu_input c = {job->c.first, job->c.row_stride, job->c.col_stride};
     __m512i alpha = _mm512_set1_epi32((int32_t)(uint32_t)(int64_t)job->alpha);
@@ -229,7 +229,7 @@ RUNGI_ON_AVX512 static ALWAYS_INLINE void finish_all(rung_type out, const rungi_
     for (int64_t r = 0; r < block->rows; r++)
         for (int64_t c = 0; c < block->cols; c += WIDE) {
             int64_t count = block->cols - c < WIDE ? block->cols - c : WIDE;
-            piece piece = {block->i + r, block->j + c, count, (__mmask16)((1u << count) - 1)};
+            piece_t piece = {block->i + r, block->j + c, count, (__mmask16)((1u << count) - 1)};
             __m512i bits = _mm512_maskz_loadu_epi32(piece.mask, (const int32_t *)sums + r * sums_row + c);
             if (out == RUNG_I32)
                 finish_whole(job, &piece, bits);

@@ -47,12 +47,12 @@ void rungi_onednn_describe(rungi_peer *peer, const rungi_cpu_features *features)
 {
     typedef struct version {
         int major, minor, patch;
-    } version;
-    const version *(*get_version)(void);
+    } version_t;
+    const version_t *(*get_version)(void);
     int (*get_isa)(void);
     void *library = peer->library;
     if (rungi_library_find(library, "dnnl_version", &get_version, sizeof get_version)) {
-        const version *found = get_version();
+        const version_t *found = get_version();
         snprintf(peer->version, sizeof peer->version, "%d.%d.%d", found->major, found->minor, found->patch);
         rungi_library_where(&get_version, peer->path, sizeof peer->path);
     }

@@ -42,16 +42,16 @@ void rungi_packed_header_fill(const rung_plan *plan, const rungi_packed_layout *
 typedef struct differences {
     char text[512];
     size_t used;
-} differences;
+} differences_t;
 
-static void add_words(differences *found, const char *name, const char *packed, const char *expected)
+static void add_words(differences_t *found, const char *name, const char *packed, const char *expected)
 {
     if (strcmp(packed, expected) != 0 && found->used < sizeof found->text)
         found->used += (size_t)snprintf(found->text + found->used, sizeof found->text - found->used,
                                         "%s%s is %s instead of %s", found->used ? ", " : "", name, packed, expected);
 }
 
-static void add_number(differences *found, const char *name, int64_t packed, int64_t expected)
+static void add_number(differences_t *found, const char *name, int64_t packed, int64_t expected)
 {
     char words[2][24];
     snprintf(words[0], sizeof words[0], "%lld", (long long)packed);
@@ -61,7 +61,7 @@ static void add_number(differences *found, const char *name, int64_t packed, int
 
 static rung_status describe(const rungi_packed_header *packed, const rungi_packed_header *expected)
 {
-    differences found = {.used = 0};
+    differences_t found = {.used = 0};
     add_words(&found, "the kernel", packed->kernel, expected->kernel);
     add_words(&found, "the type", rung_type_name((rung_type)packed->type), rung_type_name((rung_type)expected->type));
     add_words(&found, "the packed type", rung_type_name((rung_type)packed->stored),

@@ -141,10 +141,10 @@ static void describe_openblas(rungi_peer *peer, int decoration, rungi_isa isa)
 {
     static const char *const avx512[] = {"SkylakeX", "Cooperlake", "SapphireRapids", NULL};
     static const char *const avx2[] = {"Haswell", "Zen", "Excavator", NULL};
-    typedef char *get_text(void);
+    typedef char *get_text_t(void);
     char version[32] = "";
-    get_text *get_config = (get_text *)decorated(peer->library, "openblas_get_config", decoration);
-    get_text *get_core = (get_text *)decorated(peer->library, "openblas_get_corename", decoration);
+    get_text_t *get_config = (get_text_t *)decorated(peer->library, "openblas_get_config", decoration);
+    get_text_t *get_core = (get_text_t *)decorated(peer->library, "openblas_get_corename", decoration);
     const char *core = get_core ? get_core() : "";
     if (sscanf(get_config(), "OpenBLAS %31s", version) != 1)
         *version = '\0';

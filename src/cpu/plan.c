@@ -20,18 +20,18 @@ typedef struct cpu_plan {
     rungi_cpu_form form;
     rungi_cpu_grid grid;
     rungi_packed_header header; /* of a packed B */
-} cpu_plan;
+} cpu_plan_t;
 
 /* One run. */
 typedef struct cpu_run {
-    const cpu_plan *plan;
+    const cpu_plan_t *plan;
     const rungi_cpu_kernel *kernel;
     const rung_problem *problem;
     const int64_t *parameters;
     const rungi_cpu_features *features;
     rungi_sizes sizes;
     const char *packed; /* B behind its header, or NULL */
-} cpu_run;
+} cpu_run_t;
 
 /* ---- Jobs -------------------------------------------------------------------------------------- */
 
@@ -158,7 +158,7 @@ static int64_t parts_worth(const rungi_cpu_job *job, int64_t threads)
 }
 
 /* A packed B is its header and what follows. */
-static rung_status fill_packed(cpu_plan *made, rung_plan *plan)
+static rung_status fill_packed(cpu_plan_t *made, rung_plan *plan)
 {
     if (!plan->packed_b)
         return RUNG_OK;
@@ -169,7 +169,7 @@ static rung_status fill_packed(cpu_plan *made, rung_plan *plan)
     return RUNG_OK;
 }
 
-static rung_status fill(cpu_plan *made, rung_plan *plan)
+static rung_status fill(cpu_plan_t *made, rung_plan *plan)
 {
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const rungi_cpu_kernel *kernel = plan->kernel->step->function;
@@ -209,7 +209,7 @@ rung_status rungi_cpu_plan_create(rung_plan *plan)
 {
     if (plan->kernel->step->is_vendor)
         return rungi_cpu_vendor_create(plan);
-    cpu_plan *made = rungi_new(plan->device->context, sizeof *made);
+    cpu_plan_t *made = rungi_new(plan->device->context, sizeof *made);
     if (!made)
         return RUNG_STATUS_NO_MEMORY;
     rung_status status = fill(made, plan);
@@ -232,8 +232,8 @@ void rungi_cpu_plan_destroy(rung_plan *plan)
 
 static void run_part(void *user, int64_t part, char *scratch)
 {
-    const cpu_run *run = user;
-    const cpu_plan *plan = run->plan;
+    const cpu_run_t *run = user;
+    const cpu_plan_t *plan = run->plan;
     const rungi_cpu_grid *grid = &plan->grid;
     int64_t blocks = grid->rows * grid->cols, item = blocks > 1 ? part / blocks : part;
     int64_t block = part - item * blocks, row = blocks > 1 ? block / grid->cols : 0;
@@ -261,8 +261,8 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
     if (plan->kernel->step->is_vendor)
         return rungi_cpu_vendor_run(plan, problem, sizes, options);
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
-    const cpu_plan *made = plan->state;
-    cpu_run run = {made, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes, NULL};
+    const cpu_plan_t *made = plan->state;
+    cpu_run_t run = {made, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes, NULL};
     if (plan->packed_b) {
         const char *packed = rungi_cpu_buffer(options->packed_b);
         rung_status status = rungi_packed_header_check(&made->header, packed);
@@ -284,7 +284,7 @@ rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_m
 {
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const rungi_cpu_kernel *kernel = plan->kernel->step->function;
-    const cpu_plan *made = plan->state;
+    const cpu_plan_t *made = plan->state;
     int64_t started = rungi_cpu_now();
     rungi_cpu_job job = {.in = b->type,
                          .out = plan->problem.c.type,
@@ -306,6 +306,6 @@ rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_m
 
 rung_status rungi_cpu_packed_check(const rung_plan *plan, const void *header)
 {
-    const cpu_plan *made = plan->state;
+    const cpu_plan_t *made = plan->state;
     return rungi_packed_header_check(&made->header, header);
 }

@@ -34,14 +34,14 @@ typedef struct worker {
     rungi_pool *pool;
     pthread_t thread;
     sem_t call; /* there may be something to do */
-} worker;
+} worker_t;
 
 typedef struct job {
     rungi_pool_work *work;
     void *user;
     int64_t parts, scratch;
     fenv_t floating; /* the caller's rounding: parts are to have the same bits anywhere */
-} job;
+} job_t;
 
 /* The gate: whether it is shut, seats left, and workers inside. */
 static const uint64_t SHUT = (uint64_t)1 << 63, SEAT = (uint64_t)1 << 32, INSIDE = UINT32_MAX;
@@ -50,12 +50,12 @@ struct rungi_pool {
     rung_context *context;
     int64_t threads, processors;
     rungi_arenas arenas;
-    _Atomic(worker *) workers; /* the newest first; none leaves while the pool lives */
+    _Atomic(worker_t *) workers; /* the newest first; none leaves while the pool lives */
     atomic_llong started, retry_at;
     atomic_bool is_ending;
-    worker *lost;                    /* of the process that forked this one */
+    worker_t *lost;                  /* of the process that forked this one */
     sem_t left;                      /* the last inside has gone */
-    job job;                         /* of whom the gate belongs to */
+    job_t job;                       /* of whom the gate belongs to */
     alignas(64) atomic_bool is_busy; /* it belongs to a caller */
     alignas(64) _Atomic(uint64_t) gate;
     alignas(64) atomic_llong next; /* part */
@@ -87,7 +87,7 @@ static void wait_for(sem_t *event)
 
 /* ---- Parts ---------------------------------------------------------------------------------------- */
 
-static void do_parts(rungi_pool *pool, const job *job, char *scratch)
+static void do_parts(rungi_pool *pool, const job_t *job, char *scratch)
 {
     for (int64_t part; (part = atomic_fetch_add(&pool->next, 1)) < job->parts;)
         job->work(job->user, part, scratch);
@@ -114,7 +114,7 @@ static void leave(rungi_pool *pool)
  * as there are processors. */
 static void help(rungi_pool *pool)
 {
-    const job *job = &pool->job;
+    const job_t *job = &pool->job;
     rungi_arena *arena = job->scratch > 0 ? rungi_arena_try(&pool->arenas) : NULL;
     if (job->scratch > 0 && !arena)
         return;
@@ -124,9 +124,9 @@ static void help(rungi_pool *pool)
         rungi_arena_give(&pool->arenas, arena);
 }
 
-static void *work(void *user)
+static void *worker_main(void *user)
 {
-    worker *self = user;
+    worker_t *self = user;
     rungi_pool *pool = self->pool;
     pthread_setname_np(pthread_self(), "rung");
     for (;;) {
@@ -144,7 +144,7 @@ static void *work(void *user)
 
 /* The process's signals are for its own threads; what an instruction raises comes to whoever
  * runs it. */
-static int make_thread(worker *made)
+static int make_thread(worker_t *made)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     sigset_t blocked, before;
@@ -152,7 +152,7 @@ static int make_thread(worker *made)
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         sigdelset(&blocked, own[i]);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    int error = pthread_create(&made->thread, NULL, work, made);
+    int error = pthread_create(&made->thread, NULL, worker_main, made);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
@@ -160,7 +160,7 @@ static int make_thread(worker *made)
 /* 0, or the error. */
 static int start_one(rungi_pool *pool)
 {
-    worker *made = rungi_new(pool->context, sizeof *made);
+    worker_t *made = rungi_new(pool->context, sizeof *made);
     if (!made)
         return ENOMEM;
     made->pool = pool;
@@ -221,7 +221,7 @@ static void run_helped(rungi_pool *pool, int64_t helpers, char *scratch)
     RUNGI_ASSERT(helpers > 0 && helpers < RUNGI_THREADS_MAX);
     atomic_store(&pool->next, 0);
     atomic_store(&pool->gate, (uint64_t)helpers * SEAT);
-    worker *helper = atomic_load(&pool->workers);
+    worker_t *helper = atomic_load(&pool->workers);
     for (int64_t i = 0; i < helpers && helper; i++, helper = helper->next)
         sem_post(&helper->call);
     do_parts(pool, &pool->job, scratch);
@@ -244,7 +244,7 @@ void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t 
     rungi_arena *arena = scratch > 0 ? rungi_arena_take(&pool->arenas) : NULL;
     char *memory = arena ? arena->memory : NULL;
     if (helpers > 0 && take_gate(pool)) {
-        pool->job = (job){.work = work, .user = user, .parts = parts, .scratch = scratch};
+        pool->job = (job_t){.work = work, .user = user, .parts = parts, .scratch = scratch};
         fegetenv(&pool->job.floating);
         run_helped(pool, helpers, memory);
         atomic_store(&pool->is_busy, false);
@@ -276,10 +276,10 @@ rung_status rungi_pool_create(rung_context *context, rungi_pool **pool)
     return RUNG_OK;
 }
 
-static void free_workers(rung_context *context, worker *first, bool are_here)
+static void free_workers(rung_context *context, worker_t *first, bool are_here)
 {
     while (first) {
-        worker *next = first->next;
+        worker_t *next = first->next;
         if (are_here) {
             pthread_join(first->thread, NULL);
             sem_destroy(&first->call);
@@ -295,7 +295,7 @@ void rungi_pool_destroy(rungi_pool *pool)
         return;
     RUNGI_ASSERT(!atomic_load(&pool->is_busy));
     atomic_store(&pool->is_ending, true);
-    for (worker *one = atomic_load(&pool->workers); one; one = one->next)
+    for (worker_t *one = atomic_load(&pool->workers); one; one = one->next)
         sem_post(&one->call);
     free_workers(pool->context, atomic_load(&pool->workers), true);
     free_workers(pool->context, pool->lost, false);
@@ -317,7 +317,7 @@ int64_t rungi_pool_processors(const rungi_pool *pool)
 /* Whatever was going on was other threads'. New workers come with the next work. */
 void rungi_pool_forked(rungi_pool *pool)
 {
-    worker **end = &pool->lost;
+    worker_t **end = &pool->lost;
     while (*end)
         end = &(*end)->next;
     *end = atomic_load(&pool->workers);

@@ -19,7 +19,7 @@ typedef struct vendor_plan {
     char library[512];    /* "MKL 2026.2, /usr/lib/libmkl_rt.so.3" */
     int32_t *sums;        /* of whole numbers: A B, where more is done with it, */
     char *scratch;        /* and what the library's way needs besides */
-} vendor_plan;
+} vendor_plan_t;
 
 /* How many threads they take is a matter of the whole process in most of these libraries, and
  * is told before each call: so there is one call at a time. */
@@ -47,7 +47,7 @@ static bool as_blas(const rung_matrix *view, bool *by_rows, int64_t *ld)
     return *by_rows || (view->row_stride == 1 && view->col_stride >= view->rows);
 }
 
-static rung_status check_form(const rung_plan *plan, vendor_plan *made)
+static rung_status check_form(const rung_plan *plan, vendor_plan_t *made)
 {
     rung_problem problem = turned(&plan->problem);
     rungi_peer_work *form = &made->form;
@@ -69,7 +69,7 @@ static rung_status check_form(const rung_plan *plan, vendor_plan *made)
 }
 
 /* What this very library multiplies; older or other builds of it may have less. */
-static rung_status check_type(const rung_plan *plan, const vendor_plan *made)
+static rung_status check_type(const rung_plan *plan, const vendor_plan_t *made)
 {
     const rungi_peer *peer = &made->peer;
     const rungi_cpu_features *features = &((const rungi_cpu_device *)plan->device)->features;
@@ -91,7 +91,7 @@ static rung_status check_type(const rung_plan *plan, const vendor_plan *made)
 
 /* Where alpha and beta are others than 1 and 0, A B goes here first: the libraries would
  * multiply whole numbers by them in floating point. */
-static rung_status make_scratch(rung_context *context, vendor_plan *made)
+static rung_status make_scratch(rung_context *context, vendor_plan_t *made)
 {
     const rungi_peer_work *form = &made->form;
     int64_t sums = 0, scratch = 0;
@@ -107,7 +107,7 @@ static rung_status make_scratch(rung_context *context, vendor_plan *made)
     return made->sums && made->scratch ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
 }
 
-static rung_status fill(rung_plan *plan, vendor_plan *made)
+static rung_status fill(rung_plan *plan, vendor_plan_t *made)
 {
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const rungi_peer_kind *kind = plan->kernel->step->function;
@@ -132,7 +132,7 @@ static rung_status fill(rung_plan *plan, vendor_plan *made)
     return RUNG_OK;
 }
 
-static void destroy(rung_context *context, vendor_plan *made)
+static void destroy(rung_context *context, vendor_plan_t *made)
 {
     rungi_onednn_destroy(&made->onednn);
     rungi_release(context, made->sums);
@@ -143,7 +143,7 @@ static void destroy(rung_context *context, vendor_plan *made)
 rung_status rungi_cpu_vendor_create(rung_plan *plan)
 {
     rung_context *context = plan->device->context;
-    vendor_plan *made = rungi_new(context, sizeof *made);
+    vendor_plan_t *made = rungi_new(context, sizeof *made);
     if (!made)
         return RUNG_STATUS_NO_MEMORY;
     rung_status status = fill(plan, made);
@@ -161,7 +161,7 @@ void rungi_cpu_vendor_destroy(rung_plan *plan)
 
 /* ---- Running ---------------------------------------------------------------------------------------- */
 
-static rung_status multiply(vendor_plan *made, const rungi_peer_work *work)
+static rung_status multiply(vendor_plan_t *made, const rungi_peer_work *work)
 {
     if (made->peer.kind == RUNGI_PEER_ONEDNN)
         return rungi_onednn_run(&made->onednn, work);
@@ -184,7 +184,7 @@ static void finish_whole(const rungi_peer_work *work, const int32_t *sums)
     }
 }
 
-static rung_status multiply_whole(vendor_plan *made, const rungi_peer_work *work)
+static rung_status multiply_whole(vendor_plan_t *made, const rungi_peer_work *work)
 {
     rungi_peer_work plain = *work;
     if (work->alpha == 1 && work->beta == 0)
@@ -200,7 +200,7 @@ rung_status rungi_cpu_vendor_run(rung_plan *plan, const rung_problem *problem, r
                                  const rung_run_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
-    vendor_plan *made = plan->state;
+    vendor_plan_t *made = plan->state;
     rung_problem by_rows = turned(problem);
     rungi_peer_work work = made->form;
     int64_t started = rungi_cpu_now();

@@ -60,9 +60,9 @@ typedef struct inquiry {
     rungi_cu *cu;
     rungi_cu_device id;
     rungi_cu_result error;
-} inquiry;
+} inquiry_t;
 
-static int64_t attribute(inquiry *inquiry, unsigned int what)
+static int64_t attribute(inquiry_t *inquiry, unsigned int what)
 {
     int value = 0;
     rungi_cu_result error = inquiry->cu->DeviceGetAttribute(&value, what, inquiry->id);
@@ -71,13 +71,13 @@ static int64_t attribute(inquiry *inquiry, unsigned int what)
     return error == 0 && value > 0 ? value : 0;
 }
 
-static int architecture_of(inquiry *inquiry)
+static int architecture_of(inquiry_t *inquiry)
 {
     return (int)(10 * attribute(inquiry, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                  attribute(inquiry, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 }
 
-static void describe_memory(inquiry *asked, rung_device_info *info)
+static void describe_memory(inquiry_t *asked, rung_device_info *info)
 {
     size_t bytes = 0;
     if (asked->cu->DeviceTotalMem(&bytes, asked->id) == 0)
@@ -91,7 +91,7 @@ static void describe_memory(inquiry *asked, rung_device_info *info)
 
 static rung_status describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *info, rungi_texts *texts)
 {
-    inquiry inquiry = {cu, id, 0}, *asked = &inquiry;
+    inquiry_t inquiry = {cu, id, 0}, *asked = &inquiry;
     char title[256] = ""; /* the length of cudaDeviceProp.name */
     info->name = rungi_texts_add(texts, "cuda:%d", id);
     info->platform = "NVIDIA CUDA";
@@ -200,7 +200,7 @@ static void free_device(rungi_cuda_device *device)
 static rung_status fill_device(rungi_cuda_device *device)
 {
     rungi_cu *cu = device->cu;
-    inquiry asked = {cu, device->id, 0};
+    inquiry_t asked = {cu, device->id, 0};
     device->architecture = architecture_of(&asked);
     snprintf(device->architecture_name, sizeof device->architecture_name, "sm_%d", device->architecture);
     device->base.architecture = device->architecture_name;

@@ -59,9 +59,9 @@ typedef struct line {
     unsigned products;
     const rungi_simt_path *path;
     int ptx; /* an architecture, or CUBINS */
-} line;
+} line_t;
 
-static const line lines[] = {
+static const line_t lines[] = {
 #define ARCHITECTURE(number)
 #define IMAGES(kernel, preset, products, path, code) {kernel, preset, products, &path, code},
 #include "cuda/images.def"
@@ -75,16 +75,16 @@ typedef struct job {
     rungi_simt_path path;
     int architecture;
     bool to_ptx;
-} job;
+} job_t;
 
 typedef struct maker {
     rungi_nvrtc nvrtc;
     const char *cache;
     rung_context *context;
     rung_kernel *reduce;
-    job jobs[JOBS_MAX];
+    job_t jobs[JOBS_MAX];
     int count;
-} maker;
+} maker_t;
 
 static _Noreturn void stop(const char *what)
 {
@@ -94,7 +94,7 @@ static _Noreturn void stop(const char *what)
 
 /* ---- What to make ---------------------------------------------------------------------------------- */
 
-static const rung_kernel *kernel_of(maker *maker, const char *name)
+static const rung_kernel *kernel_of(maker_t *maker, const char *name)
 {
     rung_kernel *kernel;
     if (strcmp(name, "reduce") == 0)
@@ -116,7 +116,7 @@ static void write_parameters(const rung_kernel *kernel, const char *preset, int 
         rungi_kernel_usual_preset(kernel, NULL, name, rungi_product_sum((rungi_product)product), text);
 }
 
-static void add_job(maker *maker, const line *line, int product, int architecture)
+static void add_job(maker_t *maker, const line_t *line, int product, int architecture)
 {
     static const rung_type in[] =
         {
@@ -133,7 +133,7 @@ static void add_job(maker *maker, const line *line, int product, int architectur
     char parameters[RUNGI_PRESET_NAME];
     if (kernel->min_sm[product] > architecture)
         return;
-    job job = {.kernel = kernel, .path = *line->path, .architecture = architecture, .to_ptx = line->ptx != CUBINS};
+    job_t job = {.kernel = kernel, .path = *line->path, .architecture = architecture, .to_ptx = line->ptx != CUBINS};
     job.path.in = in[product];
     job.path.out = out[product];
     job.path.has_paths = rungi_simt_has_paths(kernel);
@@ -146,12 +146,12 @@ static void add_job(maker *maker, const line *line, int product, int architectur
 }
 
 /* NVRTC 12.9 knows all of the list; an older one makes what it can. */
-static bool is_known(const maker *maker, int architecture)
+static bool is_known(const maker_t *maker, int architecture)
 {
     return rungi_nvrtc_architecture(&maker->nvrtc, architecture) == architecture;
 }
 
-static void tell_unknown(const maker *maker)
+static void tell_unknown(const maker_t *maker)
 {
     for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
         if (!is_known(maker, architectures[i]))
@@ -159,7 +159,7 @@ static void tell_unknown(const maker *maker)
                    architectures[i]);
 }
 
-static void list_jobs(maker *maker)
+static void list_jobs(maker_t *maker)
 {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         for (int product = 0; product < RUNGI_PRODUCT_COUNT; product++) {
@@ -291,7 +291,7 @@ static size_t pack(const unsigned char *data, size_t bytes, unsigned char *out)
 /* ---- Images ------------------------------------------------------------------------------------------ */
 
 /* Compiled and packed. `whole` is its unpacked length. */
-static void *make_packed(maker *maker, const rungi_nvrtc_job *work, size_t *bytes, size_t *whole)
+static void *make_packed(maker_t *maker, const rungi_nvrtc_job *work, size_t *bytes, size_t *whole)
 {
     void *code;
     if (rungi_nvrtc_compile(maker->context, &maker->nvrtc, work, &code, whole) != RUNG_OK)
@@ -308,7 +308,7 @@ static void *make_packed(maker *maker, const rungi_nvrtc_job *work, size_t *byte
 }
 
 /* The code of a job, from the cache or compiled now, packed. */
-static void *make(maker *maker, const job *job, char name[RUNGI_CUDA_IMAGE_NAME], size_t *bytes, size_t *whole)
+static void *make(maker_t *maker, const job_t *job, char name[RUNGI_CUDA_IMAGE_NAME], size_t *bytes, size_t *whole)
 {
     char *source, compiler[64], target[64];
     void *code;
@@ -331,7 +331,7 @@ static void *make(maker *maker, const job *job, char name[RUNGI_CUDA_IMAGE_NAME]
 }
 
 /* Fills the cache, several processes side by side. */
-static void make_ahead(maker *maker, int processes)
+static void make_ahead(maker_t *maker, int processes)
 {
     for (int p = 0; p < processes; p++)
         if (fork() == 0) {
@@ -356,12 +356,12 @@ static FILE *create(const char *folder, const char *name)
     return file;
 }
 
-static void write_all(maker *maker, const char *folder)
+static void write_all(maker_t *maker, const char *folder)
 {
     FILE *data = create(folder, "images.bin"), *list = create(folder, "images.inc");
     size_t offset = 0, all = 0;
     for (int i = 0; i < maker->count; i++) {
-        const job *job = &maker->jobs[i];
+        const job_t *job = &maker->jobs[i];
         char name[RUNGI_CUDA_IMAGE_NAME];
         size_t bytes, whole;
         unsigned char *code = make(maker, job, name, &bytes, &whole);
@@ -382,7 +382,7 @@ static void write_all(maker *maker, const char *folder)
 
 int main(int argc, char **argv)
 {
-    static maker maker;
+    static maker_t maker;
     if (argc < 4) {
         fprintf(stderr, "usage: make_images LIBNVRTC CACHE_FOLDER OUT_FOLDER [PROCESSES]\n");
         return 2;

@@ -9,10 +9,10 @@
 
 typedef struct reader {
     const unsigned char *at, *end;
-} reader;
+} reader_t;
 
 /* Adds the bytes that follow a length of 15; false at the end of the block. */
-static bool read_length(reader *reader, size_t *length)
+static bool read_length(reader_t *reader, size_t *length)
 {
     unsigned char more = 255;
     if (*length != 15)
@@ -27,7 +27,7 @@ static bool read_length(reader *reader, size_t *length)
 }
 
 /* How far back, and how long. */
-static bool read_match(reader *reader, size_t *distance, size_t *length)
+static bool read_match(reader_t *reader, size_t *distance, size_t *length)
 {
     enum { SHORTEST = 4 };
     if (reader->end - reader->at < 2)
@@ -42,7 +42,7 @@ static bool read_match(reader *reader, size_t *distance, size_t *length)
 
 bool rungi_unpack(const unsigned char *packed, size_t packed_bytes, unsigned char *out, size_t bytes)
 {
-    reader reader = {packed, packed + packed_bytes};
+    reader_t reader = {packed, packed + packed_bytes};
     size_t used = 0;
     while (reader.at < reader.end) {
         unsigned char token = *reader.at++;

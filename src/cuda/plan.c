@@ -12,7 +12,7 @@ typedef struct cuda_plan {
     rungi_cu_function kernel, reduce; /* the second where k is cut */
     rungi_simt_work work;
     unsigned int shared_bytes; /* of a launch, beyond what is declared */
-} cuda_plan;
+} cuda_plan_t;
 
 /* ---- Making ---------------------------------------------------------------------------------------- */
 
@@ -59,7 +59,7 @@ static rung_status make_function(rungi_cuda_device *device, const rungi_cuda_wis
 }
 
 /* The second half of a plan whose k is cut: adds up the shares. */
-static rung_status make_reduce(rungi_cuda_device *device, const rung_plan *plan, cuda_plan *own)
+static rung_status make_reduce(rungi_cuda_device *device, const rung_plan *plan, cuda_plan_t *own)
 {
     rung_kernel *kernel;
     rungi_values values;
@@ -75,7 +75,7 @@ static rung_status make_reduce(rungi_cuda_device *device, const rung_plan *plan,
 }
 
 /* Where neither an image nor a compiler has the epilogue. */
-static rung_status finish_apart(rungi_cuda_device *device, rung_plan *plan, cuda_plan *own, rungi_cuda_wish *wish)
+static rung_status finish_apart(rungi_cuda_device *device, rung_plan *plan, cuda_plan_t *own, rungi_cuda_wish *wish)
 {
     rung_status status = rungi_simt_finish_apart(plan, &own->work);
     wish->path = own->work.path;
@@ -111,7 +111,7 @@ rung_status rungi_cuda_work_of(rung_plan *plan, int architecture, int64_t blocks
     return RUNG_OK;
 }
 
-static rung_status fill_plan(rungi_cuda_device *device, rung_plan *plan, cuda_plan *own)
+static rung_status fill_plan(rungi_cuda_device *device, rung_plan *plan, cuda_plan_t *own)
 {
     int64_t dynamic_bytes;
     rung_status status = rungi_cuda_work_of(plan, device->architecture, blocks_max(device), &own->work, &dynamic_bytes);
@@ -131,7 +131,7 @@ static rung_status fill_plan(rungi_cuda_device *device, rung_plan *plan, cuda_pl
 rung_status rungi_cuda_plan_create(rung_plan *plan)
 {
     rungi_cuda_device *device = rungi_cuda_device_of(plan->device);
-    cuda_plan *own = rungi_new(device->base.context, sizeof *own);
+    cuda_plan_t *own = rungi_new(device->base.context, sizeof *own);
     if (!own)
         return RUNG_STATUS_NO_MEMORY;
     own->is_vendor = plan->kernel->step && plan->kernel->step->is_vendor;
@@ -158,9 +158,9 @@ void rungi_cuda_plan_destroy(rung_plan *plan)
 /* One run of a plan. */
 typedef struct run {
     rungi_cuda_device *device;
-    const cuda_plan *plan;
+    const cuda_plan_t *plan;
     rungi_cu_stream stream;
-} run;
+} run_t;
 
 static uintptr_t handle_of(const rung_buffer *buffer)
 {
@@ -169,7 +169,7 @@ static uintptr_t handle_of(const rung_buffer *buffer)
 
 static rung_status launch(void *user, const rungi_simt_launch *launch)
 {
-    run *run = user;
+    run_t *run = user;
     void *arguments[RUNGI_SIMT_ALL_ARGUMENTS];
     RUNGI_ASSERT(launch->count <= RUNGI_SIMT_ALL_ARGUMENTS && launch->blocks > 0 && launch->blocks <= UINT32_MAX);
     RUNGI_ASSERT(!launch->reduces || run->plan->reduce);
@@ -185,7 +185,7 @@ static rung_status launch(void *user, const rungi_simt_launch *launch)
 
 static rung_status send(void *user, rung_buffer *workspace, int64_t offset, int64_t bytes, const void *from)
 {
-    run *run = user;
+    run_t *run = user;
     rungi_cu_pointer to = handle_of(workspace) + (rungi_cu_pointer)offset;
     return rungi_cuda_check(run->device, run->device->cu->MemcpyHtoDAsync(to, from, (size_t)bytes, run->stream),
                             "cuMemcpyHtoDAsync");
@@ -194,8 +194,8 @@ static rung_status send(void *user, rung_buffer *workspace, int64_t offset, int6
 static rung_status run_inside(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_sizes sizes,
                               const rung_run_options *options)
 {
-    const cuda_plan *own = plan->state;
-    run run = {rungi_cuda_device_of(plan->device), own, ((rungi_cuda_queue *)queue)->stream};
+    const cuda_plan_t *own = plan->state;
+    run_t run = {rungi_cuda_device_of(plan->device), own, ((rungi_cuda_queue *)queue)->stream};
     if (sizes.m == 0 || sizes.n == 0)
         return RUNG_OK;
     if (own->is_vendor)

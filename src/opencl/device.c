@@ -94,9 +94,9 @@ typedef struct found_devices {
     rung_context *context;
     cl_device_id *ids;
     int64_t count;
-} found_devices;
+} found_devices_t;
 
-static void release_found(found_devices *found)
+static void release_found(found_devices_t *found)
 {
     rungi_release(found->context, found->ids);
     found->ids = NULL;
@@ -110,7 +110,7 @@ static cl_uint count_devices(rungi_cl *cl, cl_platform_id platform)
 }
 
 /* Appends the devices of a platform; there is room for all. */
-static void add_devices(rungi_cl *cl, cl_platform_id platform, cl_uint room, found_devices *found)
+static void add_devices(rungi_cl *cl, cl_platform_id platform, cl_uint room, found_devices_t *found)
 {
     cl_uint count = 0;
     if (room > 0 &&
@@ -119,7 +119,7 @@ static void add_devices(rungi_cl *cl, cl_platform_id platform, cl_uint room, fou
 }
 
 /* Moves GPUs to the front and keeps the order of the drivers otherwise, so that "opencl" is the first GPU. */
-static void put_gpus_first(rungi_cl *cl, found_devices *found)
+static void put_gpus_first(rungi_cl *cl, found_devices_t *found)
 {
     int64_t gpus = 0;
     for (int64_t i = 0; i < found->count; i++) {
@@ -132,7 +132,7 @@ static void put_gpus_first(rungi_cl *cl, found_devices *found)
 }
 
 static rung_status find_in_platforms(rungi_cl *cl, const cl_platform_id *platforms, cl_uint platform_count,
-                                     found_devices *found)
+                                     found_devices_t *found)
 {
     int64_t room = 0, bytes;
     for (cl_uint i = 0; i < platform_count; i++)
@@ -156,10 +156,10 @@ static rung_status no_driver(void)
                                              "your device, or pocl-opencl-icd, which runs on any processor");
 }
 
-static rung_status find_devices(rung_context *context, rungi_cl *cl, found_devices *found)
+static rung_status find_devices(rung_context *context, rungi_cl *cl, found_devices_t *found)
 {
     cl_uint platform_count = 0;
-    *found = (found_devices){.context = context};
+    *found = (found_devices_t){.context = context};
     if (cl->GetPlatformIDs(0, NULL, &platform_count) != CL_SUCCESS || platform_count == 0)
         return no_driver();
     cl_platform_id *platforms = rungi_new(context, (size_t)platform_count * sizeof *platforms);
@@ -174,7 +174,7 @@ static rung_status find_devices(rung_context *context, rungi_cl *cl, found_devic
 
 static rung_status list_devices(rung_context *context, void *state, rung_device_list *list)
 {
-    found_devices found;
+    found_devices_t found;
     rung_status status = find_devices(context, state, &found);
     for (int64_t i = 0; status == RUNG_OK && i < found.count; i++) {
         rung_device_info *info = rungi_device_list_add(list);
@@ -250,7 +250,7 @@ static rung_status make_device(rung_context *context, rungi_cl *cl, cl_context n
 static rung_status open_device(rung_context *context, void *state, int64_t index, rung_device **device)
 {
     rungi_cl *cl = state;
-    found_devices found;
+    found_devices_t found;
     cl_int error;
     rung_status status = find_devices(context, cl, &found);
     cl_device_id id = NULL;
@@ -275,7 +275,7 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
 /* Returns the index of a device in the public list, so that rung_device_open() accepts its name; -1: not listed. */
 static rung_status index_of(rung_context *context, rungi_cl *cl, cl_device_id id, int64_t *index)
 {
-    found_devices found;
+    found_devices_t found;
     rungi_error before;
     *index = -1;
     rungi_error_save(&before);

@@ -14,7 +14,7 @@ typedef struct opencl_plan {
     cl_kernel kernel;
     cl_kernel reduce; /* NULL unless k is cut */
     rungi_simt_work work;
-} opencl_plan;
+} opencl_plan_t;
 
 /* ---- Making ------------------------------------------------------------------------------------ */
 
@@ -76,7 +76,7 @@ static rung_status make_kernel(rungi_opencl_device *device, const rung_kernel *k
 }
 
 /* The second half of a plan whose k is cut: adds up the shares. */
-static rung_status make_reduce(rungi_opencl_device *device, const rung_plan *plan, opencl_plan *own)
+static rung_status make_reduce(rungi_opencl_device *device, const rung_plan *plan, opencl_plan_t *own)
 {
     rung_kernel *kernel;
     rungi_values values;
@@ -90,7 +90,7 @@ static rung_status make_reduce(rungi_opencl_device *device, const rung_plan *pla
     return status;
 }
 
-static void free_plan(rungi_opencl_device *device, opencl_plan *own)
+static void free_plan(rungi_opencl_device *device, opencl_plan_t *own)
 {
     if (own->kernel)
         rungi_cl_release_kernel(device->cl, own->kernel);
@@ -105,7 +105,7 @@ static rung_status create_vendor_plan(rung_plan *plan)
     rung_status status = rungi_opencl_vendor_create(plan, &vendor);
     if (status != RUNG_OK)
         return status;
-    opencl_plan *own = rungi_new(plan->device->context, sizeof *own);
+    opencl_plan_t *own = rungi_new(plan->device->context, sizeof *own);
     if (!own)
         return RUNG_STATUS_NO_MEMORY;
     own->is_vendor = true;
@@ -114,7 +114,7 @@ static rung_status create_vendor_plan(rung_plan *plan)
     return RUNG_OK;
 }
 
-static rung_status fill_plan(rungi_opencl_device *device, rung_plan *plan, opencl_plan *own)
+static rung_status fill_plan(rungi_opencl_device *device, rung_plan *plan, opencl_plan_t *own)
 {
     if (plan->problem.a.type == RUNG_F64 && !device->has_f64)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s has no 64-bit floating point", plan->kernel->info.name,
@@ -135,7 +135,7 @@ rung_status rungi_opencl_plan_create(rung_plan *plan)
     if (plan->kernel->step && plan->kernel->step->is_vendor)
         return create_vendor_plan(plan);
     rungi_opencl_device *device = rungi_opencl_device_of(plan->device);
-    opencl_plan *own = rungi_new(device->base.context, sizeof *own);
+    opencl_plan_t *own = rungi_new(device->base.context, sizeof *own);
     if (!own)
         return RUNG_STATUS_NO_MEMORY;
     rung_status status = fill_plan(device, plan, own);
@@ -149,7 +149,7 @@ rung_status rungi_opencl_plan_create(rung_plan *plan)
 
 void rungi_opencl_plan_destroy(rung_plan *plan)
 {
-    opencl_plan *own = plan->state;
+    opencl_plan_t *own = plan->state;
     if (!own->is_vendor)
         pthread_mutex_destroy(&own->lock);
     free_plan(rungi_opencl_device_of(plan->device), own);
@@ -160,11 +160,11 @@ void rungi_opencl_plan_destroy(rung_plan *plan)
 /* One run of a plan. */
 typedef struct run {
     rungi_cl *cl;
-    const opencl_plan *plan;
+    const opencl_plan_t *plan;
     cl_command_queue queue;
     rungi_opencl_waits waits;
     cl_event first, last; /* of its commands */
-} run;
+} run_t;
 
 static uintptr_t handle_of(const rung_buffer *buffer)
 {
@@ -172,7 +172,7 @@ static uintptr_t handle_of(const rung_buffer *buffer)
 }
 
 /* Keeps the first command's event and the last one's; the reference becomes the run's. */
-static void keep_event(run *run, cl_event event)
+static void keep_event(run_t *run, cl_event event)
 {
     rungi_cl_count(run->cl, RUNGI_CL_EVENT);
     if (!run->first && run->cl->RetainEvent(event) == CL_SUCCESS) {
@@ -185,7 +185,7 @@ static void keep_event(run *run, cl_event event)
 
 static rung_status launch(void *user, const rungi_simt_launch *launch)
 {
-    run *run = user;
+    run_t *run = user;
     cl_kernel kernel = launch->reduces ? run->plan->reduce : run->plan->kernel;
     size_t local[] = {(size_t)launch->threads, 1, 1};
     size_t all[] = {(size_t)(launch->blocks * launch->threads), (size_t)launch->items, (size_t)launch->shares};
@@ -206,7 +206,7 @@ static rung_status launch(void *user, const rungi_simt_launch *launch)
 
 static rung_status send(void *user, rung_buffer *workspace, int64_t offset, int64_t bytes, const void *from)
 {
-    run *run = user;
+    run_t *run = user;
     cl_event event;
     cl_int error = run->cl->EnqueueWriteBuffer(run->queue, ((rungi_opencl_buffer *)workspace)->memory, CL_FALSE,
                                                (size_t)(workspace->offset + offset), (size_t)bytes, from,
@@ -217,10 +217,10 @@ static rung_status send(void *user, rung_buffer *workspace, int64_t offset, int6
     return RUNG_OK;
 }
 
-static rung_status launch_all(rung_plan *plan, run *run, const rung_problem *problem, rungi_sizes sizes,
+static rung_status launch_all(rung_plan *plan, run_t *run, const rung_problem *problem, rungi_sizes sizes,
                               const rung_run_options *options)
 {
-    opencl_plan *own = plan->state;
+    opencl_plan_t *own = plan->state;
     rungi_simt_run launches = rungi_simt_run_of(plan, &own->work, problem, sizes, options);
     launches.user = run;
     launches.handle = handle_of;
@@ -236,8 +236,8 @@ rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung
                                   const rung_run_options *options)
 {
     rungi_opencl_device *device = rungi_opencl_device_of(plan->device);
-    opencl_plan *own = plan->state;
-    run run = {.cl = device->cl, .plan = own, .queue = ((rungi_opencl_queue *)queue)->queue};
+    opencl_plan_t *own = plan->state;
+    run_t run = {.cl = device->cl, .plan = own, .queue = ((rungi_opencl_queue *)queue)->queue};
     if (sizes.m == 0 || sizes.n == 0)
         return rungi_opencl_submit_nothing(queue, options);
     if (own->is_vendor)

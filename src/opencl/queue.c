@@ -294,16 +294,16 @@ void *rungi_opencl_buffer_native(const rung_buffer *buffer)
 typedef struct pinned {
     cl_mem memory;
     cl_command_queue queue;
-} pinned;
+} pinned_t;
 
-static void release_pinned(rung_device *device, pinned *pinned)
+static void release_pinned(rung_device *device, pinned_t *pinned)
 {
     rungi_cl_release_buffer(cl_of(device), pinned->memory);
     rungi_cl_release_queue(cl_of(device), pinned->queue);
     rungi_release(device->context, pinned);
 }
 
-static rung_status make_pinned(rungi_opencl_device *own, int64_t bytes, pinned *pinned, void **mapped)
+static rung_status make_pinned(rungi_opencl_device *own, int64_t bytes, pinned_t *pinned, void **mapped)
 {
     rungi_cl *cl = own->cl;
     cl_int error;
@@ -323,7 +323,7 @@ static rung_status make_pinned(rungi_opencl_device *own, int64_t bytes, pinned *
 
 rung_status rungi_opencl_host_allocate(rung_device *device, int64_t bytes, void **memory, void **handle)
 {
-    pinned *made = rungi_new(device->context, sizeof *made);
+    pinned_t *made = rungi_new(device->context, sizeof *made);
     if (!made)
         return RUNG_STATUS_NO_MEMORY;
     rung_status status = make_pinned(rungi_opencl_device_of(device), bytes, made, memory);
@@ -338,7 +338,7 @@ rung_status rungi_opencl_host_allocate(rung_device *device, int64_t bytes, void 
 void rungi_opencl_host_release(rung_device *device, void *memory, void *handle)
 {
     rungi_cl *cl = cl_of(device);
-    pinned *made = handle;
+    pinned_t *made = handle;
     if (cl->EnqueueUnmapMemObject(made->queue, made->memory, memory, 0, NULL, NULL) == CL_SUCCESS)
         cl->Finish(made->queue);
     release_pinned(device, made);

@@ -21,8 +21,8 @@
 enum { SINGLE = 32, LINE_BYTES = 1024, PARAMETERS_MAX = 32 };
 
 /* CLBlastOverrideParameters, as clblast_c.h declares it. */
-typedef int override_function(cl_device_id device, const char *kernel, int precision, size_t count, const char **names,
-                              const size_t *values);
+typedef int override_function_t(cl_device_id device, const char *kernel, int precision, size_t count,
+                                const char **names, const size_t *values);
 
 static rung_status refuse(const char *path, int line, const char *why)
 {
@@ -46,7 +46,7 @@ static bool read_parameter(char *word, const char **name, size_t *value)
 }
 
 /* Reads a line and, unless `apply` is NULL, hands it on. *found counts those with parameters. */
-static rung_status take_line(override_function *apply, cl_device_id id, const char *path, int number, char *line,
+static rung_status take_line(override_function_t *apply, cl_device_id id, const char *path, int number, char *line,
                              int *found)
 {
     const char *names[PARAMETERS_MAX];
@@ -76,7 +76,7 @@ static rung_status cannot_be_read(const char *path)
     return rungi_fail(RUNG_STATUS_INVALID, "00_vendor: RUNG_CLBLAST_TUNING names %s, which cannot be read", path);
 }
 
-static rung_status take_lines(override_function *apply, cl_device_id id, const char *path, FILE *file)
+static rung_status take_lines(override_function_t *apply, cl_device_id id, const char *path, FILE *file)
 {
     char line[LINE_BYTES];
     rung_status status = RUNG_OK;
@@ -92,7 +92,7 @@ static rung_status take_lines(override_function *apply, cl_device_id id, const c
     return status;
 }
 
-static rung_status apply_file(override_function *apply, cl_device_id id, const char *path)
+static rung_status apply_file(override_function_t *apply, cl_device_id id, const char *path)
 {
     FILE *file = fopen(path, "re");
     if (!file)
@@ -107,7 +107,7 @@ static rung_status apply_file(override_function *apply, cl_device_id id, const c
 rung_status rungi_opencl_vendor_tune(rungi_opencl_device *device, const char **from)
 {
     const char *path = secure_getenv("RUNG_CLBLAST_TUNING");
-    override_function *apply;
+    override_function_t *apply;
     rung_status status = RUNG_OK;
     *from = NULL;
     if (!path || !*path)

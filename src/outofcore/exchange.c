@@ -36,7 +36,7 @@ static void widen(rung_type from_type, void *to, const void *from, int64_t count
 typedef struct piece {
     rung_matrix view;     /* of C or C0 */
     int64_t first, count; /* elements */
-} piece;
+} piece_t;
 
 static bool is_converted(const rungi_worker *worker)
 {
@@ -44,7 +44,7 @@ static bool is_converted(const rungi_worker *worker)
 }
 
 /* Where the piece's sums are in this process's memory. */
-static rung_status receive(rungi_worker *worker, const piece *piece, char **sums)
+static rung_status receive(rungi_worker *worker, const piece_t *piece, char **sums)
 {
     int64_t size = worker->job->whole.sum;
     if (worker->is_here) {
@@ -61,7 +61,7 @@ static rung_status receive(rungi_worker *worker, const piece *piece, char **sums
     return status;
 }
 
-static rung_status bring_out(rungi_worker *worker, const piece *piece)
+static rung_status bring_out(rungi_worker *worker, const piece_t *piece)
 {
     const rungi_job *job = worker->job;
     char *sums;
@@ -77,7 +77,7 @@ static rung_status bring_out(rungi_worker *worker, const piece *piece)
     return status;
 }
 
-static rung_status bring_in(rungi_worker *worker, const piece *piece)
+static rung_status bring_in(rungi_worker *worker, const piece_t *piece)
 {
     const rungi_job *job = worker->job;
     int64_t size = job->whole.sum;
@@ -112,7 +112,7 @@ static void set_end(rungi_worker *worker, int64_t *end, int64_t value)
 
 /* Piece by piece, telling how far it is: strips, or less where a piece must fit a slice. */
 static rung_status move(rungi_worker *worker, int64_t index, const rung_matrix *whole, int64_t *end,
-                        rung_status (*each)(rungi_worker *worker, const piece *piece))
+                        rung_status (*each)(rungi_worker *worker, const piece_t *piece))
 {
     const rungi_job *job = worker->job;
     rungi_block block = rungi_block_at(&job->whole, &job->blocking, index);
@@ -122,8 +122,8 @@ static rung_status move(rungi_worker *worker, int64_t index, const rung_matrix *
         rows = rungi_smaller(rows, fits < 1 ? 1 : fits);
     for (int64_t row = 0; status == RUNG_OK && row < block.rows; row += rows) {
         int64_t count = rungi_smaller(rows, block.rows - row);
-        piece piece = {rung_matrix_block(*whole, block.row + row, block.col, count, block.cols), row * block.cols,
-                       count * block.cols};
+        piece_t piece = {rung_matrix_block(*whole, block.row + row, block.col, count, block.cols), row * block.cols,
+                         count * block.cols};
         status = each(worker, &piece);
         if (status == RUNG_OK)
             set_end(worker, end, piece.first + piece.count);

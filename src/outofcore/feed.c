@@ -47,9 +47,9 @@ typedef struct feeding {
     rungi_block block;
     int64_t number, serial; /* of the block, and of its taking */
     int turn, place;        /* of the next strip, and of the panel of B that is complete */
-} feeding;
+} feeding_t;
 
-static rung_status fetch_strip(const feeding *feeding, int64_t panel, int64_t index, const rungi_strip *to)
+static rung_status fetch_strip(const feeding_t *feeding, int64_t panel, int64_t index, const rungi_strip *to)
 {
     const rungi_job *job = feeding->worker->job;
     const rungi_block *block = &feeding->block;
@@ -59,7 +59,7 @@ static rung_status fetch_strip(const feeding *feeding, int64_t panel, int64_t in
     return fetch(feeding->worker, &job->problem->a, strip, 0, 1, to->a);
 }
 
-static rung_status fetch_across(const feeding *feeding, int64_t panel, int64_t part, int64_t parts, int place)
+static rung_status fetch_across(const feeding_t *feeding, int64_t panel, int64_t part, int64_t parts, int place)
 {
     const rungi_job *job = feeding->worker->job;
     rung_matrix across = rung_matrix_block(job->problem->b.view, panel * job->blocking.panel_depth, feeding->block.col,
@@ -68,13 +68,13 @@ static rung_status fetch_across(const feeding *feeding, int64_t panel, int64_t p
 }
 
 /* With the mutex: whether the block is gone on with. */
-static bool is_wanted_still(const feeding *feeding)
+static bool is_wanted_still(const feeding_t *feeding)
 {
     return !feeding->worker->is_over && feeding->worker->dropped < feeding->serial;
 }
 
 /* Both: false if the block is not gone on with. */
-static bool wait_for_room(const feeding *feeding, const rungi_strip *strip)
+static bool wait_for_room(const feeding_t *feeding, const rungi_strip *strip)
 {
     rungi_worker *worker = feeding->worker;
     pthread_mutex_lock(&worker->mutex);
@@ -85,7 +85,7 @@ static bool wait_for_room(const feeding *feeding, const rungi_strip *strip)
     return is_wanted;
 }
 
-static bool wait_for_place(const feeding *feeding, const rungi_across *across)
+static bool wait_for_place(const feeding_t *feeding, const rungi_across *across)
 {
     rungi_worker *worker = feeding->worker;
     pthread_mutex_lock(&worker->mutex);
@@ -96,7 +96,7 @@ static bool wait_for_place(const feeding *feeding, const rungi_across *across)
     return is_wanted;
 }
 
-static void publish(feeding *feeding, int64_t panel, int64_t index)
+static void publish(feeding_t *feeding, int64_t panel, int64_t index)
 {
     rungi_worker *worker = feeding->worker;
     rungi_strip *strip = &worker->strips[feeding->turn];
@@ -116,7 +116,7 @@ static void publish(feeding *feeding, int64_t panel, int64_t index)
 }
 
 /* One strip, and a piece of the panel of B that comes next. `is_wanted` is false if the block is not gone on with. */
-static rung_status feed_strip(feeding *feeding, int64_t panel, int64_t index, bool *is_wanted)
+static rung_status feed_strip(feeding_t *feeding, int64_t panel, int64_t index, bool *is_wanted)
 {
     rungi_worker *worker = feeding->worker;
     int next = (feeding->place + 1) % rungi_places(worker);
@@ -134,7 +134,7 @@ static rung_status feed_strip(feeding *feeding, int64_t panel, int64_t index, bo
 }
 
 /* All of one block. */
-static rung_status feed_block(feeding *feeding)
+static rung_status feed_block(feeding_t *feeding)
 {
     rungi_worker *worker = feeding->worker;
     bool is_wanted = true;
@@ -155,7 +155,7 @@ void *rungi_feed(void *user)
 {
     rungi_worker *worker = user;
     rung_status status = RUNG_OK;
-    feeding feeding = {.worker = worker};
+    feeding_t feeding = {.worker = worker};
     while (status == RUNG_OK && (feeding.number = rungi_share_take(&worker->job->share, worker->who)) >= 0) {
         status = rungi_worker_hold(worker, feeding.number);
         if (status != RUNG_OK) {

@@ -34,9 +34,9 @@ static int64_t read_number(const char *path, const char *word)
 typedef struct version {
     const char *mark, *mount, *limit, *used, *of_files,
         *shared; /* mark: before the group's path in /proc/self/cgroup */
-} version;
+} version_t;
 
-static const version versions[] = {
+static const version_t versions[] = {
     {"0::", "/sys/fs/cgroup", "memory.max", "memory.current", "file ", "shmem "},
     {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache ",
      "total_shmem "},
@@ -50,7 +50,7 @@ static int64_t number_in(const char *folder, const char *name, const char *word)
 }
 
 /* What one group may still take. What it has in memory of files is given up where room is needed, but for those that are nowhere else. */
-static int64_t left_in_group(const version *version, const char *folder)
+static int64_t left_in_group(const version_t *version, const char *folder)
 {
     int64_t limit = number_in(folder, version->limit, "");
     if (limit < 0)
@@ -62,7 +62,7 @@ static int64_t left_in_group(const version *version, const char *folder)
 }
 
 /* The folder of this process's group. */
-static bool find_group(const version *version, const char *root, char folder[PATH_MAX])
+static bool find_group(const version_t *version, const char *root, char folder[PATH_MAX])
 {
     char line[2048], path[PATH_MAX];
     const char *mark = NULL;
@@ -82,7 +82,7 @@ static bool find_group(const version *version, const char *root, char folder[PAT
 
 /* The least that a group and those above it leave. In a container a group's path may be one that only its host has: then those
  * above it that are there count. */
-static int64_t left_in_groups(const version *version, const char *root)
+static int64_t left_in_groups(const version_t *version, const char *root)
 {
     char folder[PATH_MAX];
     int64_t left = INT64_MAX;

@@ -20,14 +20,14 @@ typedef struct fleet {
     rung_device *const *devices;
     const int64_t *given; /* NULL: all 0 */
     int count;
-} fleet;
+} fleet_t;
 
-static int64_t given_memory(const fleet *fleet, int index)
+static int64_t given_memory(const fleet_t *fleet, int index)
 {
     return fleet->given ? fleet->given[index] : 0;
 }
 
-static int64_t memory_of(const fleet *fleet, int index)
+static int64_t memory_of(const fleet_t *fleet, int index)
 {
     const rung_device_info *info = rung_device_describe(fleet->devices[index]);
     if (given_memory(fleet, index) != 0)
@@ -38,7 +38,7 @@ static int64_t memory_of(const fleet *fleet, int index)
 
 /* Finds the limits that all devices keep to, the smallest of each. Several devices need several blocks each, or all would
  * wait for the last. */
-static rung_status room_of(const fleet *fleet, rungi_room *room)
+static rung_status room_of(const fleet_t *fleet, rungi_room *room)
 {
     enum { BLOCKS_EACH = 4 };
     *room = (rungi_room){
@@ -133,7 +133,7 @@ bool rungi_job_step(rungi_job *job, double blocks)
 
 /* ---- The call --------------------------------------------------------------------------------------------------- */
 
-static void run_workers(rungi_job *job, rungi_worker *workers, const fleet *fleet)
+static void run_workers(rungi_job *job, rungi_worker *workers, const fleet_t *fleet)
 {
     int started = 0;
     rung_status status = rungi_reporter_start(&job->reporter, job->options->progress, job->options->user);
@@ -216,7 +216,7 @@ static rung_status open_output(rungi_job *job, int64_t memory, unsigned char **s
 }
 
 /* Chooses block sizes, opens the output and lists the blocks. */
-static rung_status begin(rungi_job *job, const fleet *fleet)
+static rung_status begin(rungi_job *job, const fleet_t *fleet)
 {
     unsigned char *states;
     rungi_room room;
@@ -232,7 +232,7 @@ static rung_status begin(rungi_job *job, const fleet *fleet)
     return status;
 }
 
-static rung_status multiply_on(const rungi_task *task, const rung_outofcore_options *options, const fleet *fleet,
+static rung_status multiply_on(const rungi_task *task, const rung_outofcore_options *options, const fleet_t *fleet,
                                rungi_report *report)
 {
     rungi_job job = {.problem = task, .options = options, .whole = rungi_whole_of(task), .first_failed = -1};
@@ -259,7 +259,7 @@ static rung_status multiply_on(const rungi_task *task, const rung_outofcore_opti
 
 /* Multiplies, and gives the report to a caller that wants one, whatever the result. */
 static rung_status multiply_with_report(const rungi_task *task, const rung_outofcore_options *options,
-                                        const fleet *fleet, rung_outofcore_report **shown)
+                                        const fleet_t *fleet, rung_outofcore_report **shown)
 {
     rungi_report *report;
     rung_status status = rungi_report_create(fleet->count, &report);
@@ -282,7 +282,7 @@ static rung_status multiply_on_cpu(rung_context *context, const rungi_task *task
     rung_status status = rung_device_open(context, "cpu", &cpu);
     if (status != RUNG_OK)
         return status;
-    fleet fleet = {.devices = &cpu, .given = &options->memory_bytes, .count = 1};
+    fleet_t fleet = {.devices = &cpu, .given = &options->memory_bytes, .count = 1};
     status = multiply_with_report(task, options, &fleet, report);
     rung_device_close(cpu);
     return status;
@@ -320,7 +320,7 @@ rung_status rung_outofcore_multiply(rung_context *context, const rung_outofcore_
         return status;
     if (options.device_count == 0)
         return multiply_on_cpu(context, &task, &options, report);
-    fleet fleet = {
+    fleet_t fleet = {
         .devices = options.devices, .given = options.device_memory_bytes, .count = (int)options.device_count};
     return multiply_with_report(&task, &options, &fleet, report);
 }

@@ -25,15 +25,15 @@ enum { NAMES = sizeof names / sizeof *names, NAME_LONGEST = 16, MAGIC = 6 };
 
 typedef struct text {
     const char *at, *end;
-} text;
+} text_t;
 
-static void skip_blanks(text *text)
+static void skip_blanks(text_t *text)
 {
     while (text->at < text->end && (*text->at == ' ' || *text->at == '\n' || *text->at == '\t'))
         text->at++;
 }
 
-static bool take(text *text, const char *word)
+static bool take(text_t *text, const char *word)
 {
     size_t length = strlen(word);
     skip_blanks(text);
@@ -44,7 +44,7 @@ static bool take(text *text, const char *word)
 }
 
 /* A string in either kind of quotes, without escapes. */
-static bool take_string(text *text, char *to, size_t capacity)
+static bool take_string(text_t *text, char *to, size_t capacity)
 {
     skip_blanks(text);
     if (text->at == text->end || (*text->at != '\'' && *text->at != '"'))
@@ -62,7 +62,7 @@ static bool take_string(text *text, char *to, size_t capacity)
     return true;
 }
 
-static bool take_size(text *text, int64_t *size)
+static bool take_size(text_t *text, int64_t *size)
 {
     skip_blanks(text);
     const char *from = text->at;
@@ -82,9 +82,9 @@ typedef struct fields {
     bool has_type, has_order, has_shape, by_columns;
     int64_t sizes[2];
     int dimensions;
-} fields;
+} fields_t;
 
-static bool take_shape(text *text, fields *fields)
+static bool take_shape(text_t *text, fields_t *fields)
 {
     if (!take(text, "("))
         return false;
@@ -101,7 +101,7 @@ static bool take_shape(text *text, fields *fields)
     return true;
 }
 
-static const char *take_field(text *text, fields *fields)
+static const char *take_field(text_t *text, fields_t *fields)
 {
     char key[NAME_LONGEST];
     if (!take_string(text, key, sizeof key) || !take(text, ":"))
@@ -123,7 +123,7 @@ static const char *take_field(text *text, fields *fields)
     return fields->by_columns || take(text, "False") ? NULL : "has a header whose order is neither True nor False";
 }
 
-static const char *take_dictionary(text *text, fields *fields)
+static const char *take_dictionary(text_t *text, fields_t *fields)
 {
     if (!take(text, "{"))
         return "has a header that is no dictionary";
@@ -187,8 +187,8 @@ const char *rungi_npy_parse(const char *bytes, int64_t count, rung_type as, rung
         return "has a header of more than 64 KiB";
     if (length > count - begin)
         return "ends within its header";
-    fields fields = {.dimensions = 0};
-    text text = {bytes + begin, bytes + begin + length};
+    fields_t fields = {.dimensions = 0};
+    text_t text = {bytes + begin, bytes + begin + length};
     const char *wrong = take_dictionary(&text, &fields);
     if (wrong)
         return wrong;

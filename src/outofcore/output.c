@@ -56,7 +56,7 @@ struct rungi_output {
 
 /* ---- Inputs ---------------------------------------------------------------------------------------------- */
 
-typedef enum input { INPUT_A, INPUT_B, INPUT_C0, NO_INPUT } input;
+typedef enum input { INPUT_A, INPUT_B, INPUT_C0, NO_INPUT } input_t;
 
 static const char *const input_names[] = {"A", "B", "C"}; /* as the caller knows them */
 
@@ -66,7 +66,7 @@ static int input_count(const rungi_task *problem)
     return problem->beta != 0 ? NO_INPUT : INPUT_C0;
 }
 
-static const rungi_stored *input_of(const rungi_task *problem, input input)
+static const rungi_stored *input_of(const rungi_task *problem, input_t input)
 {
     const rungi_stored *inputs[] = {&problem->a, &problem->b, &problem->c0};
     return inputs[input];
@@ -131,12 +131,12 @@ static rung_status write_head(const rungi_task *problem, char head[RUNGI_JOURNAL
                                         rung_compute_name(problem->compute), problem->bare ? "bare" : "npy")))
         return rung_error_set(RUNG_STATUS_TOO_LARGE, "the problem does not fit a journal");
     for (int i = 0; status == RUNG_OK && i < input_count(problem); i++)
-        status = append_input(head, words[i], input_of(problem, (input)i));
+        status = append_input(head, words[i], input_of(problem, (input_t)i));
     return status;
 }
 
 /* Writes an input's name and, where the system knows it, its file's path: "A (/data/a.npy)". */
-static void describe_input(const rungi_task *problem, input input, char text[DESCRIPTION])
+static void describe_input(const rungi_task *problem, input_t input, char text[DESCRIPTION])
 {
     char link[64], path[DESCRIPTION - 8];
     snprintf(link, sizeof link, "/proc/self/fd/%d", input_of(problem, input)->file);
@@ -276,12 +276,12 @@ static rung_status write_header(rungi_output *output)
 }
 
 /* Returns which input is the file at `path`, following symbolic links. */
-static input input_at(const rungi_output *output, const char *path)
+static input_t input_at(const rungi_output *output, const char *path)
 {
     for (int i = 0; i < input_count(output->problem); i++) {
-        const rungi_stored *stored = input_of(output->problem, (input)i);
+        const rungi_stored *stored = input_of(output->problem, (input_t)i);
         if (is_in_file(stored) && is_still_there(stored->file, path))
-            return (input)i;
+            return (input_t)i;
     }
     return NO_INPUT;
 }
@@ -291,7 +291,7 @@ static input input_at(const rungi_output *output, const char *path)
 static rung_status check_names(const rungi_output *output)
 {
     const char *temporary[] = {output->part, output->journal_path};
-    input found = input_at(output, output->path);
+    input_t found = input_at(output, output->path);
     if (found == INPUT_A || found == INPUT_B)
         return rung_error_set(RUNG_STATUS_ALIASED, "the output %s is also the input %s; name another output file",
                               output->problem->path, input_names[found]);
@@ -307,7 +307,7 @@ static rung_status check_names(const rungi_output *output)
 }
 
 /* Returns the input that is not the file it was. */
-static input changed_input(rungi_journal_kind kind)
+static input_t changed_input(rungi_journal_kind kind)
 {
     return kind == RUNGI_JOURNAL_OTHER_A ? INPUT_A : kind == RUNGI_JOURNAL_OTHER_B ? INPUT_B : INPUT_C0;
 }
@@ -388,11 +388,11 @@ typedef struct reading {
     const rungi_whole *whole;
     unsigned char *states;
     int64_t blocks, done;
-} reading;
+} reading_t;
 
 static bool note_block(void *user, const rung_outofcore_blocking *given, int64_t block)
 {
-    reading *reading = user;
+    reading_t *reading = user;
     rung_outofcore_blocking blocking = *given;
     if (!reading->states) {
         if (rungi_blocking_count(reading->whole, &blocking) != RUNG_OK)
@@ -473,7 +473,7 @@ static rung_status refuse_journal(const rungi_output *output, rungi_journal_kind
 static rung_status go_on(rungi_output *output, const char *text, int64_t bytes, rung_outofcore_blocking *blocking,
                          unsigned char **states, bool *is_fresh)
 {
-    reading reading = {.whole = &output->whole};
+    reading_t reading = {.whole = &output->whole};
     rungi_journal journal = {.end = 0};
     struct stat part;
     rung_status status = RUNG_OK;

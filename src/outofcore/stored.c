@@ -83,11 +83,11 @@ bool rungi_stored_by_columns(const rungi_stored *stored)
 typedef struct lines {
     int64_t count, length, stride, step;
     int64_t size, first; /* bytes of an element, and before the first */
-} lines;
+} lines_t;
 
-static lines lines_of(rung_matrix block, bool by_columns)
+static lines_t lines_of(rung_matrix block, bool by_columns)
 {
-    lines lines = {.size = rung_type_size(block.type)};
+    lines_t lines = {.size = rung_type_size(block.type)};
     lines.count = by_columns ? block.cols : block.rows;
     lines.length = by_columns ? block.rows : block.cols;
     lines.stride = by_columns ? block.col_stride : block.row_stride;
@@ -112,7 +112,7 @@ static void copy_elements(char *to, int64_t to_step, const char *from, int64_t f
         memcpy(to + i * to_step * size, from + i * from_step * size, (size_t)size);
 }
 
-static rung_status get_line(const rungi_stored *stored, const lines *lines, int64_t at, char *to)
+static rung_status get_line(const rungi_stored *stored, const lines_t *lines, int64_t at, char *to)
 {
     rung_status status = RUNG_OK;
     if (stored->view.data) {
@@ -129,7 +129,7 @@ static rung_status get_line(const rungi_stored *stored, const lines *lines, int6
 
 rung_status rungi_stored_get(const rungi_stored *stored, rung_matrix block, bool by_columns, void *to)
 {
-    lines lines = lines_of(block, by_columns);
+    lines_t lines = lines_of(block, by_columns);
     rung_status status = RUNG_OK;
     for (int64_t i = 0; status == RUNG_OK && i < lines.count && lines.length > 0; i++)
         status = get_line(stored, &lines, lines.first + i * lines.stride * lines.size,
@@ -137,7 +137,7 @@ rung_status rungi_stored_get(const rungi_stored *stored, rung_matrix block, bool
     return status;
 }
 
-static rung_status put_line(const rungi_stored *stored, const lines *lines, int64_t at, const char *from)
+static rung_status put_line(const rungi_stored *stored, const lines_t *lines, int64_t at, const char *from)
 {
     rung_status status = RUNG_OK;
     if (stored->view.data) {
@@ -154,7 +154,7 @@ static rung_status put_line(const rungi_stored *stored, const lines *lines, int6
 
 rung_status rungi_stored_put(const rungi_stored *stored, rung_matrix block, const void *from)
 {
-    lines lines = lines_of(block, false);
+    lines_t lines = lines_of(block, false);
     rung_status status = RUNG_OK;
     for (int64_t i = 0; status == RUNG_OK && i < lines.count && lines.length > 0; i++)
         status = put_line(stored, &lines, lines.first + i * lines.stride * lines.size,

@@ -149,7 +149,7 @@ rung_status rungi_simt_reduce_of(const rung_plan *plan, int64_t blocks_max, rung
 /* What one launch computes: rows x cols of C from (row, col) on, for some of the items. */
 typedef struct part {
     int64_t row, col, rows, cols, item, items;
-} part;
+} part_t;
 
 rungi_simt_run rungi_simt_run_of(const rung_plan *plan, const rungi_simt_work *work, const rung_problem *problem,
                                  rungi_sizes sizes, const rung_run_options *options)
@@ -193,7 +193,7 @@ static int64_t flags_of(const rungi_simt_run *run, bool reduces)
            (path->addend ? 128 : 0) | (int64_t)path->activation << 8;
 }
 
-static rungi_simt_extra extra_of(const rungi_simt_run *run, part part, bool reduces)
+static rungi_simt_extra extra_of(const rungi_simt_run *run, part_t part, bool reduces)
 {
     const rung_problem *problem = &run->problem;
     const rungi_simt_split *split = &run->work->split;
@@ -220,7 +220,7 @@ static uintptr_t handle_of(const rungi_simt_run *run, const rung_buffer *buffer)
 }
 
 /* One kernel on one part. The values live as long as this call. */
-static rung_status launch_kernel(rungi_simt_run *run, part part, bool reduces)
+static rung_status launch_kernel(rungi_simt_run *run, part_t part, bool reduces)
 {
     const rung_problem *problem = &run->problem;
     const rungi_simt_shape *shape = reduces ? &run->work->reduce_shape : &run->work->shape;
@@ -272,7 +272,7 @@ static rung_status launch_kernel(rungi_simt_run *run, part part, bool reduces)
 }
 
 /* The sums of some items, and where k is cut, their shares put together. */
-static rung_status launch_part(rungi_simt_run *run, part part)
+static rung_status launch_part(rungi_simt_run *run, part_t part)
 {
     rung_status status = launch_kernel(run, part, false);
     if (status == RUNG_OK && run->work->path.split)
@@ -305,12 +305,12 @@ rung_status rungi_simt_launch_all(rungi_simt_run *run)
     for (int64_t item = 0; status == RUNG_OK && item < sizes.batch; item += RUNGI_SIMT_ITEMS_MAX)
         for (int64_t row = 0; status == RUNG_OK && row < sizes.m; row += shape->rows)
             for (int64_t col = 0; status == RUNG_OK && col < sizes.n; col += shape->cols) {
-                part part = {row,
-                             col,
-                             rungi_smaller(shape->rows, sizes.m - row),
-                             rungi_smaller(shape->cols, sizes.n - col),
-                             item,
-                             rungi_smaller(RUNGI_SIMT_ITEMS_MAX, sizes.batch - item)};
+                part_t part = {row,
+                               col,
+                               rungi_smaller(shape->rows, sizes.m - row),
+                               rungi_smaller(shape->cols, sizes.n - col),
+                               item,
+                               rungi_smaller(RUNGI_SIMT_ITEMS_MAX, sizes.batch - item)};
                 status = launch_part(run, part);
             }
     return status;

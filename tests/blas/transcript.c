@@ -120,7 +120,7 @@ typedef struct call {
     double alpha, beta;
     double a[ELEMENTS], b[ELEMENTS], c[ELEMENTS];
     bool a_is_null, b_is_null, c_is_null;
-} call;
+} call_t;
 
 static struct {
     void *fortran[2], *cblas[2]; /* of float, of double */
@@ -143,7 +143,7 @@ static size_t shift, overlap; /* bytes; elements, 0 for none */
             to[i] = value;                                                                                            \
         }                                                                                                             \
     }                                                                                                                 \
-    static void make_##name(call *call)                                                                               \
+    static void make_##name(call_t *call)                                                                             \
     {                                                                                                                 \
         typedef void fortran(const char *, const char *, const integer *, const integer *, const integer *,           \
                              const element *, const void *, const integer *, const void *, const integer *,           \
@@ -211,7 +211,7 @@ static int64_t random_ld(int64_t least)
     return enough + PICK(0, 0, 1, 3);
 }
 
-static bool transposes(const call *call, int trans)
+static bool transposes(const call_t *call, int trans)
 {
     return call->is_cblas ? trans == 112 || trans == 113 : strchr("TtCc", trans) != NULL && trans != 0;
 }
@@ -230,7 +230,7 @@ static void fill(double *values, bool with_nan)
         values[i] = with_nan ? NAN : (double)(random_below(9) - 4);
 }
 
-static void make_up(call *call)
+static void make_up(call_t *call)
 {
     *call = (struct call){.is_cblas = random_below(2), .is_double = random_below(2)};
     call->layout = random_below(20) == 0 ? PICK(0, 100, 103, -1) : PICK(101, 102);
@@ -270,7 +270,7 @@ static uint64_t hash(const double *values)
     return sum;
 }
 
-static void write_down(int number, const call *call)
+static void write_down(int number, const call_t *call)
 {
     printf("%d %s%s %d %d,%d %lldx%lldx%lld ld %lld,%lld,%lld alpha %g beta %g:%s C %016llx\n", number,
            call->is_cblas ? "cblas_" : "", call->is_double ? "dgemm" : "sgemm", call->is_cblas ? call->layout : 0,
@@ -291,7 +291,7 @@ static void *look_up(const char *name)
 
 int main(int count, char **arguments)
 {
-    static call call;
+    static call_t call;
     if (count != 9)
         return 2;
     bool is_wide = strcmp(arguments[1], "64") == 0;

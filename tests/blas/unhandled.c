@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef void fortran(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
-                     const int *, const float *, const int *, const float *, float *, const int *, size_t, size_t);
-typedef void cblas(int, int, int, int64_t, int64_t, int64_t, double, const double *, int64_t, const double *, int64_t,
-                   double, double *, int64_t);
+typedef void fortran_t(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
+                       const int *, const float *, const int *, const float *, float *, const int *, size_t, size_t);
+typedef void cblas_t(int, int, int, int64_t, int64_t, int64_t, double, const double *, int64_t, const double *, int64_t,
+                     double, double *, int64_t);
 
 int main(void)
 {
@@ -19,8 +19,8 @@ int main(void)
     double wide[4] = {1, 1, 1, 1}, wide_c[4] = {7, 7, 7, 7};
     int two = 2, less = 1, negative = -1;
     void *sgemm = dlsym(RTLD_DEFAULT, "sgemm_"), *dgemm = dlsym(RTLD_DEFAULT, "cblas_dgemm64_");
-    fortran *by_fortran;
-    cblas *by_cblas;
+    fortran_t *by_fortran;
+    cblas_t *by_cblas;
     if (!sgemm || !dgemm)
         return 1;
     memcpy(&by_fortran, &sgemm, sizeof by_fortran);

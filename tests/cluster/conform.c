@@ -38,7 +38,7 @@ typedef struct operand {
     double *memory; /* enough of any type, and a margin */
     int64_t bytes;
     unsigned char *touched; /* by elements of the matrix: the rest must stay as it is */
-} operand;
+} operand_t;
 
 typedef struct problem {
     int64_t m, n, k;
@@ -48,8 +48,8 @@ typedef struct problem {
     int is_forced;
     int64_t message_bytes;
     rung_cluster_problem cluster;
-    operand operands[3];
-} problem;
+    operand_t operands[3];
+} problem_t;
 
 static int64_t draw_extent(void)
 {
@@ -57,7 +57,7 @@ static int64_t draw_extent(void)
     return draw(3) == 0 ? some[draw(9)] : 1 + draw(EXTENT_MAX - 1);
 }
 
-static void draw_grid(problem *problem)
+static void draw_grid(problem_t *problem)
 {
     int64_t left = ranks;
     problem->grid = rung_cluster_grid_of(1, 1, 1);
@@ -79,7 +79,7 @@ static void draw_splits(int64_t extent, int64_t parts, int64_t *splits)
     splits[parts] = extent;
 }
 
-static void draw_layout(int64_t rows, int64_t cols, rung_type type, operand *operand)
+static void draw_layout(int64_t rows, int64_t cols, rung_type type, operand_t *operand)
 {
     rung_cluster_matrix *matrix = &operand->matrix;
     *matrix = rung_cluster_matrix_of_shares(type, rows, cols, NULL);
@@ -111,7 +111,7 @@ static void draw_layout(int64_t rows, int64_t cols, rung_type type, operand *ope
         operand->owners[i] = (int)draw(ranks);
 }
 
-static void draw_problem(problem *problem)
+static void draw_problem(problem_t *problem)
 {
     static const rung_type types[][2] = {/* the table of types in rung.h */
                                          {RUNG_F32, RUNG_F32}, {RUNG_F32, RUNG_F16},   {RUNG_F32, RUNG_BF16},
@@ -198,7 +198,7 @@ static int64_t part_of(const int64_t *splits, int64_t line)
 }
 
 /* The rank that has the element of the matrix as it lies. */
-static int owner_of(const operand *operand, int64_t row, int64_t col)
+static int owner_of(const operand_t *operand, int64_t row, int64_t col)
 {
     const rung_cluster_matrix *matrix = &operand->matrix;
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
@@ -211,7 +211,7 @@ static int owner_of(const operand *operand, int64_t row, int64_t col)
 }
 
 /* Where in this rank's memory its own element is. */
-static int64_t place_of(const operand *operand, int64_t row, int64_t col)
+static int64_t place_of(const operand_t *operand, int64_t row, int64_t col)
 {
     const rung_cluster_matrix *matrix = &operand->matrix;
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
@@ -231,7 +231,7 @@ static int64_t place_of(const operand *operand, int64_t row, int64_t col)
 /* ---- Memory ------------------------------------------------------------------------------------- */
 
 /* Views of this rank's blocks, one behind the other in one memory, by rows or by columns, with gaps. */
-static int64_t make_views(operand *operand)
+static int64_t make_views(operand_t *operand)
 {
     rung_cluster_blocks *blocks = &operand->matrix.blocks;
     int64_t used = 0;
@@ -252,7 +252,7 @@ static int64_t make_views(operand *operand)
     return used;
 }
 
-static void make_memory(const problem *problem, int which, operand *operand)
+static void make_memory(const problem_t *problem, int which, operand_t *operand)
 {
     rung_cluster_matrix *matrix = &operand->matrix;
     rung_cluster_cyclic *cyclic = &matrix->cyclic;
@@ -276,9 +276,9 @@ static void make_memory(const problem *problem, int which, operand *operand)
 }
 
 /* Calls for each element of the operand that this rank has: as multiplied, and where in memory. */
-typedef void (*element_function)(problem *problem, int which, int64_t row, int64_t col, int64_t place);
+typedef void (*element_function_t)(problem_t *problem, int which, int64_t row, int64_t col, int64_t place);
 
-static void for_share(problem *problem, int which, element_function act)
+static void for_share(problem_t *problem, int which, element_function_t act)
 {
     rung_cluster_piece piece;
     for (int64_t i = 0; rung_cluster_share_piece(&problem->cluster, &problem->grid, rank, (rung_cluster_operand)which,
@@ -290,9 +290,9 @@ static void for_share(problem *problem, int which, element_function act)
         }
 }
 
-static void for_own(problem *problem, int which, element_function act)
+static void for_own(problem_t *problem, int which, element_function_t act)
 {
-    const operand *operand = &problem->operands[which];
+    const operand_t *operand = &problem->operands[which];
     const rung_cluster_matrix *matrix = &operand->matrix;
     if (matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES) {
         for_share(problem, which, act);
@@ -306,9 +306,9 @@ static void for_own(problem *problem, int which, element_function act)
 }
 
 /* What may not be read is NaN, or a number that shows. */
-static void fill(problem *problem, int which, int64_t row, int64_t col, int64_t place)
+static void fill(problem_t *problem, int which, int64_t row, int64_t col, int64_t place)
 {
-    operand *operand = &problem->operands[which];
+    operand_t *operand = &problem->operands[which];
     int is_unread = which == 2 ? problem->beta == 0.0 : problem->alpha == 0.0;
     int is_whole = problem->types[which] == RUNG_I8 || problem->types[which] == RUNG_I32;
     store(problem->types[which], operand->memory, place, !is_unread ? value_of(which, row, col) : is_whole ? 77 : NAN);
@@ -320,9 +320,9 @@ static void fill(problem *problem, int which, int64_t row, int64_t col, int64_t 
 static const char *const kinds[] = {"shares", "cyclic", "blocks"};
 static int64_t number; /* of the case */
 
-static void fail(const problem *problem, const char *what)
+static void fail(const problem_t *problem, const char *what)
 {
-    const operand *o = problem->operands;
+    const operand_t *o = problem->operands;
     printf(
         "case %lld, rank %d of %d: %s\n  %s to %s %lld x %lld x %lld, alpha %g, beta %g, grid %lld x %lld x %lld in %lld, %lld%s, "
         "messages of %lld; A %s%s, B %s%s, C %s%s\n",
@@ -337,7 +337,7 @@ static void fail(const problem *problem, const char *what)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void judge(problem *problem, int which, int64_t row, int64_t col, int64_t place)
+static void judge(problem_t *problem, int which, int64_t row, int64_t col, int64_t place)
 {
     double expected = 0, got = load(problem->types[2], problem->operands[2].memory, place);
     char text[160];
@@ -354,10 +354,10 @@ static void judge(problem *problem, int which, int64_t row, int64_t col, int64_t
     fail(problem, text);
 }
 
-static void judge_margins(const problem *problem)
+static void judge_margins(const problem_t *problem)
 {
     for (int which = 0; which < 3; which++) {
-        const operand *operand = &problem->operands[which];
+        const operand_t *operand = &problem->operands[which];
         int64_t size = rung_type_size(problem->types[which]);
         for (int64_t i = 0; i < operand->bytes; i++)
             if (!operand->touched[i / size] && ((unsigned char *)operand->memory)[i] != 0xa5)
@@ -368,16 +368,16 @@ static void judge_margins(const problem *problem)
 /* Elements of this rank's share that others have in their layouts, or of its layout that others have in shares. */
 static int64_t counted;
 
-static void count_foreign(problem *problem, int which, int64_t row, int64_t col, int64_t place)
+static void count_foreign(problem_t *problem, int which, int64_t row, int64_t col, int64_t place)
 {
-    const operand *operand = &problem->operands[which];
+    const operand_t *operand = &problem->operands[which];
     (void)place;
     counted += operand->matrix.transposed ? owner_of(operand, col, row) != rank : owner_of(operand, row, col) != rank;
 }
 
 static int64_t own_of_c;
 
-static void count_own(problem *problem, int which, int64_t row, int64_t col, int64_t place)
+static void count_own(problem_t *problem, int which, int64_t row, int64_t col, int64_t place)
 {
     (void)problem;
     (void)which;
@@ -388,13 +388,13 @@ static void count_own(problem *problem, int which, int64_t row, int64_t col, int
 }
 
 /* Bytes of an element of the sums: those of C's accumulator. */
-static int64_t sum_bytes(const problem *problem)
+static int64_t sum_bytes(const problem_t *problem)
 {
     return problem->types[0] == RUNG_F64 ? 8 : 4;
 }
 
 /* Of C: all that it has, less what it has in its share too. */
-static int64_t expected_redistribution(problem *problem)
+static int64_t expected_redistribution(problem_t *problem)
 {
     int64_t bytes = 0;
     for (int which = 0; which < 2; which++)
@@ -413,7 +413,7 @@ static int64_t expected_redistribution(problem *problem)
     return bytes;
 }
 
-static void judge_bytes(problem *problem, const rung_cluster_report *report)
+static void judge_bytes(problem_t *problem, const rung_cluster_report *report)
 {
     rung_cluster_cost cost = rung_cluster_cost_default();
     long long most = 0, own = (long long)report->received_bytes;
@@ -431,7 +431,7 @@ static void judge_bytes(problem *problem, const rung_cluster_report *report)
 
 static void run_case(void)
 {
-    static problem problem;
+    static problem_t problem;
     rung_cluster_report *report;
     draw_problem(&problem);
     if (!problem.is_forced && rung_cluster_grid_choose(&problem.cluster, &problem.grid) != RUNG_OK)

@@ -41,19 +41,19 @@ typedef struct call {
     double alpha;
     rung_cluster_grid grid;
     rung_cluster_options options;
-} call;
+} call_t;
 
 static double a_memory[SIZE * SIZE], b_memory[SIZE * SIZE], c_memory[SIZE * SIZE];
 
-static call right_call(void)
+static call_t right_call(void)
 {
     int descriptor[9] = {1, 0, SIZE, SIZE, 5, 5, 0, 0, SIZE};
-    call call = {.a = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, 1, ranks, 0, a_memory),
-                 .b = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, ranks, 1, 0, b_memory),
-                 .c = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, ranks, 1, 1, c_memory),
-                 .alpha = 1.0,
-                 .grid = rung_cluster_grid_of(1, ranks, 1),
-                 .options = rung_cluster_options_default()};
+    call_t call = {.a = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, 1, ranks, 0, a_memory),
+                   .b = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, ranks, 1, 0, b_memory),
+                   .c = rung_cluster_matrix_of_scalapack(RUNG_F64, descriptor, ranks, 1, 1, c_memory),
+                   .alpha = 1.0,
+                   .grid = rung_cluster_grid_of(1, ranks, 1),
+                   .options = rung_cluster_options_default()};
     call.grid.a_chunks = 2;
     for (int i = 0; i < SIZE * SIZE; i++) {
         a_memory[i] = b_memory[i] = 1.0;
@@ -63,7 +63,7 @@ static call right_call(void)
     return call;
 }
 
-static rung_status make_on(MPI_Comm comm, call *call)
+static rung_status make_on(MPI_Comm comm, call_t *call)
 {
     call->options.grid = &call->grid;
     rung_cluster_report *report = NULL;
@@ -74,41 +74,41 @@ static rung_status make_on(MPI_Comm comm, call *call)
     return status;
 }
 
-static rung_status make(call *call)
+static rung_status make(call_t *call)
 {
     return make_on(MPI_COMM_WORLD, call);
 }
 
 static void make_right(const char *behind)
 {
-    call call = right_call();
+    call_t call = right_call();
     check(make(&call) == RUNG_OK, behind);
     for (int i = 0; i < SIZE * SIZE && rank == 0; i++)
         check(isnan(c_memory[i]) || c_memory[i] == SIZE, "a right call gave a wrong result");
 }
 
 /* clang-format off */
-static void spoil_memory(call *call)   { call->a.data = NULL; }
-static void spoil_rows(call *call)     { call->a.rows++; }
-static void spoil_type(call *call)     { call->b.type = RUNG_F32; }
-static void spoil_lines(call *call)    { call->c.cyclic.ld = 1; }
-static void spoil_source(call *call)   { call->b.cyclic.row_source = ranks; }
-static void spoil_kind(call *call)     { call->c.layout = (rung_cluster_layout)7; }
-static void spoil_message(call *call)  { call->options.max_message_bytes = -1; }
-static void spoil_grid(call *call)     { call->grid.pk = 100; }
-static void spoil_limit(call *call)    { call->options.memory_bytes = 1000; } /* of which the grid needs more */
-static void spoil_same(call *call)     { call->alpha = 2.0; } /* right by itself, and not what the others say */
-static void spoil_block(call *call)    { call->a.cyclic.col_block = 4; }
-static void spoil_size(call *call)     { call->b.size = 0; } /* as if it were initialised by {0} */
-static void spoil_options(call *call)  { call->options.size = 0; }
-static void spoil_shape(call *call)    { call->grid.size = 0; }
-static void spoil_timeout(call *call)  { call->options.timeout_seconds = 0; }
-static void spoil_steps(call *call)    { call->grid.a_chunks = 3; }
+static void spoil_memory(call_t *call)   { call->a.data = NULL; }
+static void spoil_rows(call_t *call)     { call->a.rows++; }
+static void spoil_type(call_t *call)     { call->b.type = RUNG_F32; }
+static void spoil_lines(call_t *call)    { call->c.cyclic.ld = 1; }
+static void spoil_source(call_t *call)   { call->b.cyclic.row_source = ranks; }
+static void spoil_kind(call_t *call)     { call->c.layout = (rung_cluster_layout)7; }
+static void spoil_message(call_t *call)  { call->options.max_message_bytes = -1; }
+static void spoil_grid(call_t *call)     { call->grid.pk = 100; }
+static void spoil_limit(call_t *call)    { call->options.memory_bytes = 1000; } /* of which the grid needs more */
+static void spoil_same(call_t *call)     { call->alpha = 2.0; } /* right by itself, and not what the others say */
+static void spoil_block(call_t *call)    { call->a.cyclic.col_block = 4; }
+static void spoil_size(call_t *call)     { call->b.size = 0; } /* as if it were initialised by {0} */
+static void spoil_options(call_t *call)  { call->options.size = 0; }
+static void spoil_shape(call_t *call)    { call->grid.size = 0; }
+static void spoil_timeout(call_t *call)  { call->options.timeout_seconds = 0; }
+static void spoil_steps(call_t *call)    { call->grid.a_chunks = 3; }
 /* clang-format on */
 
 static const struct {
     const char *what;
-    void (*spoil)(call *call);
+    void (*spoil)(call_t *call);
     rung_status status;
 } ways[] = {
     {"no memory", spoil_memory, RUNG_STATUS_INVALID},
@@ -142,7 +142,7 @@ static void refuse(void)
     make_right("the first call fails");
     for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
         for (int culprit = 0; culprit < ranks; culprit++) {
-            call call = right_call();
+            call_t call = right_call();
             if (rank == culprit)
                 ways[way].spoil(&call);
             check(make(&call) == ways[way].status, ways[way].what);
@@ -183,7 +183,7 @@ static rung_status sleep_first(void *user, rung_matrix a, rung_matrix b, rung_ma
 static void fail_multiply(void)
 {
     for (culprit = 0; culprit < ranks; culprit++) {
-        call call = right_call();
+        call_t call = right_call();
         call.options.multiply = fail_second;
         count = 0;
         check(make(&call) == RUNG_STATUS_UNSUPPORTED, "a multiply failed, and the call did not");
@@ -198,7 +198,7 @@ static void fail_multiply(void)
 static void fail_send(int number)
 {
     MPI_Comm comm;
-    call call = right_call();
+    call_t call = right_call();
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     fault_sends = 0;
     fault_at = rank == culprit ? number : 0;
@@ -215,7 +215,7 @@ static void fail_send(int number)
 static void fail_sends(void)
 {
     MPI_Comm comm;
-    call call = right_call();
+    call_t call = right_call();
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     fault_sends = 0;
     check(make_on(comm, &call) == RUNG_OK, "the first call fails");
@@ -235,7 +235,7 @@ static void fail_sends(void)
 static void be_slow(void)
 {
     MPI_Comm comm;
-    call call = right_call();
+    call_t call = right_call();
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     call.grid = rung_cluster_grid_of(1, 1, 1);
     call.grid.a_chunks = 4;
@@ -252,7 +252,7 @@ static void be_slow(void)
 }
 
 /* What the others see of a rank that is gone, and how long that takes. */
-static void end_without(call *call)
+static void end_without(call_t *call)
 {
     struct timespec start, end;
     char expected[32];
@@ -272,7 +272,7 @@ static void end_without(call *call)
 /* The first call of all, which nobody can be asked in; the second fails at once. */
 static void come_first(void)
 {
-    call call = right_call();
+    call_t call = right_call();
     call.options.timeout_seconds = 2;
     if (rank == culprit)
         sleep(60);
@@ -290,7 +290,7 @@ static void come_first(void)
 static void do_without(int stops)
 {
     make_right("the first call fails");
-    call call = right_call();
+    call_t call = right_call();
     call.options.timeout_seconds = 2;
     if (stops)
         call.options.multiply = stop_second;

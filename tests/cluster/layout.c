@@ -14,11 +14,11 @@ enum { EXTENT = 11, OUTSIDE = 1 };
 /* Who has each line of what is dealt out, and where in his memory. */
 typedef struct dealt {
     int64_t process[EXTENT], place[EXTENT];
-} dealt;
+} dealt_t;
 
-static dealt deal(int64_t lines, int64_t block, int64_t source, int64_t processes)
+static dealt_t deal(int64_t lines, int64_t block, int64_t source, int64_t processes)
 {
-    dealt dealt;
+    dealt_t dealt;
     int64_t filled[8] = {0}, turn = source;
     for (int64_t line = 0; line < lines; line++) {
         dealt.process[line] = turn;
@@ -36,22 +36,22 @@ static double memory[EXTENT * EXTENT];
 /* Element (row, col) of the matrix as it is seen, in this rank's memory; -1: it is another's. */
 typedef struct expected {
     int64_t owner, place;
-} expected;
+} expected_t;
 
-static expected expect(const rung_cluster_matrix *matrix, const dealt *rows, const dealt *cols, int64_t row,
-                       int64_t col)
+static expected_t expect(const rung_cluster_matrix *matrix, const dealt_t *rows, const dealt_t *cols, int64_t row,
+                         int64_t col)
 {
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
     int64_t i = cyclic->row_offset + (matrix->transposed ? col : row),
             j = cyclic->col_offset + (matrix->transposed ? row : col);
     int64_t process_row = rows->process[i], process_col = cols->process[j];
-    return (expected){.owner = cyclic->col_major_ranks ? process_col * cyclic->process_rows + process_row
-                                                       : process_row * cyclic->process_cols + process_col,
-                      .place = rows->place[i] + cols->place[j] * cyclic->ld};
+    return (expected_t){.owner = cyclic->col_major_ranks ? process_col * cyclic->process_rows + process_row
+                                                         : process_row * cyclic->process_cols + process_col,
+                        .place = rows->place[i] + cols->place[j] * cyclic->ld};
 }
 
 /* Every element of one block. */
-static void judge_block(const rungi_layout *layout, const dealt *rows, const dealt *cols, int64_t i, int64_t j)
+static void judge_block(const rungi_layout *layout, const dealt_t *rows, const dealt_t *cols, int64_t i, int64_t j)
 {
     rungi_rectangle block = rungi_layout_block(layout, i, j);
     int64_t owner = rungi_layout_owner(layout, i, j);
@@ -60,7 +60,7 @@ static void judge_block(const rungi_layout *layout, const dealt *rows, const dea
         view = rungi_layout_view(layout, i, j);
     for (int64_t row = block.row; row < block.row + block.rows; row++)
         for (int64_t col = block.col; col < block.col + block.cols; col++) {
-            expected right = expect(layout->matrix, rows, cols, row, col);
+            expected_t right = expect(layout->matrix, rows, cols, row, col);
             assert_int_equal(rungi_axis_block(&layout->rows, row), i);
             assert_int_equal(rungi_axis_block(&layout->cols, col), j);
             assert_int_equal(owner, right.owner);
@@ -72,7 +72,8 @@ static void judge_block(const rungi_layout *layout, const dealt *rows, const dea
 }
 
 /* Blocks cover the matrix once, and a rank's own are just those that it is told to walk. */
-static void judge(const rung_cluster_matrix *matrix, int64_t rank, int64_t ranks, const dealt *rows, const dealt *cols)
+static void judge(const rung_cluster_matrix *matrix, int64_t rank, int64_t ranks, const dealt_t *rows,
+                  const dealt_t *cols)
 {
     rungi_layout layout;
     int64_t covered = 0, own = 0, walked = 0;
@@ -99,8 +100,8 @@ static void judge_ranks(const rung_cluster_matrix *matrix)
 {
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
     int64_t ranks = cyclic->process_rows * cyclic->process_cols + OUTSIDE;
-    dealt rows = deal(cyclic->row_offset + matrix->rows, cyclic->row_block, cyclic->row_source, cyclic->process_rows);
-    dealt cols = deal(cyclic->col_offset + matrix->cols, cyclic->col_block, cyclic->col_source, cyclic->process_cols);
+    dealt_t rows = deal(cyclic->row_offset + matrix->rows, cyclic->row_block, cyclic->row_source, cyclic->process_rows);
+    dealt_t cols = deal(cyclic->col_offset + matrix->cols, cyclic->col_block, cyclic->col_source, cyclic->process_cols);
     for (int64_t rank = 0; rank < ranks; rank++)
         judge(matrix, rank, ranks, &rows, &cols);
 }

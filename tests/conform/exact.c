@@ -93,9 +93,9 @@ enum { ITEM = NAIVE_M * NAIVE_N, ITEM_K = 40 };
 static double bias_memory[NAIVE_ITEMS * ITEM], residual_memory[ITEM];
 static const int64_t places[] = {2 * NAIVE_M * ITEM_K, 0, 2 * NAIVE_M *ITEM_K, NAIVE_M *ITEM_K};
 
-static naive batch_of(lab_product product, int64_t k)
+static naive_t batch_of(lab_product product, int64_t k)
 {
-    naive naive = naive_of(product, k);
+    naive_t naive = naive_of(product, k);
     rung_problem *problem = &naive.problem;
     problem->batch = NAIVE_ITEMS;
     problem->a.batch_stride = NAIVE_M * k;
@@ -129,7 +129,7 @@ static double off(double value)
 }
 
 /* A right result passes, and no element of no item may be another. */
-static void expect_each_to_count(const naive *naive)
+static void expect_each_to_count(const naive_t *naive)
 {
     naive_multiply(naive);
     assert_true(judge_batch(&naive->problem));
@@ -148,7 +148,7 @@ static void test_batches_of_each_product(void **state)
 {
     (void)state;
     for (int product = 0; product < lab_product_count(); product++) {
-        naive naive = batch_of(lab_product_at(product), ITEM_K);
+        naive_t naive = batch_of(lab_product_at(product), ITEM_K);
         expect_each_to_count(&naive);
     }
 }
@@ -161,7 +161,7 @@ static void test_sums_too_large_to_be_exact(void **state)
         rung_type out = lab_product_at(product).out;
         if (out != RUNG_F16 && out != RUNG_BF16)
             continue;
-        naive naive = batch_of(lab_product_at(product), 450);
+        naive_t naive = batch_of(lab_product_at(product), 450);
         rung_matrix all_a = naive.problem.a, all_b = naive.problem.b;
         all_a.rows *= NAIVE_ITEMS;
         all_b.rows *= NAIVE_ITEMS;
@@ -175,7 +175,7 @@ static void test_sums_too_large_to_be_exact(void **state)
 static void test_batches_by_offsets(void **state)
 {
     (void)state;
-    naive naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, ITEM_K);
+    naive_t naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, ITEM_K);
     naive.problem.a.batch_offsets = places;
     expect_each_to_count(&naive);
     naive.problem.a.batch_offsets = NULL;
@@ -186,7 +186,7 @@ static void test_batches_by_offsets(void **state)
 static void expect_epilogue_to_count(lab_product product, bool bias, bool activation, bool residual)
 {
     rung_type out = product.out;
-    naive naive = batch_of(product, ITEM_K);
+    naive_t naive = batch_of(product, ITEM_K);
     rung_problem *epilogue = &naive.problem;
     if (bias)
         epilogue->bias = filled(out, bias_memory, 1, 3);
@@ -213,7 +213,7 @@ static void test_epilogues(void **state)
 static void test_a_bias_of_each_item(void **state)
 {
     (void)state;
-    naive naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, ITEM_K);
+    naive_t naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, ITEM_K);
     naive.problem.bias = filled(RUNG_F32, bias_memory, NAIVE_ITEMS, 3);
     expect_each_to_count(&naive);
 }

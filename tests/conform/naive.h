@@ -23,7 +23,7 @@
 
 enum { NAIVE_M = 7, NAIVE_N = 5, NAIVE_K_MAX = 2000, NAIVE_ITEMS = 4 };
 
-typedef enum naive_order { NAIVE_FORWARDS, NAIVE_BACKWARDS, NAIVE_PAIRWISE, NAIVE_ORDERS } naive_order;
+typedef enum naive_order { NAIVE_FORWARDS, NAIVE_BACKWARDS, NAIVE_PAIRWISE, NAIVE_ORDERS } naive_order_t;
 
 /* What an epilogue may get wrong. */
 typedef enum naive_slip {
@@ -34,20 +34,20 @@ typedef enum naive_slip {
     NAIVE_RESIDUAL_BEFORE,  /* the activation */
     NAIVE_NO_RESIDUAL,
     NAIVE_TANH, /* the usual approximation of gelu */
-} naive_slip;
+} naive_slip_t;
 
 /* How a factor is changed before it is multiplied. */
-typedef double (*naive_change)(double factor);
+typedef double (*naive_change_t)(double factor);
 
 typedef struct naive {
     rung_problem problem;
     rung_matrix before;
     lab_product product;
     rung_type sum; /* what sums are kept in */
-    naive_order order;
-    naive_slip slip;
-    naive_change change; /* NULL: none */
-} naive;
+    naive_order_t order;
+    naive_slip_t slip;
+    naive_change_t change; /* NULL: none */
+} naive_t;
 
 /* One at a time: a few matrices of doubles are too large for the stack. */
 static double naive_a[NAIVE_M * NAIVE_K_MAX], naive_b[NAIVE_K_MAX * NAIVE_N];
@@ -99,10 +99,10 @@ static inline void naive_set_all(const rung_matrix *matrix, double value)
 
 /* ---- Making and computing ----------------------------------------------------------------------- */
 
-static inline naive naive_of(lab_product product, int64_t k)
+static inline naive_t naive_of(lab_product product, int64_t k)
 {
     rung_type in = product.in, out = product.out;
-    naive made = {.product = product, .sum = lab_product_sum(product)};
+    naive_t made = {.product = product, .sum = lab_product_sum(product)};
     made.problem = rung_problem_of(rung_matrix_of(in, NAIVE_M, k, naive_a), rung_matrix_of(in, k, NAIVE_N, naive_b),
                                    rung_matrix_of(out, NAIVE_M, NAIVE_N, naive_c));
     made.before = rung_matrix_of(out, NAIVE_M, NAIVE_N, naive_before);
@@ -113,8 +113,8 @@ static inline naive naive_of(lab_product product, int64_t k)
 }
 
 /* Steps from..to-1 of the sum of an element. */
-static inline double naive_sum(const naive *naive, const rung_matrix *a, const rung_matrix *b, int64_t row, int64_t col,
-                               int64_t from, int64_t to)
+static inline double naive_sum(const naive_t *naive, const rung_matrix *a, const rung_matrix *b, int64_t row,
+                               int64_t col, int64_t from, int64_t to)
 {
     double sum = 0;
     if (naive->order == NAIVE_PAIRWISE && to - from > 2) {
@@ -134,7 +134,7 @@ static inline double naive_sum(const naive *naive, const rung_matrix *a, const r
     return sum;
 }
 
-static inline double naive_activated(const naive *naive, double v)
+static inline double naive_activated(const naive_t *naive, double v)
 {
     switch (naive->problem.activation) {
     case RUNG_ACTIVATION_RELU: return v < 0 ? 0 : v;
@@ -154,9 +154,9 @@ static inline double naive_activated(const naive *naive, double v)
 }
 
 /* The epilogue, with its slip if it has one. */
-static inline double naive_finished(const naive *naive, double v, double bias, double residual)
+static inline double naive_finished(const naive_t *naive, double v, double bias, double residual)
 {
-    naive_slip slip = naive->slip;
+    naive_slip_t slip = naive->slip;
     if (slip == NAIVE_ACTIVATION_FIRST)
         v = naive_activated(naive, v);
     if (slip != NAIVE_NO_BIAS)
@@ -190,7 +190,7 @@ static inline double naive_whole(const rung_problem *problem, const rung_matrix 
     return (int32_t)sum;
 }
 
-static inline double naive_element(const naive *naive, const rung_matrix *views, int64_t row, int64_t col)
+static inline double naive_element(const naive_t *naive, const rung_matrix *views, int64_t row, int64_t col)
 {
     const rung_problem *problem = &naive->problem;
     if (lab_is_whole(problem->c.type))
@@ -205,7 +205,7 @@ static inline double naive_element(const naive *naive, const rung_matrix *views,
 }
 
 /* All items, rounded to C's type once. */
-static inline void naive_multiply(const naive *naive)
+static inline void naive_multiply(const naive_t *naive)
 {
     const rung_problem *problem = &naive->problem;
     for (int64_t item = 0; item < problem->batch; item++) {
@@ -220,12 +220,12 @@ static inline void naive_multiply(const naive *naive)
 
 /* ---- Judging -------------------------------------------------------------------------------------- */
 
-static inline lab_verdict naive_verdict(const naive *naive)
+static inline lab_verdict naive_verdict(const naive_t *naive)
 {
     return lab_oracle_judge(&naive->problem, &naive->before, LAB_BOUNDED);
 }
 
-static inline bool naive_is_right(const naive *naive)
+static inline bool naive_is_right(const naive_t *naive)
 {
     return naive_verdict(naive).right;
 }

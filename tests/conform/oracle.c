@@ -20,9 +20,9 @@ typedef struct fixture {
     float a[M * K], b[K * N], c[M * N], c0[M * N];
     rung_problem problem;
     rung_matrix before;
-} fixture;
+} fixture_t;
 
-static void set_up(fixture *fixture, double alpha, double beta)
+static void set_up(fixture_t *fixture, double alpha, double beta)
 {
     for (int i = 0; i < M * K; i++)
         fixture->a[i] = (float)lab_random_real(7, 1, (uint64_t)i);
@@ -39,7 +39,7 @@ static void set_up(fixture *fixture, double alpha, double beta)
 }
 
 /* A float sum from the front or from the back. */
-static void multiply(fixture *fixture, bool backwards)
+static void multiply(fixture_t *fixture, bool backwards)
 {
     float alpha = (float)fixture->problem.alpha, beta = (float)fixture->problem.beta;
     for (int i = 0; i < M; i++)
@@ -53,7 +53,7 @@ static void multiply(fixture *fixture, bool backwards)
         }
 }
 
-static bool judged(fixture *fixture)
+static bool judged(fixture_t *fixture)
 {
     return lab_oracle_judge(&fixture->problem, &fixture->before, LAB_BOUNDED).right;
 }
@@ -62,7 +62,7 @@ static void test_any_order_is_right(void **state)
 {
     (void)state;
     for (int backwards = 0; backwards < 2; backwards++) {
-        fixture fixture;
+        fixture_t fixture;
         set_up(&fixture, 1.25, -0.5);
         multiply(&fixture, backwards);
         assert_true(judged(&fixture));
@@ -75,7 +75,7 @@ static void test_one_wrong_element_is_seen(void **state)
     (void)state;
     static const int places[][2] = {{3, 2}, {15, 16}, {16, 15}, {36, 40}};
     for (int run = 0; run < 7 * 4; run++) {
-        fixture fixture;
+        fixture_t fixture;
         set_up(&fixture, 1, 1);
         multiply(&fixture, false);
         int row = places[run % 4][0], col = places[run % 4][1];
@@ -100,7 +100,7 @@ static void test_one_wrong_element_is_seen(void **state)
 static void test_the_first_wrong_element_is_named(void **state)
 {
     (void)state;
-    fixture fixture;
+    fixture_t fixture;
     set_up(&fixture, 1, 0);
     multiply(&fixture, false);
     fixture.c[20 * N + 3] = fixture.c[18 * N + 40] = fixture.c[18 * N + 33] = NAN;
@@ -114,7 +114,7 @@ static void test_the_first_wrong_element_is_named(void **state)
 static void test_small_numbers_get_a_small_bound(void **state)
 {
     (void)state;
-    fixture fixture;
+    fixture_t fixture;
     set_up(&fixture, 1, 0);
     for (int i = 0; i < M * K; i++)
         fixture.a[i] *= 0x1p-60f;
@@ -128,7 +128,7 @@ static void test_small_numbers_get_a_small_bound(void **state)
 static void test_lesser_precision_is_seen(void **state)
 {
     (void)state;
-    fixture fixture;
+    fixture_t fixture;
     set_up(&fixture, 1, 0);
     for (int i = 0; i < M * K; i++) { /* the last 16 bits of A lost, as in bf16 */
         uint32_t bits;
@@ -145,7 +145,7 @@ static void test_lesser_precision_is_seen(void **state)
 static void test_exact_means_every_bit(void **state)
 {
     (void)state;
-    fixture fixture;
+    fixture_t fixture;
     set_up(&fixture, 1, 0);
     for (int i = 0; i < M * K; i++)
         fixture.a[i] = (float)(i % 9 - 4);
@@ -161,7 +161,7 @@ static void test_exact_means_every_bit(void **state)
 static void test_nan_and_infinity_must_come_through(void **state)
 {
     (void)state;
-    fixture fixture;
+    fixture_t fixture;
     set_up(&fixture, 1, 0);
     fixture.a[2 * K + 5] = NAN;
     fixture.b[9 * N + 1] = INFINITY;
@@ -178,7 +178,7 @@ static void test_nan_and_infinity_must_come_through(void **state)
 static void test_what_is_not_read_does_not_count(void **state)
 {
     (void)state;
-    fixture fixture;
+    fixture_t fixture;
     set_up(&fixture, 0, 0);
     for (int i = 0; i < M * K; i++)
         fixture.a[i] = NAN;

@@ -19,9 +19,9 @@ static void fill_items(const rung_matrix *matrix, uint64_t stream)
     naive_fill(&all, stream);
 }
 
-static naive batch_of(lab_product product, bool by_offsets)
+static naive_t batch_of(lab_product product, bool by_offsets)
 {
-    naive naive = naive_of(product, K);
+    naive_t naive = naive_of(product, K);
     rung_problem *problem = &naive.problem;
     problem->bias = rung_matrix_of(problem->c.type, NAIVE_M, NAIVE_N, bias_memory);
     problem->residual = rung_matrix_of(problem->c.type, NAIVE_M, NAIVE_N, residual_memory);
@@ -50,7 +50,7 @@ static void test_right_items_are_right(void **state)
     (void)state;
     for (int product = 0; product < lab_product_count(); product++)
         for (int by_offsets = 0; by_offsets < 2; by_offsets++) {
-            naive naive = batch_of(lab_product_at(product), by_offsets);
+            naive_t naive = batch_of(lab_product_at(product), by_offsets);
             assert_true(naive_is_right(&naive));
         }
 }
@@ -60,7 +60,7 @@ static void test_the_wrong_item_is_named(void **state)
     (void)state;
     for (int product = 0; product < lab_product_count(); product++)
         for (int each = 0; each < 2 * NAIVE_ITEMS; each++) {
-            naive naive = batch_of(lab_product_at(product), each % 2);
+            naive_t naive = batch_of(lab_product_at(product), each % 2);
             rung_matrix c = lab_item(&naive.problem.c, each / 2);
             lab_element_set(&c, 6, 1, lab_element(&c, 6, 1) + 1);
             lab_verdict verdict = naive_verdict(&naive);
@@ -76,7 +76,7 @@ static void test_items_in_another_order_are_seen(void **state)
 {
     (void)state;
     for (int by_offsets = 0; by_offsets < 2; by_offsets++) {
-        naive naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, by_offsets);
+        naive_t naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, by_offsets);
         float *c = naive.problem.c.data, kept[C_STEP];
         memcpy(kept, c + C_STEP, sizeof kept);
         memcpy(c + C_STEP, c + 2 * C_STEP, sizeof kept);
@@ -92,7 +92,7 @@ static void test_a_step_not_taken_is_seen(void **state)
 {
     (void)state;
     for (int which = 0; which < 5; which++) {
-        naive naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, false);
+        naive_t naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, false);
         struct naive lazy = naive;
         rung_matrix *views[] = {&lazy.problem.a, &lazy.problem.b, &lazy.before, &lazy.problem.bias,
                                 &lazy.problem.residual};
@@ -108,7 +108,7 @@ static void test_a_step_not_taken_is_seen(void **state)
 static void test_as_many_as_there_are(void **state)
 {
     (void)state;
-    naive naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, false);
+    naive_t naive = batch_of((lab_product){RUNG_F32, RUNG_F32}, false);
     rung_matrix last = lab_item(&naive.problem.c, NAIVE_ITEMS - 1);
     lab_element_set(&last, NAIVE_M - 1, NAIVE_N - 1, NAN);
     assert_false(naive_is_right(&naive));

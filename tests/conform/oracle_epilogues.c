@@ -21,9 +21,9 @@ static rung_matrix make_bias(rung_type type, lab_bias kind)
     return rung_matrix_broadcast(bias, NAIVE_M, NAIVE_N);
 }
 
-static naive with_epilogue(lab_product product, lab_epilogue epilogue)
+static naive_t with_epilogue(lab_product product, lab_epilogue epilogue)
 {
-    naive naive = naive_of(product, K);
+    naive_t naive = naive_of(product, K);
     rung_type out = product.out;
     naive.problem.beta = lab_is_whole(out) ? -5 : -0.5;
     naive.problem.bias = make_bias(out, epilogue.bias);
@@ -50,18 +50,18 @@ static void test_as_written_is_right(void **state)
                                      (rung_activation)(each / 2 % LAB_ACTIVATION_COUNT), each % 2};
             if (!takes(lab_product_at(product), epilogue.activation))
                 continue;
-            naive naive = with_epilogue(lab_product_at(product), epilogue);
+            naive_t naive = with_epilogue(lab_product_at(product), epilogue);
             naive_multiply(&naive);
             assert_true(naive_is_right(&naive));
         }
 }
 
-static void expect_seen(lab_epilogue epilogue, naive_slip slip)
+static void expect_seen(lab_epilogue epilogue, naive_slip_t slip)
 {
     for (int product = 0; product < lab_product_count(); product++) {
         if (lab_is_whole(lab_product_at(product).in))
             continue;
-        naive naive = with_epilogue(lab_product_at(product), epilogue);
+        naive_t naive = with_epilogue(lab_product_at(product), epilogue);
         naive.slip = slip;
         naive_multiply(&naive);
         assert_false(naive_is_right(&naive));
@@ -83,8 +83,8 @@ static void test_bias_that_is_not_added_once_is_seen(void **state)
 static void test_bias_along_the_wrong_side_is_seen(void **state)
 {
     (void)state;
-    naive naive = with_epilogue((lab_product){RUNG_F16, RUNG_F16},
-                                (lab_epilogue){LAB_BIAS_ROW, RUNG_ACTIVATION_NONE, false});
+    naive_t naive = with_epilogue((lab_product){RUNG_F16, RUNG_F16},
+                                  (lab_epilogue){LAB_BIAS_ROW, RUNG_ACTIVATION_NONE, false});
     naive_multiply(&naive);
     assert_true(naive_is_right(&naive));
     naive.problem.bias = make_bias(RUNG_F16, LAB_BIAS_COL);
@@ -122,7 +122,7 @@ static void test_another_activation_is_seen(void **state)
                     !takes(lab_product_at(product), (rung_activation)asked))
                     continue;
                 lab_epilogue epilogue = {LAB_BIAS_COL, (rung_activation)done, false};
-                naive naive = with_epilogue(lab_product_at(product), epilogue);
+                naive_t naive = with_epilogue(lab_product_at(product), epilogue);
                 naive_multiply(&naive);
                 naive.problem.activation = (rung_activation)asked;
                 assert_int_equal(naive_is_right(&naive), done == asked);
@@ -134,7 +134,7 @@ static void test_one_whole_number_off_is_seen(void **state)
     const lab_product products[] = {{RUNG_I8, RUNG_I32}, {RUNG_I32, RUNG_I32}};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        naive naive = with_epilogue(products[i], (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_RELU, true});
+        naive_t naive = with_epilogue(products[i], (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_RELU, true});
         naive_multiply(&naive);
         assert_true(naive_is_right(&naive));
         lab_element_set(&naive.problem.c, 2, 2, naive_next(&naive.problem.c, 2, 2, 1));
@@ -147,7 +147,7 @@ static void test_one_whole_number_off_is_seen(void **state)
 /* A sum of one product, x y, with an activation, and a result for all of its elements. */
 static bool takes_as(lab_product product, rung_activation activation, double x, double result)
 {
-    naive naive = naive_of(product, 1);
+    naive_t naive = naive_of(product, 1);
     naive_set_all(&naive.problem.a, x);
     naive_set_all(&naive.problem.b, 1);
     naive_set_all(&naive.problem.c, result);
@@ -159,8 +159,8 @@ static bool takes_as(lab_product product, rung_activation activation, double x, 
 static void test_a_bias_larger_than_the_sum(void **state)
 {
     (void)state;
-    naive naive = with_epilogue((lab_product){RUNG_F32, RUNG_F32},
-                                (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false});
+    naive_t naive = with_epilogue((lab_product){RUNG_F32, RUNG_F32},
+                                  (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false});
     for (int64_t i = 0; i < NAIVE_M * K; i++)
         lab_element_set(&naive.problem.a, i / K, i % K, 0x1p-20 * lab_element(&naive.problem.a, i / K, i % K));
     naive.problem.beta = 0;
@@ -174,8 +174,8 @@ static void test_a_bias_larger_than_the_sum(void **state)
 static void test_a_residual_has_one_rounding(void **state)
 {
     (void)state;
-    naive naive = with_epilogue((lab_product){RUNG_F32, RUNG_F32},
-                                (lab_epilogue){LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true});
+    naive_t naive = with_epilogue((lab_product){RUNG_F32, RUNG_F32},
+                                  (lab_epilogue){LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true});
     naive_set_all(&naive.problem.residual, 1000);
     naive_multiply(&naive);
     assert_true(naive_is_right(&naive));
@@ -187,7 +187,7 @@ static void test_a_residual_has_one_rounding(void **state)
 static void test_relu_of_what_is_surely_negative(void **state)
 {
     (void)state;
-    naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, 2);
+    naive_t naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, 2);
     naive_set_all(&naive.problem.b, 1);
     for (int64_t row = 0; row < NAIVE_M; row++) {
         lab_element_set(&naive.problem.a, row, 0, 1e6);

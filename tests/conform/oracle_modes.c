@@ -58,7 +58,7 @@ static double split_product(double sum, double x, double y, int count)
     return sum;
 }
 
-static void multiply_split(const naive *naive, int count)
+static void multiply_split(const naive_t *naive, int count)
 {
     const rung_problem *problem = &naive->problem;
     for (int64_t row = 0; row < NAIVE_M; row++)
@@ -70,16 +70,16 @@ static void multiply_split(const naive *naive, int count)
         }
 }
 
-static bool is_right_in(naive *naive, rung_compute compute)
+static bool is_right_in(naive_t *naive, rung_compute compute)
 {
     naive->problem.compute = compute;
     return naive_is_right(naive);
 }
 
 /* Every factor the same, so that what is left out of the products adds up. */
-static naive all_of(double factor)
+static naive_t all_of(double factor)
 {
-    naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, K);
+    naive_t naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, K);
     naive_set_all(&naive.problem.a, factor);
     naive_set_all(&naive.problem.b, factor);
     return naive;
@@ -95,7 +95,7 @@ static void test_strict_is_right_in_all(void **state)
     (void)state;
     for (int k = 1; k <= NAIVE_K_MAX; k = 3 * k + 1)
         for (int compute = 0; compute < LAB_COMPUTE_COUNT; compute++) {
-            naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, k);
+            naive_t naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, k);
             naive_multiply(&naive);
             assert_true(is_right_in(&naive, (rung_compute)compute));
         }
@@ -106,7 +106,7 @@ static void test_tf32_is_right_in_tf32_only(void **state)
     const lab_product products[] = {{RUNG_F32, RUNG_F32}, {RUNG_F32, RUNG_F16}};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        naive naive = naive_of(products[i], K);
+        naive_t naive = naive_of(products[i], K);
         naive.change = as_tf32;
         naive_multiply(&naive);
         assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
@@ -120,7 +120,7 @@ static void test_tf32_is_right_in_tf32_only(void **state)
 static void test_bf16x1_is_right_in_bf16x1_only(void **state)
 {
     (void)state;
-    naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, K);
+    naive_t naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, K);
     naive.change = as_bf16;
     naive_multiply(&naive);
     assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X1));
@@ -135,7 +135,7 @@ static void test_bf16x1_is_right_in_bf16x1_only(void **state)
 static void test_tf32_means_the_nearest(void **state)
 {
     (void)state;
-    naive naive = all_of(1 + 0x1p-11 - 0x1p-23);
+    naive_t naive = all_of(1 + 0x1p-11 - 0x1p-23);
     naive.change = as_tf32;
     naive_multiply(&naive);
     assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
@@ -151,7 +151,7 @@ static void test_tf32_means_the_nearest(void **state)
 static void test_bf16_alone_is_right_in_bf16x1(void **state)
 {
     (void)state;
-    naive naive = all_of(third_part_counts);
+    naive_t naive = all_of(third_part_counts);
     naive.change = as_bf16;
     naive_multiply(&naive);
     for (int compute = 0; compute < RUNG_COMPUTE_BF16X1; compute++)
@@ -164,7 +164,7 @@ static void test_three_parts_are_right_in_bf16x3(void **state)
     (void)state;
     for (int k = 1; k <= NAIVE_K_MAX; k = 3 * k + 1)
         for (int same = 0; same < 2; same++) {
-            naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, k);
+            naive_t naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, k);
             if (same) {
                 naive_set_all(&naive.problem.a, third_part_counts);
                 naive_set_all(&naive.problem.b, third_part_counts);
@@ -179,7 +179,7 @@ static void test_three_parts_are_right_in_bf16x3(void **state)
 static void test_two_parts_are_not(void **state)
 {
     (void)state;
-    naive naive = all_of(third_part_counts);
+    naive_t naive = all_of(third_part_counts);
     multiply_split(&naive, 2);
     assert_false(is_right_in(&naive, RUNG_COMPUTE_STRICT));
     assert_false(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
@@ -194,7 +194,7 @@ static void test_modes_are_for_f32(void **state)
         rung_type in = lab_product_at(product).in;
         if (in == RUNG_F32 || in == RUNG_BF16 || lab_product_at(product).out == RUNG_F16)
             continue;
-        naive naive = naive_of(lab_product_at(product), K);
+        naive_t naive = naive_of(lab_product_at(product), K);
         naive.change = in == RUNG_F16 ? as_bf16 : as_tf32;
         naive_multiply(&naive);
         if (lab_is_whole(in)) /* exact, whatever was asked for */
@@ -208,7 +208,7 @@ static void test_modes_are_for_f32(void **state)
 static void test_infinity_in_parts_may_be_nan(void **state)
 {
     (void)state;
-    naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, K);
+    naive_t naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, K);
     for (int i = 0; i < NAIVE_M; i++)
         lab_element_set(&naive.problem.a, i, 3, INFINITY);
     multiply_split(&naive, 3);
@@ -224,7 +224,7 @@ static void test_a_finite_sum_may_not_be_nan(void **state)
 {
     (void)state;
     for (int compute = 0; compute < LAB_COMPUTE_COUNT; compute++) {
-        naive naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, K);
+        naive_t naive = naive_of((lab_product){RUNG_F32, RUNG_F32}, K);
         naive_multiply(&naive);
         lab_element_set(&naive.problem.c, 5, 4, NAN);
         assert_false(is_right_in(&naive, (rung_compute)compute));
@@ -232,9 +232,9 @@ static void test_a_finite_sum_may_not_be_nan(void **state)
 }
 
 /* What lies below 2^-126 may count as 0 in bf16x3, not in strict. */
-static naive flushed(void)
+static naive_t flushed(void)
 {
-    naive naive = all_of(0x1p-130);
+    naive_t naive = all_of(0x1p-130);
     naive_set_all(&naive.problem.b, 0x1p100);
     naive_set_all(&naive.problem.c, 0);
     return naive;
@@ -243,7 +243,7 @@ static naive flushed(void)
 static void test_denormal_inputs(void **state)
 {
     (void)state;
-    naive naive = flushed();
+    naive_t naive = flushed();
     assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
     assert_false(is_right_in(&naive, RUNG_COMPUTE_STRICT));
 }
@@ -252,7 +252,7 @@ static void test_denormal_inputs(void **state)
 static void test_denormal_inputs_in_tf32(void **state)
 {
     (void)state;
-    naive naive = flushed();
+    naive_t naive = flushed();
     assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
 }
 

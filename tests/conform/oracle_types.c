@@ -28,8 +28,8 @@ static void test_any_order_is_right(void **state)
     for (int product = 0; product < lab_product_count(); product++)
         for (int order = 0; order < NAIVE_ORDERS; order++)
             for (int scaled = 0; scaled < 2; scaled++) {
-                naive naive = naive_of(lab_product_at(product), 300);
-                naive.order = (naive_order)order;
+                naive_t naive = naive_of(lab_product_at(product), 300);
+                naive.order = (naive_order_t)order;
                 if (scaled) {
                     naive.problem.alpha = is_float(naive.product) ? 1.25 : 3;
                     naive.problem.beta = is_float(naive.product) ? -0.5 : -5;
@@ -42,7 +42,7 @@ static void test_any_order_is_right(void **state)
 /* More than the bound, whatever the right result's own rounding was. Without a sign to
  * cancel, sums are off by k u of the result at most, so twice k + 8 are beyond k + 3 of
  * them; a result of a narrower type is off by half a place, so two are beyond one. */
-static double just_wrong(const naive *naive, int64_t row, int64_t col, int sign)
+static double just_wrong(const naive_t *naive, int64_t row, int64_t col, int sign)
 {
     const rung_matrix *c = &naive->problem.c;
     if (is_float(naive->product) && !is_narrower(naive->product))
@@ -50,7 +50,7 @@ static double just_wrong(const naive *naive, int64_t row, int64_t col, int sign)
     return naive_next(c, row, col, is_float(naive->product) ? 2 * sign : sign);
 }
 
-static void expect_each_to_count(const naive *naive, int sign)
+static void expect_each_to_count(const naive_t *naive, int sign)
 {
     const rung_matrix *c = &naive->problem.c;
     for (int64_t row = 0; row < NAIVE_M; row++)
@@ -69,7 +69,7 @@ static void test_one_wrong_element_is_seen(void **state)
 {
     (void)state;
     for (int product = 0; product < lab_product_count(); product++) {
-        naive naive = naive_of(lab_product_at(product), K);
+        naive_t naive = naive_of(lab_product_at(product), K);
         if (is_float(naive.product)) {
             naive_make_positive(&naive.problem.a);
             naive_make_positive(&naive.problem.b);
@@ -85,7 +85,7 @@ static void test_one_place_off_one_is_seen(void **state)
 {
     (void)state;
     for (int product = 0; product < lab_product_count(); product++) {
-        naive naive = naive_of(lab_product_at(product), 1);
+        naive_t naive = naive_of(lab_product_at(product), 1);
         if (!is_float(naive.product) || !is_narrower(naive.product))
             continue;
         naive_set_all(&naive.problem.a, 1);
@@ -102,7 +102,7 @@ static void test_nothing_to_sum(void **state)
 {
     (void)state;
     for (int product = 0; product < lab_product_count(); product++) {
-        naive naive = naive_of(lab_product_at(product), 0);
+        naive_t naive = naive_of(lab_product_at(product), 0);
         naive.problem.beta = is_float(naive.product) ? 0.3f : 3;
         naive_multiply(&naive);
         assert_true(naive_is_right(&naive));
@@ -117,7 +117,7 @@ static void test_no_number_is_seen(void **state)
     (void)state;
     for (int product = 0; product < lab_product_count(); product++)
         for (int i = 0; is_float(lab_product_at(product)) && i < 3; i++) {
-            naive naive = naive_of(lab_product_at(product), K);
+            naive_t naive = naive_of(lab_product_at(product), K);
             naive_multiply(&naive);
             lab_element_set(&naive.problem.c, 6, 0, wrong[i]);
             assert_false(naive_is_right(&naive));
@@ -143,7 +143,7 @@ static void test_engines_cut_off(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        naive naive = naive_of(cases[i].product, K);
+        naive_t naive = naive_of(cases[i].product, K);
         naive_make_positive(&naive.problem.a);
         naive_make_positive(&naive.problem.b);
         naive_multiply(&naive);
@@ -164,7 +164,7 @@ static void test_f64_in_float_is_seen(void **state)
     const lab_product products[] = {{RUNG_F64, RUNG_F64}, {RUNG_F64, RUNG_F32}};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        naive naive = naive_of(products[i], 300);
+        naive_t naive = naive_of(products[i], 300);
         naive.sum = RUNG_F32;
         naive_multiply(&naive);
         assert_false(naive_is_right(&naive));
@@ -178,7 +178,7 @@ static void test_narrow_sums_are_seen(void **state)
     (void)state;
     for (int product = 0; product < lab_product_count(); product++)
         for (int i = 0; lab_product_sum(lab_product_at(product)) == RUNG_F32 && i < 2; i++) {
-            naive naive = naive_of(lab_product_at(product), 2000);
+            naive_t naive = naive_of(lab_product_at(product), 2000);
             naive_make_positive(&naive.problem.a);
             naive_make_positive(&naive.problem.b);
             naive_multiply(&naive);
@@ -192,9 +192,9 @@ static void test_narrow_sums_are_seen(void **state)
 /* ---- The referee of F64 ---------------------------------------------------------------------------- */
 
 /* One element: a column of B that is all ones, and the whole of a row of A. */
-static naive row_of(lab_product product, int64_t k)
+static naive_t row_of(lab_product product, int64_t k)
 {
-    naive naive = naive_of(product, k);
+    naive_t naive = naive_of(product, k);
     naive.problem.a.rows = naive.problem.c.rows = naive.before.rows = 1;
     naive.problem.b.cols = naive.problem.c.cols = naive.before.cols = 1;
     naive_set_all(&naive.problem.a, 0);
@@ -202,7 +202,7 @@ static naive row_of(lab_product product, int64_t k)
     return naive;
 }
 
-static lab_verdict verdict_on(const naive *naive, double result)
+static lab_verdict verdict_on(const naive_t *naive, double result)
 {
     lab_element_set(&naive->problem.c, 0, 0, result);
     return naive_verdict(naive);
@@ -215,7 +215,7 @@ static void test_f64_is_referred_to_more(void **state)
 {
     const int64_t k = 1001;
     (void)state;
-    naive naive = row_of((lab_product){RUNG_F64, RUNG_F64}, k);
+    naive_t naive = row_of((lab_product){RUNG_F64, RUNG_F64}, k);
     naive_set_all(&naive.problem.a, 1);
     lab_element_set(&naive.problem.a, 0, 0, 1e16);
     lab_element_set(&naive.problem.a, 0, k - 1, -1e16);
@@ -235,7 +235,7 @@ static void test_f64_is_referred_to_more(void **state)
 static void test_f64_products_are_exact(void **state)
 {
     (void)state;
-    naive naive = row_of((lab_product){RUNG_F64, RUNG_F64}, 2);
+    naive_t naive = row_of((lab_product){RUNG_F64, RUNG_F64}, 2);
     lab_element_set(&naive.problem.a, 0, 0, 1 + 0x1p-30);
     lab_element_set(&naive.problem.b, 0, 0, 1 - 0x1p-30);
     lab_element_set(&naive.problem.a, 0, 1, -1);
@@ -248,7 +248,7 @@ static void test_f64_compares_with_more(void **state)
 {
     const double high = 1 + 0x1p-25;
     (void)state;
-    naive naive = row_of((lab_product){RUNG_F64, RUNG_F64}, 1);
+    naive_t naive = row_of((lab_product){RUNG_F64, RUNG_F64}, 1);
     lab_element_set(&naive.problem.a, 0, 0, 1 + 0x1p-28);
     lab_element_set(&naive.problem.b, 0, 0, 1 + 7 * 0x1p-28);
     assert_true(verdict_on(&naive, NAN).expected == high);
@@ -260,7 +260,7 @@ static void test_f64_compares_with_more(void **state)
 static void test_scalars_are_of_the_sums_type(void **state)
 {
     (void)state;
-    naive naive = row_of((lab_product){RUNG_F32, RUNG_F32}, 1);
+    naive_t naive = row_of((lab_product){RUNG_F32, RUNG_F32}, 1);
     naive_set_all(&naive.problem.a, 1);
     naive.problem.alpha = 0.1;
     assert_true(verdict_on(&naive, NAN).expected == 0.1f);
@@ -276,7 +276,7 @@ static void test_f64_survives_much_cancelling(void **state)
     const int64_t k = 1500;
     double small = 0;
     (void)state;
-    naive naive = row_of((lab_product){RUNG_F64, RUNG_F64}, k);
+    naive_t naive = row_of((lab_product){RUNG_F64, RUNG_F64}, k);
     for (int64_t i = 0; i < k / 3; i++) {
         double large = ldexp(1 + lab_random_real(7, 9, (uint64_t)i), 60), one = (double)(i % 17) - 8;
         lab_element_set(&naive.problem.a, 0, i, large);
@@ -294,7 +294,7 @@ static void test_past_the_largest_f16(void **state)
     const lab_product products[] = {{RUNG_F16, RUNG_F16}, {RUNG_F32, RUNG_F16}};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        naive naive = row_of(products[i], 3);
+        naive_t naive = row_of(products[i], 3);
         lab_element_set(&naive.problem.a, 0, 0, 65504);
         lab_element_set(&naive.problem.a, 0, 1, 4096);
         assert_true(verdict_on(&naive, INFINITY).right);
@@ -313,7 +313,7 @@ static void test_past_the_largest_f16(void **state)
 static void test_past_the_largest_bf16(void **state)
 {
     (void)state;
-    naive naive = row_of((lab_product){RUNG_F32, RUNG_BF16}, 1);
+    naive_t naive = row_of((lab_product){RUNG_F32, RUNG_BF16}, 1);
     lab_element_set(&naive.problem.a, 0, 0, -0x1.ffp127);
     assert_true(verdict_on(&naive, -INFINITY).right);
     assert_false(verdict_on(&naive, INFINITY).right);
@@ -330,7 +330,7 @@ static void test_infinite_inputs(void **state)
     for (int product = 0; product < lab_product_count(); product++) {
         if (!is_float(lab_product_at(product)))
             continue;
-        naive naive = row_of(lab_product_at(product), 3);
+        naive_t naive = row_of(lab_product_at(product), 3);
         lab_element_set(&naive.problem.a, 0, 1, -INFINITY);
         assert_true(verdict_on(&naive, -INFINITY).right);
         assert_false(verdict_on(&naive, INFINITY).right);
@@ -351,7 +351,7 @@ static void test_denormal_f16(void **state)
     (void)state;
     for (int i = 0; i < 2; i++)
         for (int sign = -1; sign <= 1; sign += 2) {
-            naive naive = row_of(products[i], 2);
+            naive_t naive = row_of(products[i], 2);
             naive_set_all(&naive.problem.b, 0x1p-14);
             lab_element_set(&naive.problem.a, 0, 0, sign * 5 * 0x1p-11); /* 2.5 of them */
             assert_true(verdict_on(&naive, sign * 2 * 0x1p-24).right);
@@ -365,7 +365,7 @@ static void test_denormal_f16(void **state)
 static void test_denormal_f32(void **state)
 {
     (void)state;
-    naive naive = row_of((lab_product){RUNG_F32, RUNG_F32}, 1);
+    naive_t naive = row_of((lab_product){RUNG_F32, RUNG_F32}, 1);
     lab_element_set(&naive.problem.a, 0, 0, 100 * 0x1p-149);
     assert_true(verdict_on(&naive, 100 * 0x1p-149).right);
     assert_false(verdict_on(&naive, 0).right);
@@ -376,7 +376,7 @@ static void test_denormal_f32(void **state)
 static void test_denormal_bf16(void **state)
 {
     (void)state;
-    naive naive = row_of((lab_product){RUNG_BF16, RUNG_F32}, 1);
+    naive_t naive = row_of((lab_product){RUNG_BF16, RUNG_F32}, 1);
     naive_set_all(&naive.problem.b, 0x1p100);
     lab_element_set(&naive.problem.a, 0, 0, 0x1p-127);
     assert_true(verdict_on(&naive, 0x1p-27).right);

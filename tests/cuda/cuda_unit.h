@@ -156,7 +156,7 @@ typedef struct trial {
     rung_compute compute;
     const char *kernel, *parameters; /* NULL: the library chooses */
     int64_t splits, carveout;
-} trial;
+} trial_t;
 
 /* A trial's memory: A, B, C, a bias of one number a column and a residual. */
 typedef struct trial_memory {
@@ -164,7 +164,7 @@ typedef struct trial_memory {
     int64_t offsets[3][TRIAL_BATCH];
     rung_buffer *buffers[TRIAL_OPERANDS];
     rung_problem problem; /* in memory */
-} trial_memory;
+} trial_memory_t;
 
 static inline rung_matrix trial_view(rung_type type, int64_t rows, int64_t cols, bool by_columns, void *data)
 {
@@ -172,7 +172,7 @@ static inline rung_matrix trial_view(rung_type type, int64_t rows, int64_t cols,
                       : rung_matrix_of(type, rows, cols, data);
 }
 
-static inline void trial_fill(const trial *trial, trial_memory *memory)
+static inline void trial_fill(const trial_t *trial, trial_memory_t *memory)
 {
     uint64_t seed = 11;
     for (int i = 0; i < TRIAL_OPERANDS; i++) {
@@ -204,7 +204,7 @@ static inline void trial_fill(const trial *trial, trial_memory *memory)
 }
 
 /* The same problem with its views in the device's buffers. */
-static inline rung_problem trial_there(trial_memory *memory)
+static inline rung_problem trial_there(trial_memory_t *memory)
 {
     rung_problem there = memory->problem;
     rung_matrix *views[] = {&there.a, &there.b, &there.c, &there.bias, &there.residual};
@@ -216,7 +216,7 @@ static inline rung_problem trial_there(trial_memory *memory)
     return there;
 }
 
-static inline void trial_send(rung_device *device, rung_queue *queue, trial_memory *memory)
+static inline void trial_send(rung_device *device, rung_queue *queue, trial_memory_t *memory)
 {
     for (int i = 0; i < TRIAL_OPERANDS; i++) {
         assert_ok(rung_buffer_create(device, TRIAL_BYTES, &memory->buffers[i]));
@@ -225,7 +225,7 @@ static inline void trial_send(rung_device *device, rung_queue *queue, trial_memo
 }
 
 /* What the CPU makes of it, gaps and all, against what stands in C's buffer. */
-static inline void trial_compare(rung_queue *queue, trial_memory *memory)
+static inline void trial_compare(rung_queue *queue, trial_memory_t *memory)
 {
     static rung_context *cpu;
     rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
@@ -237,7 +237,7 @@ static inline void trial_compare(rung_queue *queue, trial_memory *memory)
     assert_memory_equal(memory->result, memory->data[2], TRIAL_BYTES);
 }
 
-static inline rung_status trial_plan(rung_device *device, const trial *trial, const rung_problem *problem,
+static inline rung_status trial_plan(rung_device *device, const trial_t *trial, const rung_problem *problem,
                                      rung_plan **plan)
 {
     rung_kernel *kernel = NULL;
@@ -253,9 +253,9 @@ static inline rung_status trial_plan(rung_device *device, const trial *trial, co
 }
 
 /* A plan from end to end; what it came to goes to `info`, whose texts are not kept. */
-static inline void run_trial(rung_device *device, const trial *trial, rung_plan_info *info)
+static inline void run_trial(rung_device *device, const trial_t *trial, rung_plan_info *info)
 {
-    static trial_memory memory;
+    static trial_memory_t memory;
     rung_queue *queue;
     rung_plan *plan;
     rung_run_options options = {.size = sizeof(rung_run_options)};

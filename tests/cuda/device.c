@@ -96,7 +96,7 @@ static void several_devices_and_none(void **state)
 
 #define PLAIN .batch = 1, .alpha = 1, .beta = 0
 
-static const trial trials[] = {
+static const trial_t trials[] = {
     {RUNG_F32, RUNG_F32, 33, 29, 17, PLAIN, .kernel = "01"},
     {RUNG_F32, RUNG_F32, 40, 41, 19, .batch = 1, .alpha = 2, .beta = -1, .kernel = "04"},
     {RUNG_F64, RUNG_F64, 21, 18, 30, PLAIN, .kernel = "04", .a_by_columns = true},
@@ -166,7 +166,7 @@ static void one_call(void **state)
 static void check_code_of(rung_type type, const char *architecture, const char *kernel, const char *code)
 {
     int64_t size = type == RUNG_F32 ? 128 : 64; /* small tiles are emulated sooner */
-    const trial trial = {type, type, size, size, 17, PLAIN, .kernel = kernel};
+    const trial_t trial = {type, type, size, size, 17, PLAIN, .kernel = kernel};
     rung_context *context = fresh_context("cuda", 2);
     rung_device *device = open_as(context, architecture);
     rung_plan_info info;
@@ -186,7 +186,7 @@ static void check_code(const char *architecture, const char *kernel, const char 
 /* What the library takes by itself, and what it says of those it does not. */
 static void check_choice(rung_type type, const char *architecture, const char *kernel, const char *refused)
 {
-    const trial trial = {type, type == RUNG_I8 ? RUNG_I32 : type, 64, 64, 64, PLAIN};
+    const trial_t trial = {type, type == RUNG_I8 ? RUNG_I32 : type, 64, 64, 64, PLAIN};
     rung_context *context = fresh_context("cuda", 2);
     rung_device *device = open_as(context, architecture);
     rung_plan_info info;
@@ -281,8 +281,8 @@ static void a_cubin_of_its_generation_and_else_ptx(void **state)
 
 static void a_gpu_too_old_is_told(void **state)
 {
-    static trial_memory memory;
-    const trial trial = {RUNG_F32, RUNG_F32, 33, 30, 17, PLAIN, .kernel = "10"};
+    static trial_memory_t memory;
+    const trial_t trial = {RUNG_F32, RUNG_F32, 33, 30, 17, PLAIN, .kernel = "10"};
     rung_context *context = fresh_context("cuda", -1);
     rung_device *device = open_as(context, "52");
     rung_plan *plan;
@@ -297,10 +297,10 @@ static void a_gpu_too_old_is_told(void **state)
 
 static void carveouts(void **state)
 {
-    static trial_memory memory;
+    static trial_memory_t memory;
     rung_context *context = fresh_context("cuda", -1);
     rung_device *device = open_as(context, "86");
-    trial trial = {RUNG_F32, RUNG_F32, 33, 30, 17, PLAIN, .kernel = "10", .carveout = 60};
+    trial_t trial = {RUNG_F32, RUNG_F32, 33, 30, 17, PLAIN, .kernel = "10", .carveout = 60};
     rung_plan_info info;
     rung_plan *plan;
     (void)state;

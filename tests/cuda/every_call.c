@@ -35,7 +35,7 @@ static long calls_of(const char *symbol)
 /* A life in which the n-th call fails; false if there was no n-th. */
 static bool survives(const char *symbol, int nth, int code, const char *kernel)
 {
-    life life;
+    life_t life;
     make_life(&life);
     long before = calls_of(symbol);
     plant("RUNG_STANDIN_FAULT", symbol, nth, code);

@@ -5,7 +5,7 @@
 #include "life.h"
 
 /* After the end, healthy again: nothing is held, and a whole life goes well. */
-static void check_recovery(life *life, const char *kernel)
+static void check_recovery(life_t *life, const char *kernel)
 {
     bool loaded = rungi_cuda_live(life->context, RUNGI_CU_CONTEXT) >= 0;
     if (loaded)
@@ -29,9 +29,9 @@ typedef struct failure {
     rung_status expected;
     const char *told; /* beside the driver's name for the code */
     const char *kernel;
-} failure;
+} failure_t;
 
-static const failure failures[] = {
+static const failure_t failures[] = {
     {"cuInit", EVERY, 100, RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "10"},
     {"cuInit", EVERY, 3, RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_NOT_INITIALIZED", "10"},
     {"cuInit", EVERY, 803, RUNG_STATUS_NO_DEVICE, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "10"},
@@ -88,7 +88,7 @@ static const failure failures[] = {
 enum { FAILURES = sizeof failures / sizeof *failures };
 
 /* Once lost, every call says so, whatever the driver would say now. */
-static void assert_lost(life *life)
+static void assert_lost(life_t *life)
 {
     static char bytes[64];
     rung_queue *queue;
@@ -106,9 +106,9 @@ static void assert_lost(life *life)
     assert_fails(run_life(life, "10"), RUNG_STATUS_DEVICE_LOST, "lost before");
 }
 
-static void check_failure(const failure *failure)
+static void check_failure(const failure_t *failure)
 {
-    life life;
+    life_t life;
     make_life(&life);
     plant("RUNG_STANDIN_FAULT", failure->symbol, failure->nth, failure->code);
     rung_status status = live(&life, failure->kernel);
@@ -137,7 +137,7 @@ static void work_fails_late(void **state)
     static const int codes[] = {719, 700, 702, 214, 714, 715, 716, 718, 220};
     (void)state;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
-        life life;
+        life_t life;
         make_life(&life);
         plant("RUNG_STANDIN_FAULT_LATE", "cuLaunchKernel", 1, codes[i]);
         assert_ok(make_objects(&life));
@@ -155,11 +155,11 @@ static void work_fails_late(void **state)
  * driver goes: here with a context of its own. */
 static void another_context_goes_on(void **state)
 {
-    life life;
+    life_t life;
     rung_device *other;
     rung_plan_info info;
     void *native;
-    const trial trial = {RUNG_F32, RUNG_F32, 33, 30, 17, .batch = 1, .alpha = 1, .beta = 0, .kernel = "04"};
+    const trial_t trial = {RUNG_F32, RUNG_F32, 33, 30, 17, .batch = 1, .alpha = 1, .beta = 0, .kernel = "04"};
     (void)state;
     make_life(&life);
     plant("RUNG_STANDIN_FAULT", "cuLaunchKernel", 1, 719);
@@ -239,7 +239,7 @@ static void no_device_at_all(void **state)
 /* Without memory pools it is cuMemAlloc that makes memory for a queue. */
 static void devices_without_pools(void **state)
 {
-    life life;
+    life_t life;
     (void)state;
     setenv("RUNG_STANDIN_POOLS", "0", 1);
     make_life(&life);

@@ -21,7 +21,7 @@ static unsigned char *unpack(const rungi_cuda_image *image)
 
 static void check_image(const rungi_cuda_image *image, const struct image *parsed)
 {
-    const image_function *function = &parsed->functions[0];
+    const image_function_t *function = &parsed->functions[0];
     assert_int_equal(parsed->function_count, 1);
     assert_string_equal(parsed->text, image->name);
     assert_int_equal(parsed->is_ptx, image->is_ptx);
@@ -79,11 +79,11 @@ static void a_long_path_leaves_room_for_defines(void **state)
 typedef struct row {
     char kernel[32], params[128], dtype[16], path[24];
     int architecture, registers, shared, spills;
-} row;
+} row_t;
 
 enum { ROWS_MAX = 16384 };
 
-static row rows[ROWS_MAX];
+static row_t rows[ROWS_MAX];
 static int row_count;
 
 static void read_table(void)
@@ -92,7 +92,7 @@ static void read_table(void)
     FILE *file = fopen(COMPILE_TABLE, "r");
     assert_non_null(file);
     while (row_count < ROWS_MAX && fgets(line, sizeof line, file)) {
-        row *row = &rows[row_count];
+        row_t *row = &rows[row_count];
         row_count += sscanf(line, "%31s %127s %15s %23s sm_%d %d %d %d", row->kernel, row->params, row->dtype,
                             row->path, &row->architecture, &row->registers, &row->shared, &row->spills) == 8;
     }
@@ -146,13 +146,13 @@ static bool has_all(const char *name, const char *params)
     return true;
 }
 
-static const row *row_of(const rungi_cuda_image *image)
+static const row_t *row_of(const rungi_cuda_image *image)
 {
     const char *name = image->name, *path = path_in(name);
     const char *dtype = rungi_product_name(
         rungi_product_of(type_in(name, "IN"), type_in(name, "IN"), type_in(name, "OUT")));
     size_t length = strcspn(name, ".");
-    for (const row *row = rows; row < rows + row_count; row++)
+    for (const row_t *row = rows; row < rows + row_count; row++)
         if (row->architecture == image->architecture && strlen(row->kernel) == length &&
             strncmp(row->kernel, name, length) == 0 && strcmp(row->dtype, dtype) == 0 && strcmp(row->path, path) == 0 &&
             has_all(name, row->params))
@@ -161,7 +161,7 @@ static const row *row_of(const rungi_cuda_image *image)
 }
 
 /* The compiler's registers differ by a few from run to run. */
-static bool agrees(const image_function *function, const row *row)
+static bool agrees(const image_function_t *function, const row_t *row)
 {
     return abs(function->registers - row->registers) <= 16 && function->shared == row->shared && function->frame == 0 &&
            row->spills == 0;
@@ -179,8 +179,8 @@ static void every_cubin_uses_what_the_table_says(void **state)
         unsigned char *code = unpack(image);
         assert_int_equal(image_parse(code, image->bytes, &parsed), IMAGE_OK);
         free(code);
-        const row *row = row_of(image);
-        const image_function *function = &parsed.functions[0];
+        const row_t *row = row_of(image);
+        const image_function_t *function = &parsed.functions[0];
         if (!row && missing++ < 5)
             print_error("the table has no row of %s for sm_%d\n", image->name, image->architecture);
         if (row && !agrees(function, row) && wrong++ < 5)

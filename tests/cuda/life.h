@@ -19,11 +19,11 @@ typedef struct life {
     rung_plan *plan;
     void *pinned, *pinned_handle;
     float a_data[20 * 24], b_data[24 * 16], c_data[20 * 16];
-} life;
+} life_t;
 
 enum { LIFE_M = 20, LIFE_K = 24, LIFE_N = 16 };
 
-static inline void make_life(life *life)
+static inline void make_life(life_t *life)
 {
     uint64_t seed = 13;
     memset(life, 0, sizeof *life);
@@ -32,7 +32,7 @@ static inline void make_life(life *life)
     unit_fill(&seed, life->b_data, LIFE_K * LIFE_N);
 }
 
-static inline rung_status make_objects(life *life)
+static inline rung_status make_objects(life_t *life)
 {
     rung_status status = rung_device_open(life->context, "cuda", &life->device);
     if (status == RUNG_OK)
@@ -49,7 +49,7 @@ static inline rung_status make_objects(life *life)
 }
 
 /* Memory in a stream's order, as the library makes it for its own use. */
-static inline rung_status make_ordered(life *life)
+static inline rung_status make_ordered(life_t *life)
 {
     rung_status status = rungi_cuda_buffer_create_on(life->queue, 4096, &life->ordered);
     if (status == RUNG_OK) {
@@ -60,7 +60,7 @@ static inline rung_status make_ordered(life *life)
 }
 
 /* A product with both of a plan's kernels: k is cut. */
-static inline rung_status run_life(life *life, const char *kernel)
+static inline rung_status run_life(life_t *life, const char *kernel)
 {
     rung_matrix a = rung_matrix_in_buffer(RUNG_F32, LIFE_M, LIFE_K, life->buffers[0], 1);
     rung_matrix b = rung_matrix_in_buffer(RUNG_F32, LIFE_K, LIFE_N, life->buffers[1], 2);
@@ -92,7 +92,7 @@ static inline rung_status run_life(life *life, const char *kernel)
     return status;
 }
 
-static inline rung_status wait_for_life(life *life)
+static inline rung_status wait_for_life(life_t *life)
 {
     int64_t time = 0;
     rung_status status = rung_event_wait(life->done);
@@ -101,7 +101,7 @@ static inline rung_status wait_for_life(life *life)
     return status == RUNG_OK ? rung_queue_finish(life->queue) : status;
 }
 
-static inline bool life_is_right(life *life)
+static inline bool life_is_right(life_t *life)
 {
     rung_matrix a = rung_matrix_of(RUNG_F32, LIFE_M, LIFE_K, life->a_data);
     rung_matrix b = rung_matrix_of(RUNG_F32, LIFE_K, LIFE_N, life->b_data);
@@ -109,7 +109,7 @@ static inline bool life_is_right(life *life)
     return unit_first_wrong(&a, &b, &c) == -1;
 }
 
-static inline rung_status live(life *life, const char *kernel)
+static inline rung_status live(life_t *life, const char *kernel)
 {
     memset(life->c_data, 0x7f, sizeof life->c_data);
     rung_status status = make_objects(life);
@@ -121,7 +121,7 @@ static inline rung_status live(life *life, const char *kernel)
 }
 
 /* Where work failed the queue is finished before anything is freed. */
-static inline void end_life(life *life)
+static inline void end_life(life_t *life)
 {
     if (life->queue)
         rung_queue_finish(life->queue);

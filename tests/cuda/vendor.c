@@ -7,7 +7,7 @@ static long (*last_compute)(void);
 static long (*handles)(void);
 static long (*calls)(const char *symbol);
 
-static void check(rung_device *device, const trial *trial, int compute, rung_compute told)
+static void check(rung_device *device, const trial_t *trial, int compute, rung_compute told)
 {
     rung_plan_info info;
     run_trial(device, trial, &info);
@@ -54,7 +54,7 @@ static const struct {
 
 static void each_mode_has_its_compute_type(void **state)
 {
-    trial trial = {RUNG_F32, RUNG_F32, 12, 16, 20, .batch = 1, .alpha = 2, .beta = 1, .kernel = "00"};
+    trial_t trial = {RUNG_F32, RUNG_F32, 12, 16, 20, .batch = 1, .alpha = 2, .beta = 1, .kernel = "00"};
     (void)state;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         setenv("RUNG_STANDIN_ARCH", modes[i].architecture, 1);
@@ -80,16 +80,16 @@ static void each_type_has_its_compute_type(void **state)
     rung_device *device = open_it(context);
     (void)state;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        const trial trial = {types[i].in,
-                             types[i].out,
-                             12,
-                             16,
-                             20,
-                             .batch = 1,
-                             .alpha = 2,
-                             .beta = 1,
-                             .kernel = "00",
-                             .compute = RUNG_COMPUTE_TF32};
+        const trial_t trial = {types[i].in,
+                               types[i].out,
+                               12,
+                               16,
+                               20,
+                               .batch = 1,
+                               .alpha = 2,
+                               .beta = 1,
+                               .kernel = "00",
+                               .compute = RUNG_COMPUTE_TF32};
         check(device, &trial, types[i].compute, RUNG_COMPUTE_STRICT);
     }
     close_it(context, device);
@@ -105,17 +105,17 @@ static void every_storage_order(void **state)
     rung_plan_info info;
     (void)state;
     for (int i = 0; i < 5 * 8; i++) {
-        const trial trial = {types[i / 8][0],
-                             types[i / 8][1],
-                             12,
-                             20,
-                             28,
-                             .batch = i & 1 ? 3 : 1,
-                             .alpha = -1,
-                             .beta = 2,
-                             .kernel = "00",
-                             .a_by_columns = (i & 2) != 0,
-                             .c_by_columns = (i & 4) != 0};
+        const trial_t trial = {types[i / 8][0],
+                               types[i / 8][1],
+                               12,
+                               20,
+                               28,
+                               .batch = i & 1 ? 3 : 1,
+                               .alpha = -1,
+                               .beta = 2,
+                               .kernel = "00",
+                               .a_by_columns = (i & 2) != 0,
+                               .c_by_columns = (i & 4) != 0};
         run_trial(device, &trial, &info);
         assert_string_equal(info.kernel, "00_vendor");
     }
@@ -125,10 +125,10 @@ static void every_storage_order(void **state)
 /* What it would not do rightly is refused, at the plan where that can be known. */
 static void what_it_does_not_take(void **state)
 {
-    static trial_memory memory;
+    static trial_memory_t memory;
     rung_context *context = fresh_context("cuda", -1);
     rung_device *device = open_it(context);
-    trial trial = {RUNG_F32, RUNG_F32, 12, 16, 20, .batch = 1, .alpha = 1, .beta = 0, .kernel = "00"};
+    trial_t trial = {RUNG_F32, RUNG_F32, 12, 16, 20, .batch = 1, .alpha = 1, .beta = 0, .kernel = "00"};
     rung_queue *queue;
     rung_plan *plan;
     (void)state;
@@ -163,23 +163,23 @@ static void nothing_of_a_and_b(void **state)
 {
     static const rung_type types[][2] = {
         {RUNG_F32, RUNG_F32}, {RUNG_F64, RUNG_F64}, {RUNG_F16, RUNG_F16}, {RUNG_BF16, RUNG_F32}, {RUNG_I8, RUNG_I32}};
-    static trial_memory memory;
+    static trial_memory_t memory;
     rung_context *context = fresh_context("cuda", -1);
     rung_device *device = open_it(context);
     rung_queue *queue;
     (void)state;
     assert_ok(rung_queue_create(device, &queue));
     for (int i = 0; i < 5 * 4; i++) {
-        const trial trial = {types[i / 4][0],
-                             types[i / 4][1],
-                             12,
-                             20,
-                             28,
-                             .batch = i & 1 ? 3 : 1,
-                             .alpha = 0,
-                             .beta = i & 2 ? 0 : -2,
-                             .kernel = "00",
-                             .c_by_columns = (i & 2) != 0};
+        const trial_t trial = {types[i / 4][0],
+                               types[i / 4][1],
+                               12,
+                               20,
+                               28,
+                               .batch = i & 1 ? 3 : 1,
+                               .alpha = 0,
+                               .beta = i & 2 ? 0 : -2,
+                               .kernel = "00",
+                               .c_by_columns = (i & 2) != 0};
         rung_plan *plan;
         trial_fill(&trial, &memory);
         memset(memory.data[0], 0xff, TRIAL_BYTES);
@@ -210,9 +210,9 @@ static long multiplies(void)
  * refuses a run whose views are not. C, of four bytes each, may begin anywhere. */
 static void misaligned_bytes_do_not_reach_it(void **state)
 {
-    static trial_memory memory;
-    const trial one = {RUNG_I8, RUNG_I32, 12, 16, 20, .batch = 1, .alpha = 1, .beta = 0, .kernel = "00"};
-    const trial several = {RUNG_I8, RUNG_I32, 12, 16, 20, .batch = 3, .alpha = 1, .beta = 0, .kernel = "00"};
+    static trial_memory_t memory;
+    const trial_t one = {RUNG_I8, RUNG_I32, 12, 16, 20, .batch = 1, .alpha = 1, .beta = 0, .kernel = "00"};
+    const trial_t several = {RUNG_I8, RUNG_I32, 12, 16, 20, .batch = 3, .alpha = 1, .beta = 0, .kernel = "00"};
     rung_context *context = fresh_context("cuda", -1);
     rung_device *device = open_it(context);
     rung_queue *queue;

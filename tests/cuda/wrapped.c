@@ -21,13 +21,13 @@ typedef struct caller {
     rung_context *rung, *calls; /* the second for rung_gemm, which keeps its device */
     rung_device *device;
     rung_queue *queue;
-} caller;
+} caller_t;
 
 enum { MEMORY = 4096 };
 
 static int caller_verbose = -1;
 
-static void open_caller(caller *caller)
+static void open_caller(caller_t *caller)
 {
     memset(caller, 0, sizeof *caller);
     assert_int_equal(rungi_cu_load(&caller->cu), RUNG_OK);
@@ -54,7 +54,7 @@ static void open_caller(caller *caller)
 }
 
 /* All that was the caller's must still be there to be destroyed. */
-static void close_caller(caller *caller)
+static void close_caller(caller_t *caller)
 {
     rung_queue_destroy(caller->queue);
     rung_device_close(caller->device);
@@ -80,9 +80,9 @@ typedef struct product {
     rung_matrix a, b, c;
     rung_buffer *buffers[3]; /* each somewhere inside the caller's allocation */
     rung_problem problem;
-} product;
+} product_t;
 
-static void make_product(caller *caller, product *product)
+static void make_product(caller_t *caller, product_t *product)
 {
     static const int64_t places[] = {A_AT, B_AT, C_AT};
     uint64_t seed = 8;
@@ -100,14 +100,14 @@ static void make_product(caller *caller, product *product)
                                        rung_matrix_in_buffer(RUNG_F32, M, N, product->buffers[2], 3));
 }
 
-static void send_product(caller *caller, product *product)
+static void send_product(caller_t *caller, product_t *product)
 {
     assert_ok(rung_buffer_write(caller->queue, product->buffers[0], 4, sizeof product->a_data, product->a_data, NULL));
     assert_ok(rung_buffer_write(caller->queue, product->buffers[1], 8, sizeof product->b_data, product->b_data, NULL));
 }
 
 /* By the caller's own hand, from its own allocation. */
-static void check_product(caller *caller, product *product)
+static void check_product(caller_t *caller, product_t *product)
 {
     memset(product->c_data, 0, sizeof product->c_data);
     assert_int_equal(standin.set_current(caller->context), 0);
@@ -119,7 +119,7 @@ static void check_product(caller *caller, product *product)
     assert_int_equal(unit_first_wrong(&product->a, &product->b, &product->c), -1);
 }
 
-static void destroy_product(product *product)
+static void destroy_product(product_t *product)
 {
     for (int i = 0; i < 3; i++)
         rung_buffer_destroy(product->buffers[i]);
@@ -129,8 +129,8 @@ static void destroy_product(product *product)
 
 static void the_caller_s_objects_are_used(void **state)
 {
-    caller caller;
-    product product;
+    caller_t caller;
+    product_t product;
     rung_event *done;
     rung_plan *plan;
     int64_t time = 0;
@@ -159,7 +159,7 @@ static void the_caller_s_objects_are_used(void **state)
 
 /* Whether the caller's event was recorded since it was last looked at: an event of its own,
  * recorded in between, is before it or not. */
-static bool is_after(caller *caller, rungi_cu_event mark)
+static bool is_after(caller_t *caller, rungi_cu_event mark)
 {
     float milliseconds = -1;
     assert_int_equal(standin.set_current(caller->context), 0);
@@ -169,7 +169,7 @@ static bool is_after(caller *caller, rungi_cu_event mark)
     return error == 0 && milliseconds > 0;
 }
 
-static rungi_cu_event mark_now(caller *caller, rungi_cu_event mark)
+static rungi_cu_event mark_now(caller_t *caller, rungi_cu_event mark)
 {
     assert_int_equal(standin.set_current(caller->context), 0);
     if (!mark)
@@ -182,8 +182,8 @@ static rungi_cu_event mark_now(caller *caller, rungi_cu_event mark)
 /* Signalled again and again, logged or not, it is the caller's event that is recorded. */
 static void check_signals(int verbose)
 {
-    caller caller;
-    product product;
+    caller_t caller;
+    product_t product;
     rung_event *done;
     rung_plan *plan;
     rungi_cu_event mark = NULL;
@@ -231,7 +231,7 @@ static void the_caller_s_event_is_recorded_while_logged(void **state)
  * other as it was. */
 static void a_shared_moment_stays(void **state)
 {
-    caller caller;
+    caller_t caller;
     rung_event *first, *second;
     rung_buffer *buffer;
     static char bytes[256];
@@ -257,7 +257,7 @@ static void a_shared_moment_stays(void **state)
 /* ---- Of another context -------------------------------------------------------------------------- */
 
 /* The driver does not tell whose an event is before it is recorded. */
-static void refuse_foreign_event(caller *caller, rung_device *foreign)
+static void refuse_foreign_event(caller_t *caller, rung_device *foreign)
 {
     rung_queue *queue;
     rung_event *event;
@@ -275,7 +275,7 @@ static void refuse_foreign_event(caller *caller, rung_device *foreign)
 
 static void what_is_of_another_context_is_refused(void **state)
 {
-    caller caller;
+    caller_t caller;
     rung_device *foreign;
     rung_queue *queue;
     rung_buffer *buffer;
@@ -311,11 +311,11 @@ static void *expected_current;
             fail_msg("the current context is not what it was: %s", #call); \
     } while (0)
 
-static void walk_of_calls(caller *caller)
+static void walk_of_calls(caller_t *caller)
 {
     static char bytes[512];
     static float data[3][16];
-    product product;
+    product_t product;
     rung_device *device;
     rung_queue *queue;
     rung_event *event, *wrapped;
@@ -355,7 +355,7 @@ static void walk_of_calls(caller *caller)
 }
 
 /* Each fails once, as every call may, and out comes the same current context. */
-static void walk_of_failures(caller *caller)
+static void walk_of_failures(caller_t *caller)
 {
     static char bytes[512];
     static float data[3][16];
@@ -423,7 +423,7 @@ static void walk_of_failures(caller *caller)
 
 static void the_current_context_stays(void **state)
 {
-    caller caller;
+    caller_t caller;
     (void)state;
     for (int i = 0; i < 2; i++) {
         open_caller(&caller);
@@ -459,7 +459,7 @@ static long other_calls(void)
     return calls;
 }
 
-static void *capture(caller *caller, rung_plan *plan, const rung_problem *problem, const rung_run_options *run)
+static void *capture(caller_t *caller, rung_plan *plan, const rung_problem *problem, const rung_run_options *run)
 {
     void *graph = NULL, *exec = NULL;
     assert_int_equal(standin.set_current(caller->context), 0);
@@ -477,7 +477,7 @@ static void *capture(caller *caller, rung_plan *plan, const rung_problem *proble
     return exec;
 }
 
-static void launch_graph(caller *caller, void *exec)
+static void launch_graph(caller_t *caller, void *exec)
 {
     assert_int_equal(standin.set_current(caller->context), 0);
     assert_int_equal(caller->launch(exec, caller->stream), 0);
@@ -486,8 +486,8 @@ static void launch_graph(caller *caller, void *exec)
 
 static void a_plan_in_a_graph(void **state)
 {
-    caller caller;
-    product product;
+    caller_t caller;
+    product_t product;
     rung_plan *plan;
     (void)state;
     open_caller(&caller);
@@ -510,11 +510,11 @@ static void a_plan_in_a_graph(void **state)
 /* k cut in two: two launches, and a workspace between them. */
 static void a_cut_plan_in_a_graph(void **state)
 {
-    caller caller;
+    caller_t caller;
     rung_plan *plan;
-    static trial_memory memory;
-    const trial trial = {RUNG_F32,  RUNG_F32,       20,         24, 100, .batch = 1, .alpha = 1,
-                         .beta = 0, .kernel = "10", .splits = 2};
+    static trial_memory_t memory;
+    const trial_t trial = {RUNG_F32,  RUNG_F32,       20,         24, 100, .batch = 1, .alpha = 1,
+                           .beta = 0, .kernel = "10", .splits = 2};
     (void)state;
     open_caller(&caller);
     trial_fill(&trial, &memory);
@@ -539,8 +539,8 @@ static void a_cut_plan_in_a_graph(void **state)
 /* Asking for the events of a captured run would end the capture: it is not logged. */
 static void logged_plans_in_a_graph(void **state)
 {
-    caller caller;
-    product product;
+    caller_t caller;
+    product_t product;
     rung_plan *plan;
     void *graph = NULL;
     (void)state;
@@ -569,8 +569,8 @@ static void logged_plans_in_a_graph(void **state)
 /* Neither the caller's address nor the offset is, but both together. */
 static void addresses_between_elements(void **state)
 {
-    caller caller;
-    product product;
+    caller_t caller;
+    product_t product;
     rung_plan *plan;
     (void)state;
     open_caller(&caller);
@@ -596,7 +596,7 @@ static void addresses_between_elements(void **state)
 /* An error that costs nothing but the call: the device is not lost for it. */
 static void mistakes_do_not_cost_the_device(void **state)
 {
-    caller caller;
+    caller_t caller;
     rung_event *event;
     (void)state;
     open_caller(&caller);
@@ -623,7 +623,7 @@ static void mistakes_do_not_cost_the_device(void **state)
 
 static void stream_0_by_its_other_name(void **state)
 {
-    caller caller;
+    caller_t caller;
     rung_queue *queue;
     int number = 3, back = 0;
     rung_buffer *buffer;
@@ -645,7 +645,7 @@ static void stream_0_by_its_other_name(void **state)
 
 static void two_devices_side_by_side(void **state)
 {
-    const trial trial = {RUNG_F32, RUNG_F32, 33, 30, 17, .batch = 1, .alpha = 1, .beta = 0, .kernel = "04"};
+    const trial_t trial = {RUNG_F32, RUNG_F32, 33, 30, 17, .batch = 1, .alpha = 1, .beta = 0, .kernel = "04"};
     rung_context *context = fresh_context("cuda", -1);
     rung_device *devices[2], *wrapped;
     rung_queue *queue;

@@ -22,17 +22,17 @@ enum { VERSION = 120900, MAJOR = 75, MINOR = 76, INT8_SINCE = 61, TF32_SINCE = 8
 
 /* A product to come, or, in a graph, to come again and again. */
 typedef struct job {
-    blas_gemm gemm;
+    blas_gemm_t gemm;
     double alpha, beta; /* the bytes of whatever type they are */
     long long stridea, strideb, stridec;
     int batch;
     bool once;
     struct job *next;
-} job;
+} job_t;
 
 struct cublasContext {
-    void *context; /* the one it was made in */
-    job *captured; /* of graphs, which end with the handle */
+    void *context;   /* the one it was made in */
+    job_t *captured; /* of graphs, which end with the handle */
     void *stream;
     int architecture;
     struct cublasContext *next;
@@ -41,7 +41,7 @@ struct cublasContext {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cublasHandle_t handles; /* those that live */
 static int last_compute;
-static faults planted = {.variable = "RUNG_STANDIN_FAULT"};
+static faults_t planted = {.variable = "RUNG_STANDIN_FAULT"};
 
 /* ---- Calls ---------------------------------------------------------------------------------------- */
 
@@ -108,7 +108,7 @@ typedef struct driver {
     int (*attribute)(int *value, int what, int device);
     int (*launch)(void *stream, void (*function)(void *), void *user);
     int (*is_capturing)(void *stream, int *status);
-} driver;
+} driver_t;
 
 static bool find(void *library, const char *name, void *slot)
 {
@@ -118,7 +118,7 @@ static bool find(void *library, const char *name, void *slot)
 }
 
 /* The one that the process has loaded. cuBLAS loads one if there is none; so do we. */
-static bool find_driver(driver *driver)
+static bool find_driver(driver_t *driver)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (!library)
@@ -142,7 +142,7 @@ static bool lives(cublasHandle_t handle)
 
 static int create(cublasHandle_t *out)
 {
-    driver driver;
+    driver_t driver;
     void *context = NULL;
     int device, major, minor;
     if (!out)
@@ -171,7 +171,7 @@ int cublasCreate_v2(cublasHandle_t *handle)
     return status;
 }
 
-static void free_jobs(job *job)
+static void free_jobs(job_t *job)
 {
     for (struct job *next; job; job = next) {
         next = job->next;
@@ -295,7 +295,7 @@ static const struct {
     {CUBLAS_COMPUTE_64F_PEDANTIC, CUDA_R_64F, CUDA_R_64F},
 };
 
-static bool is_supported(const blas_gemm *gemm)
+static bool is_supported(const blas_gemm_t *gemm)
 {
     for (size_t i = 0; i < sizeof supported / sizeof *supported; i++)
         if (supported[i].compute == gemm->compute && supported[i].in == gemm->atype && gemm->btype == gemm->atype &&
@@ -309,7 +309,7 @@ static int at_least_one(int n)
     return n > 1 ? n : 1;
 }
 
-static int check_sizes(const blas_gemm *gemm)
+static int check_sizes(const blas_gemm_t *gemm)
 {
     int a_rows = gemm->transa == CUBLAS_OP_N ? gemm->m : gemm->k;
     int b_rows = gemm->transb == CUBLAS_OP_N ? gemm->k : gemm->n;
@@ -321,12 +321,12 @@ static int check_sizes(const blas_gemm *gemm)
 }
 
 /* Whole numbers are taken by fours. */
-static bool is_by_fours(const blas_gemm *gemm)
+static bool is_by_fours(const blas_gemm_t *gemm)
 {
     return gemm->lda % 4 == 0 && gemm->ldb % 4 == 0 && (uintptr_t)gemm->a % 4 == 0 && (uintptr_t)gemm->b % 4 == 0;
 }
 
-static int check(cublasHandle_t handle, blas_gemm *gemm)
+static int check(cublasHandle_t handle, blas_gemm_t *gemm)
 {
     int status = check_sizes(gemm);
     if (status != CUBLAS_STATUS_SUCCESS)
@@ -353,9 +353,9 @@ static const void *item_of(const void *first, int type, long long stride, int it
 /* In the stream, where nobody waits for a status. */
 static void run_job(void *opaque)
 {
-    job *job = opaque;
+    job_t *job = opaque;
     for (int i = 0; i < job->batch; i++) {
-        blas_gemm gemm = job->gemm;
+        blas_gemm_t gemm = job->gemm;
         gemm.a = item_of(gemm.a, gemm.atype, job->stridea, i);
         gemm.b = item_of(gemm.b, gemm.btype, job->strideb, i);
         gemm.c = (void *)(uintptr_t)item_of(gemm.c, gemm.ctype, job->stridec, i);
@@ -369,12 +369,12 @@ static void run_job(void *opaque)
 }
 
 /* Scalars are read now, like the real one's with pointers to the host. */
-static job *job_new(const blas_gemm *gemm, long long stridea, long long strideb, long long stridec, int batch)
+static job_t *job_new(const blas_gemm_t *gemm, long long stridea, long long strideb, long long stridec, int batch)
 {
-    job *made = calloc(1, sizeof *made);
+    job_t *made = calloc(1, sizeof *made);
     if (!made)
         return NULL;
-    *made = (job){.gemm = *gemm, .stridea = stridea, .strideb = strideb, .stridec = stridec, .batch = batch};
+    *made = (job_t){.gemm = *gemm, .stridea = stridea, .strideb = strideb, .stridec = stridec, .batch = batch};
     memcpy(&made->alpha, gemm->alpha, blas_scalar_bytes(gemm->compute));
     memcpy(&made->beta, gemm->beta, blas_scalar_bytes(gemm->compute));
     made->gemm.alpha = &made->alpha;
@@ -383,9 +383,9 @@ static job *job_new(const blas_gemm *gemm, long long stridea, long long strideb,
 }
 
 /* In the context that the handle is of. Under the lock; takes the job over. */
-static int submit(cublasHandle_t handle, job *job)
+static int submit(cublasHandle_t handle, job_t *job)
 {
-    driver driver;
+    driver_t driver;
     void *context = NULL;
     int capturing = 0, status = CUBLAS_STATUS_NOT_INITIALIZED;
     if (find_driver(&driver) && driver.current(&context) == 0 && context == handle->context) {
@@ -403,7 +403,7 @@ static int submit(cublasHandle_t handle, job *job)
     return status;
 }
 
-static int multiply(const char *symbol, cublasHandle_t handle, blas_gemm gemm, long long stridea, long long strideb,
+static int multiply(const char *symbol, cublasHandle_t handle, blas_gemm_t gemm, long long stridea, long long strideb,
                     long long stridec, int batch)
 {
     pthread_mutex_lock(&lock);
@@ -416,7 +416,7 @@ static int multiply(const char *symbol, cublasHandle_t handle, blas_gemm gemm, l
         status = CUBLAS_STATUS_NOT_SUPPORTED; /* items after the first are not aligned either */
     if (status == CUBLAS_STATUS_SUCCESS) {
         bool empty = gemm.m == 0 || gemm.n == 0;
-        job *job = job_new(&gemm, stridea, strideb, stridec, empty ? 0 : batch);
+        job_t *job = job_new(&gemm, stridea, strideb, stridec, empty ? 0 : batch);
         status = job ? submit(handle, job) : CUBLAS_STATUS_ALLOC_FAILED;
     }
     pthread_mutex_unlock(&lock);
@@ -428,7 +428,8 @@ int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transa, int transb, in
                                long long strideb, const void *beta, void *c, int ctype, int ldc, long long stridec,
                                int batch, int compute, int algorithm)
 {
-    const blas_gemm gemm = {transa, transb, m, n, k, alpha, a, b, beta, c, atype, lda, btype, ldb, ctype, ldc, compute};
+    const blas_gemm_t gemm = {transa, transb, m,   n,     k,   alpha, a,   b,      beta,
+                              c,      atype,  lda, btype, ldb, ctype, ldc, compute};
     (void)algorithm;
     return multiply("cublasGemmStridedBatchedEx", handle, gemm, stridea, strideb, stridec, batch);
 }
@@ -437,7 +438,8 @@ int cublasGemmEx(cublasHandle_t handle, int transa, int transb, int m, int n, in
                  int atype, int lda, const void *b, int btype, int ldb, const void *beta, void *c, int ctype, int ldc,
                  int compute, int algorithm)
 {
-    const blas_gemm gemm = {transa, transb, m, n, k, alpha, a, b, beta, c, atype, lda, btype, ldb, ctype, ldc, compute};
+    const blas_gemm_t gemm = {transa, transb, m,   n,     k,   alpha, a,   b,      beta,
+                              c,      atype,  lda, btype, ldb, ctype, ldc, compute};
     (void)algorithm;
     return multiply("cublasGemmEx", handle, gemm, 0, 0, 0, 1);
 }

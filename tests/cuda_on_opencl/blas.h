@@ -68,10 +68,10 @@ typedef struct blas_gemm {
     const void *alpha, *a, *b, *beta;
     void *c;
     int atype, lda, btype, ldb, ctype, ldc, compute;
-} blas_gemm;
+} blas_gemm_t;
 
 /* Computes on the host, on memory that is the host's too; 0 without memory for it. */
-int blas_run(const blas_gemm *gemm);
+int blas_run(const blas_gemm_t *gemm);
 
 size_t blas_type_bytes(int type);
 /* Of alpha and beta. */

@@ -129,7 +129,7 @@ static double rounded(double value, int compute)
 
 /* ---- Products ----------------------------------------------------------------------------------- */
 
-static bool is_whole(const blas_gemm *gemm)
+static bool is_whole(const blas_gemm_t *gemm)
 {
     return gemm->ctype == CUDA_R_32I;
 }
@@ -186,7 +186,7 @@ static uint32_t whole_dot(const double *a, const double *b, int k)
 }
 
 /* C's old value is read only if it counts. */
-static void finish(const blas_gemm *gemm, size_t at, double sum, double alpha, double beta)
+static void finish(const blas_gemm_t *gemm, size_t at, double sum, double alpha, double beta)
 {
     double value = alpha * sum;
     if (beta != 0)
@@ -194,7 +194,7 @@ static void finish(const blas_gemm *gemm, size_t at, double sum, double alpha, d
     store(gemm->c, gemm->ctype, at, value);
 }
 
-static void finish_whole(const blas_gemm *gemm, size_t at, uint32_t sum, double alpha, double beta)
+static void finish_whole(const blas_gemm_t *gemm, size_t at, uint32_t sum, double alpha, double beta)
 {
     uint32_t value = (uint32_t)(int32_t)alpha * sum, *c = (uint32_t *)gemm->c + at;
     if (beta != 0)
@@ -202,7 +202,7 @@ static void finish_whole(const blas_gemm *gemm, size_t at, uint32_t sum, double 
     *c = value;
 }
 
-int blas_run(const blas_gemm *gemm)
+int blas_run(const blas_gemm_t *gemm)
 {
     double alpha = scalar(gemm->alpha, gemm->compute), beta = scalar(gemm->beta, gemm->compute);
     double *a = gather(gemm->a, gemm->atype, gemm->lda, gemm->transa != CUBLAS_OP_N, gemm->m, gemm->k, gemm->compute);

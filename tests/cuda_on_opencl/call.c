@@ -13,8 +13,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_long started_in; /* the process that called cuInit, or 0 */
 static atomic_long forked_calls;
-static faults now = {.variable = "RUNG_STANDIN_FAULT"};
-static faults late = {.variable = "RUNG_STANDIN_FAULT_LATE"};
+static faults_t now = {.variable = "RUNG_STANDIN_FAULT"};
+static faults_t late = {.variable = "RUNG_STANDIN_FAULT_LATE"};
 
 void call_lock(void)
 {
@@ -83,7 +83,7 @@ CUresult call_start(void)
     return CUDA_SUCCESS;
 }
 
-static CUresult check_need(call *here, call_need need)
+static CUresult check_need(call_t *here, call_need_t need)
 {
     if (need >= NEEDS_INIT && atomic_load(&started_in) == 0)
         return CUDA_ERROR_NOT_INITIALIZED;
@@ -96,9 +96,9 @@ static CUresult check_need(call *here, call_need need)
     return CUDA_SUCCESS;
 }
 
-CUresult call_begin(call *here, const char *symbol, call_need need)
+CUresult call_begin(call_t *here, const char *symbol, call_need_t need)
 {
-    *here = (call){.symbol = symbol};
+    *here = (call_t){.symbol = symbol};
     if (is_forked()) {
         atomic_fetch_add(&forked_calls, 1);
         return CUDA_ERROR_NOT_INITIALIZED;
@@ -117,7 +117,7 @@ CUresult call_begin(call *here, const char *symbol, call_need need)
     return fault;
 }
 
-CUresult call_end(call *here, CUresult result)
+CUresult call_end(call_t *here, CUresult result)
 {
     if (!here->locked)
         return result;

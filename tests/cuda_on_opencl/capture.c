@@ -10,16 +10,16 @@
 
 struct recording {
     int references;
-    work *first, **end;
+    work_t *first, **end;
 };
 
-static capture *captures; /* those going on */
+static capture_t *captures; /* those going on */
 
 /* ---- Recordings --------------------------------------------------------------------------------- */
 
-static recording *recording_new(void)
+static recording_t *recording_new(void)
 {
-    recording *made = calloc(1, sizeof *made);
+    recording_t *made = calloc(1, sizeof *made);
     if (!made)
         return NULL;
     made->references = 1;
@@ -27,17 +27,17 @@ static recording *recording_new(void)
     return made;
 }
 
-void recording_add(recording *recording, work *work)
+void recording_add(recording_t *recording, work_t *work)
 {
     *recording->end = work;
     recording->end = &work->next;
 }
 
-void recording_release(recording *recording)
+void recording_release(recording_t *recording)
 {
     if (--recording->references > 0)
         return;
-    for (work *at = recording->first, *next; at; at = next) {
+    for (work_t *at = recording->first, *next; at; at = next) {
         next = at->next;
         work_free(at);
     }
@@ -46,15 +46,15 @@ void recording_release(recording *recording)
 
 /* ---- Captures ----------------------------------------------------------------------------------- */
 
-capture *capture_in(CUcontext context)
+capture_t *capture_in(CUcontext context)
 {
-    for (capture *at = captures; at; at = at->next)
+    for (capture_t *at = captures; at; at = at->next)
         if (at->origin->base.context == context)
             return at;
     return NULL;
 }
 
-CUresult capture_spoil(capture *capture)
+CUresult capture_spoil(capture_t *capture)
 {
     capture->invalid = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -65,7 +65,7 @@ CUresult capture_spoil(capture *capture)
 CUresult capture_forbid(void)
 {
     CUresult result = CUDA_SUCCESS;
-    for (capture *at = captures; at; at = at->next) {
+    for (capture_t *at = captures; at; at = at->next) {
         bool own = pthread_equal(at->thread, pthread_self());
         if (at->mode == CU_STREAM_CAPTURE_MODE_GLOBAL || (at->mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL && own))
             result = capture_spoil(at);
@@ -74,12 +74,12 @@ CUresult capture_forbid(void)
 }
 
 /* No stream and no event knows of it any more. */
-static void forget(capture *capture)
+static void forget(capture_t *capture)
 {
-    for (object *at = object_next(NULL, NULL, STREAM); at; at = object_next(at, NULL, STREAM))
+    for (object_t *at = object_next(NULL, NULL, STREAM); at; at = object_next(at, NULL, STREAM))
         if (((CUstream)at)->capture == capture)
             ((CUstream)at)->capture = NULL;
-    for (object *at = object_next(NULL, NULL, EVENT); at; at = object_next(at, NULL, EVENT))
+    for (object_t *at = object_next(NULL, NULL, EVENT); at; at = object_next(at, NULL, EVENT))
         if (((CUevent)at)->capture == capture)
             ((CUevent)at)->capture = NULL;
     struct capture **at = &captures;
@@ -92,7 +92,7 @@ static void forget(capture *capture)
 
 void capture_drop(CUstream stream)
 {
-    capture *capture = stream->capture;
+    capture_t *capture = stream->capture;
     if (!capture)
         return;
     capture->invalid = true;
@@ -111,14 +111,14 @@ static CUresult begin(CUstream stream, CUstreamCaptureMode mode)
         return CUDA_ERROR_ILLEGAL_STATE;
     if (stream == &stream->base.context->main)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    capture *made = calloc(1, sizeof *made);
-    recording *recording = recording_new();
+    capture_t *made = calloc(1, sizeof *made);
+    recording_t *recording = recording_new();
     if (!made || !recording) {
         free(made);
         free(recording);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    *made = (capture){
+    *made = (capture_t){
         .origin = stream, .mode = mode, .thread = pthread_self(), .recording = recording, .next = captures};
     captures = made;
     stream->capture = made;
@@ -127,7 +127,7 @@ static CUresult begin(CUstream stream, CUstreamCaptureMode mode)
 
 CUresult CUDAAPI cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode)
 {
-    call here;
+    call_t here;
     CUstream stream = NULL;
     CUresult result = call_begin(&here, "cuStreamBeginCapture_v2", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
@@ -139,7 +139,7 @@ CUresult CUDAAPI cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mo
 
 static CUresult end(CUstream stream, CUgraph *out)
 {
-    capture *capture = stream->capture;
+    capture_t *capture = stream->capture;
     *out = NULL;
     if (!capture)
         return CUDA_ERROR_ILLEGAL_STATE;
@@ -160,7 +160,7 @@ static CUresult end(CUstream stream, CUgraph *out)
 
 CUresult CUDAAPI cuStreamEndCapture(CUstream handle, CUgraph *graph)
 {
-    call here;
+    call_t here;
     CUstream stream = NULL;
     CUresult result = call_begin(&here, "cuStreamEndCapture", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && !graph)
@@ -174,7 +174,7 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream handle, CUgraph *graph)
 
 CUresult CUDAAPI cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)
 {
-    call here;
+    call_t here;
     CUstream stream = NULL;
     CUresult result = call_begin(&here, "cuStreamIsCapturing", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && !status)
@@ -203,7 +203,7 @@ static CUresult instantiate(CUgraph graph, CUgraphExec *out)
 
 CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuGraphInstantiateWithFlags", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && (!out || flags != 0 || !object_is(GRAPH, graph)))
         result = CUDA_ERROR_INVALID_VALUE;
@@ -212,17 +212,17 @@ CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, un
     return call_end(&here, result);
 }
 
-static CUresult launch(CUstream stream, const recording *recording)
+static CUresult launch(CUstream stream, const recording_t *recording)
 {
     CUresult result = stream->capture ? capture_spoil(stream->capture) : CUDA_SUCCESS;
-    for (const work *at = recording->first; at && result == CUDA_SUCCESS; at = at->next)
+    for (const work_t *at = recording->first; at && result == CUDA_SUCCESS; at = at->next)
         result = work_run(stream, at);
     return result;
 }
 
 CUresult CUDAAPI cuGraphLaunch(CUgraphExec exec, CUstream handle)
 {
-    call here;
+    call_t here;
     CUstream stream = NULL;
     CUresult result = call_begin(&here, "cuGraphLaunch", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && !object_is(GRAPH_EXEC, exec))
@@ -234,9 +234,9 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec exec, CUstream handle)
     return call_end(&here, result);
 }
 
-static CUresult destroy(const char *symbol, object_kind kind, void *handle)
+static CUresult destroy(const char *symbol, object_kind_t kind, void *handle)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, symbol, NEEDS_INIT);
     if (result == CUDA_SUCCESS && !object_is(kind, handle))
         result = CUDA_ERROR_INVALID_VALUE;

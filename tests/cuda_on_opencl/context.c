@@ -77,7 +77,7 @@ static int queues_of(CUcontext context, cl_command_queue *queues)
 {
     int count = 0;
     queues[count++] = context->main.queue;
-    for (object *at = object_next(NULL, context, STREAM); at && count < QUEUES_MAX;
+    for (object_t *at = object_next(NULL, context, STREAM); at && count < QUEUES_MAX;
          at = object_next(at, context, STREAM))
         queues[count++] = ((CUstream)at)->queue;
     for (int i = 0; i < count; i++)
@@ -115,7 +115,7 @@ static CUcontext context_new(CUdevice device)
     if (!context)
         return NULL;
     context->device = device;
-    context->main.base = (object){.kind = STREAM, .context = context};
+    context->main.base = (object_t){.kind = STREAM, .context = context};
     context->next = contexts;
     contexts = context;
     return context;
@@ -176,7 +176,7 @@ static CUresult retain_primary(CUdevice device, CUcontext *out)
 
 CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuDevicePrimaryCtxRetain", NEEDS_INIT);
     if (result == CUDA_SUCCESS && !context)
         result = CUDA_ERROR_INVALID_VALUE;
@@ -200,7 +200,7 @@ static CUresult release_primary(CUdevice device)
 
 CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuDevicePrimaryCtxRelease_v2", NEEDS_INIT);
     if (result == CUDA_SUCCESS)
         result = is_device(device) ? release_primary(device) : CUDA_ERROR_INVALID_DEVICE;
@@ -219,7 +219,7 @@ static CUresult push(CUcontext context)
 
 CUresult CUDAAPI cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice device)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuCtxCreate_v2", NEEDS_INIT);
     (void)flags;
     if (result == CUDA_SUCCESS && !out)
@@ -238,7 +238,7 @@ CUresult CUDAAPI cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice dev
 
 CUresult CUDAAPI cuCtxDestroy_v2(CUcontext context)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuCtxDestroy_v2", NEEDS_INIT);
     if (result == CUDA_SUCCESS && (!context_is(context) || !context->alive || context->is_primary))
         result = CUDA_ERROR_INVALID_CONTEXT;
@@ -254,7 +254,7 @@ CUresult CUDAAPI cuCtxDestroy_v2(CUcontext context)
 
 CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext context)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuCtxPushCurrent_v2", NEEDS_INIT);
     if (result == CUDA_SUCCESS)
         result = context_is(context) && context->alive ? push(context) : CUDA_ERROR_INVALID_CONTEXT;
@@ -263,7 +263,7 @@ CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext context)
 
 CUresult CUDAAPI cuCtxPopCurrent_v2(CUcontext *out)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuCtxPopCurrent_v2", NEEDS_INIT);
     if (result == CUDA_SUCCESS && depth == 0)
         result = CUDA_ERROR_INVALID_CONTEXT;
@@ -277,7 +277,7 @@ CUresult CUDAAPI cuCtxPopCurrent_v2(CUcontext *out)
 
 CUresult CUDAAPI cuCtxGetCurrent(CUcontext *out)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuCtxGetCurrent", NEEDS_INIT);
     if (result == CUDA_SUCCESS && !out)
         result = CUDA_ERROR_INVALID_VALUE;
@@ -289,7 +289,7 @@ CUresult CUDAAPI cuCtxGetCurrent(CUcontext *out)
 /* Replaces the top of the stack; NULL takes it off. */
 CUresult CUDAAPI cuCtxSetCurrent(CUcontext context)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuCtxSetCurrent", NEEDS_INIT);
     if (result == CUDA_SUCCESS && context && !(context_is(context) && context->alive))
         result = CUDA_ERROR_INVALID_CONTEXT;
@@ -303,7 +303,7 @@ CUresult CUDAAPI cuCtxSetCurrent(CUcontext context)
 
 CUresult CUDAAPI cuCtxGetDevice(CUdevice *device)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuCtxGetDevice", NEEDS_CONTEXT);
     if (result == CUDA_SUCCESS && !device)
         result = CUDA_ERROR_INVALID_VALUE;
@@ -314,9 +314,9 @@ CUresult CUDAAPI cuCtxGetDevice(CUdevice *device)
 
 CUresult CUDAAPI cuCtxSynchronize(void)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuCtxSynchronize", NEEDS_HEALTH);
-    capture *capturing = result == CUDA_SUCCESS ? capture_in(here.context) : NULL;
+    capture_t *capturing = result == CUDA_SUCCESS ? capture_in(here.context) : NULL;
     if (capturing)
         result = capture_spoil(capturing);
     if (result == CUDA_SUCCESS)

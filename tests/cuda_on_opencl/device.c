@@ -8,7 +8,7 @@
 
 /* ---- The pose -------------------------------------------------------------------------------- */
 
-static const pose poses[] = {
+static const pose_t poses[] = {
 #define POSE(architecture, name, memory, units, clock, memory_clock, bus, l2, optin, unit, threads) \
     {architecture, name, memory, units, clock, memory_clock, bus, l2, optin, unit, threads},
 #include "poses.def"
@@ -29,9 +29,9 @@ static int architecture_now(void)
     return number_of("RUNG_STANDIN_ARCH", USUAL_ARCHITECTURE);
 }
 
-const pose *pose_now(void)
+const pose_t *pose_now(void)
 {
-    static _Thread_local pose unknown;
+    static _Thread_local pose_t unknown;
     int architecture = architecture_now();
     for (int i = 0; i < POSES - 1; i++)
         if (poses[i].architecture == architecture)
@@ -60,7 +60,7 @@ bool pose_has_pools(void)
 
 CUresult CUDAAPI cuInit(unsigned int flags)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuInit", NEEDS_NOTHING);
     if (result == CUDA_SUCCESS)
         result = flags != 0 ? CUDA_ERROR_INVALID_VALUE : call_start();
@@ -69,7 +69,7 @@ CUresult CUDAAPI cuInit(unsigned int flags)
 
 CUresult CUDAAPI cuDriverGetVersion(int *version)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuDriverGetVersion", NEEDS_NOTHING);
     if (result == CUDA_SUCCESS && !version)
         result = CUDA_ERROR_INVALID_VALUE;
@@ -80,7 +80,7 @@ CUresult CUDAAPI cuDriverGetVersion(int *version)
 
 CUresult CUDAAPI cuDeviceGetCount(int *count)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuDeviceGetCount", NEEDS_INIT);
     if (result == CUDA_SUCCESS && !count)
         result = CUDA_ERROR_INVALID_VALUE;
@@ -98,7 +98,7 @@ static CUresult check_device(const void *out, CUdevice device)
 
 CUresult CUDAAPI cuDeviceGet(CUdevice *device, int ordinal)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuDeviceGet", NEEDS_INIT);
     if (result == CUDA_SUCCESS)
         result = check_device(device, ordinal);
@@ -109,7 +109,7 @@ CUresult CUDAAPI cuDeviceGet(CUdevice *device, int ordinal)
 
 CUresult CUDAAPI cuDeviceGetName(char *name, int length, CUdevice device)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuDeviceGetName", NEEDS_INIT);
     if (result == CUDA_SUCCESS)
         result = length > 0 ? check_device(name, device) : CUDA_ERROR_INVALID_VALUE;
@@ -120,7 +120,7 @@ CUresult CUDAAPI cuDeviceGetName(char *name, int length, CUdevice device)
 
 CUresult CUDAAPI cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuDeviceTotalMem_v2", NEEDS_INIT);
     if (result == CUDA_SUCCESS)
         result = check_device(bytes, device);
@@ -129,7 +129,7 @@ CUresult CUDAAPI cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
     return call_end(&here, result);
 }
 
-static CUresult attribute_of(const pose *pose, CUdevice_attribute what, int *value)
+static CUresult attribute_of(const pose_t *pose, CUdevice_attribute what, int *value)
 {
     switch (what) {
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
@@ -162,7 +162,7 @@ static CUresult attribute_of(const pose *pose, CUdevice_attribute what, int *val
 
 CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdevice device)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuDeviceGetAttribute", NEEDS_INIT);
     if (result == CUDA_SUCCESS)
         result = check_device(value, device);
@@ -174,7 +174,7 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdev
 /* NVIDIA's own libraries ask for tables of undocumented functions, and do without them. */
 CUresult CUDAAPI cuGetExportTable(const void **table, const CUuuid *id)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuGetExportTable", NEEDS_NOTHING);
     (void)id;
     if (table)

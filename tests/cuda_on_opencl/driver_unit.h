@@ -50,7 +50,7 @@ static inline int driver_end(void **state)
 /* The dialect's view_t. */
 typedef struct driver_view {
     long long offset, row_stride, col_stride, batch_stride;
-} driver_view;
+} driver_view_t;
 
 /* A product of 40 x 24 by 24 x 33, whole numbers, and a kernel for it. */
 enum { PRODUCT_M = 40, PRODUCT_N = 33, PRODUCT_K = 24, PRODUCT_TILE = 16 };
@@ -62,20 +62,20 @@ typedef struct product {
     CUfunction function;
     long long m, n, k;
     float alpha, beta;
-    driver_view va, vb, vc;
+    driver_view_t va, vb, vc;
     void *arguments[11];
-} product;
+} product_t;
 
 /* Compiled once a program. */
-static inline const made_image *product_image(void)
+static inline const made_image_t *product_image(void)
 {
-    static made_image image;
+    static made_image_t image;
     if (!image.bytes)
         image = make_image("04_shared.cu", "-DTILE=16", "sm_86");
     return &image;
 }
 
-static inline void product_begin(product *product)
+static inline void product_begin(product_t *product)
 {
     uint64_t seed = 3;
     memset(product, 0, sizeof *product);
@@ -92,15 +92,15 @@ static inline void product_begin(product *product)
     product->n = PRODUCT_N;
     product->k = PRODUCT_K;
     product->alpha = 1.0f;
-    product->va = (driver_view){0, PRODUCT_K, 1, 0};
-    product->vb = (driver_view){0, PRODUCT_N, 1, 0};
-    product->vc = (driver_view){0, PRODUCT_N, 1, 0};
+    product->va = (driver_view_t){0, PRODUCT_K, 1, 0};
+    product->vb = (driver_view_t){0, PRODUCT_N, 1, 0};
+    product->vc = (driver_view_t){0, PRODUCT_N, 1, 0};
     void *arguments[] = {&product->m,  &product->n,  &product->k,    &product->alpha, &product->da, &product->va,
                          &product->db, &product->vb, &product->beta, &product->dc,    &product->vc};
     memcpy(product->arguments, arguments, sizeof arguments);
 }
 
-static inline CUresult product_launch(product *product, CUstream stream)
+static inline CUresult product_launch(product_t *product, CUstream stream)
 {
     enum { BLOCKS = ((PRODUCT_M + PRODUCT_TILE - 1) / PRODUCT_TILE) * ((PRODUCT_N + PRODUCT_TILE - 1) / PRODUCT_TILE) };
     return cuLaunchKernel(product->function, BLOCKS, 1, 1, PRODUCT_TILE * PRODUCT_TILE, 1, 1, 0, stream,
@@ -109,9 +109,9 @@ static inline CUresult product_launch(product *product, CUstream stream)
 
 /* The same kernel with a k so long that it is still at it when the call returns: both
  * operands stand still. */
-static inline void keep_busy(product *product, CUstream stream)
+static inline void keep_busy(product_t *product, CUstream stream)
 {
-    const driver_view still = {0, 0, 0, 0}, va = product->va, vb = product->vb;
+    const driver_view_t still = {0, 0, 0, 0}, va = product->va, vb = product->vb;
     product->k = 100000;
     product->va = product->vb = still;
     assert_good(product_launch(product, stream));
@@ -121,7 +121,7 @@ static inline void keep_busy(product *product, CUstream stream)
 }
 
 /* Whether C, fetched now, is A * B. */
-static inline bool product_is_right(product *product)
+static inline bool product_is_right(product_t *product)
 {
     memset(product->c, 0, sizeof product->c);
     assert_good(cuMemcpyDtoH_v2(product->c, product->dc, sizeof product->c));
@@ -136,7 +136,7 @@ static inline bool product_is_right(product *product)
     return true;
 }
 
-static inline void product_end(product *product)
+static inline void product_end(product_t *product)
 {
     assert_good(cuModuleUnload(product->module));
     assert_good(cuMemFree_v2(product->da));

@@ -9,7 +9,7 @@ static CUresult event_of(CUcontext context, CUevent event)
 
 CUresult CUDAAPI cuEventCreate(CUevent *out, unsigned int flags)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuEventCreate", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && (!out || flags > 7))
         result = CUDA_ERROR_INVALID_VALUE;
@@ -27,7 +27,7 @@ CUresult CUDAAPI cuEventCreate(CUevent *out, unsigned int flags)
 
 CUresult CUDAAPI cuEventDestroy_v2(CUevent event)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuEventDestroy_v2", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
         result = event_of(here.context, event);
@@ -55,7 +55,7 @@ static CUresult record(CUevent event, CUstream stream)
 
 CUresult CUDAAPI cuEventRecord(CUevent event, CUstream handle)
 {
-    call here;
+    call_t here;
     CUstream stream = NULL;
     CUresult result = call_begin(&here, "cuEventRecord", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
@@ -94,7 +94,7 @@ static CUresult wait_in_stream(CUstream stream, CUevent event)
 /* The event may be of another context, and so of another device. */
 CUresult CUDAAPI cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags)
 {
-    call here;
+    call_t here;
     CUstream stream = NULL;
     CUresult result = call_begin(&here, "cuStreamWaitEvent", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && flags > 1)
@@ -129,7 +129,7 @@ static CUresult query(CUcontext context, CUevent event)
 
 CUresult CUDAAPI cuEventQuery(CUevent event)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuEventQuery", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
         result = event_of(here.context, event);
@@ -138,7 +138,7 @@ CUresult CUDAAPI cuEventQuery(CUevent event)
     return call_end(&here, result);
 }
 
-static CUresult finish(call *here, CUevent event)
+static CUresult finish(call_t *here, CUevent event)
 {
     cl_event marker = event->marker;
     if (event->capture)
@@ -155,7 +155,7 @@ static CUresult finish(call *here, CUevent event)
 
 CUresult CUDAAPI cuEventSynchronize(CUevent event)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuEventSynchronize", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
         result = event_of(here.context, event);
@@ -182,7 +182,7 @@ static CUresult elapsed(CUevent start, CUevent end, float *milliseconds)
 
 CUresult CUDAAPI cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuEventElapsedTime", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && !milliseconds)
         result = CUDA_ERROR_INVALID_VALUE;

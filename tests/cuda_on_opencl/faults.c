@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* One "SYMBOL:N:CODE". A mistake in a test's list must not look like a pass. */
-static void read_one(const char *text, fault *fault)
+static void read_one(const char *text, fault_t *fault)
 {
     char which[16];
     if (sscanf(text, "%63[^:,]:%15[^:,]:%d", fault->symbol, which, &fault->code) != 3) {
@@ -18,7 +18,7 @@ static void read_one(const char *text, fault *fault)
     fault->seen = 0;
 }
 
-static void read_all(faults *faults, const char *text)
+static void read_all(faults_t *faults, const char *text)
 {
     snprintf(faults->text, sizeof faults->text, "%s", text);
     faults->count = 0;
@@ -29,7 +29,7 @@ static void read_all(faults *faults, const char *text)
     }
 }
 
-int faults_next(faults *faults, const char *symbol)
+int faults_next(faults_t *faults, const char *symbol)
 {
     int code = 0;
     const char *text = getenv(faults->variable);
@@ -38,7 +38,7 @@ int faults_next(faults *faults, const char *symbol)
     if (strncmp(text, faults->text, sizeof faults->text - 1) != 0)
         read_all(faults, text);
     for (int i = 0; i < faults->count; i++) {
-        fault *fault = &faults->list[i];
+        fault_t *fault = &faults->list[i];
         if (strcmp(fault->symbol, symbol) != 0)
             continue;
         fault->seen++;

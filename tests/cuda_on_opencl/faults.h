@@ -15,16 +15,16 @@ typedef struct fault {
     int at; /* which call, 0 for every one */
     int code;
     int seen;
-} fault;
+} fault_t;
 
 typedef struct faults {
     const char *variable;
     char text[FAULTS_TEXT];
     int count;
-    fault list[FAULTS_MAX];
-} faults;
+    fault_t list[FAULTS_MAX];
+} faults_t;
 
 /* Counts a call of this symbol and returns what it must fail with, or 0. */
-int faults_next(faults *faults, const char *symbol);
+int faults_next(faults_t *faults, const char *symbol);
 
 #endif /* STANDIN_FAULTS_H */

@@ -10,10 +10,10 @@ enum { SHARED_USUAL = 48 * 1024, REGISTERS_BLOCK = 65536, REGISTERS_UNKNOWN = 32
 
 /* ---- Finding ---------------------------------------------------------------------------------------- */
 
-static CUfunction known(CUmodule module, const image_function *image)
+static CUfunction known(CUmodule module, const image_function_t *image)
 {
     CUcontext context = module->base.context;
-    for (object *at = object_next(NULL, context, FUNCTION); at; at = object_next(at, context, FUNCTION))
+    for (object_t *at = object_next(NULL, context, FUNCTION); at; at = object_next(at, context, FUNCTION))
         if (((CUfunction)at)->module == module && ((CUfunction)at)->image == image)
             return (CUfunction)at;
     return NULL;
@@ -21,7 +21,7 @@ static CUfunction known(CUmodule module, const image_function *image)
 
 /* The image and the source it names must agree on the arguments. Where the image speaks to a
  * matrix engine, the source has one more: memory to emulate it with. */
-static bool agrees(cl_kernel kernel, const image_function *image, bool *emulates)
+static bool agrees(cl_kernel kernel, const image_function_t *image, bool *emulates)
 {
     cl_uint count = 0;
     cl.GetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
@@ -29,7 +29,7 @@ static bool agrees(cl_kernel kernel, const image_function *image, bool *emulates
     return (int)count - *emulates == image->parameter_count;
 }
 
-static CUresult function_new(CUmodule module, const image_function *image, CUfunction *out)
+static CUresult function_new(CUmodule module, const image_function_t *image, CUfunction *out)
 {
     cl_int error;
     bool emulates;
@@ -57,7 +57,7 @@ static CUresult function_new(CUmodule module, const image_function *image, CUfun
 
 static CUresult find(CUmodule module, const char *name, CUfunction *out)
 {
-    const image_function *image = image_find(&module->image, name);
+    const image_function_t *image = image_find(&module->image, name);
     if (!image)
         return CUDA_ERROR_NOT_FOUND;
     *out = known(module, image);
@@ -66,7 +66,7 @@ static CUresult find(CUmodule module, const char *name, CUfunction *out)
 
 CUresult CUDAAPI cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuModuleGetFunction", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && (!out || !name))
         result = CUDA_ERROR_INVALID_VALUE;
@@ -80,7 +80,7 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction *out, CUmodule module, const cha
 /* ---- Attributes --------------------------------------------------------------------------------------- */
 
 /* So many threads as the kernel was compiled for and the registers last for. */
-static int threads_of(const image_function *image)
+static int threads_of(const image_function_t *image)
 {
     int by_registers = image->registers > 0 ? REGISTERS_BLOCK / ((image->registers + 7) / 8 * 8) / 32 * 32
                                             : image->max_threads;
@@ -89,7 +89,7 @@ static int threads_of(const image_function *image)
 
 static CUresult get_attribute(CUfunction function, CUfunction_attribute what, int *value)
 {
-    const image_function *image = function->image;
+    const image_function_t *image = function->image;
     switch (what) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = threads_of(image); break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = image->shared; break;
@@ -120,7 +120,7 @@ static CUresult set_attribute(CUfunction function, CUfunction_attribute what, in
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult check(const call *here, CUfunction function)
+static CUresult check(const call_t *here, CUfunction function)
 {
     return object_is(FUNCTION, function) && function->base.context == here->context ? CUDA_SUCCESS
                                                                                     : CUDA_ERROR_INVALID_HANDLE;
@@ -128,7 +128,7 @@ static CUresult check(const call *here, CUfunction function)
 
 CUresult CUDAAPI cuFuncGetAttribute(int *value, CUfunction_attribute what, CUfunction function)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuFuncGetAttribute", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
         result = value ? check(&here, function) : CUDA_ERROR_INVALID_VALUE;
@@ -139,7 +139,7 @@ CUresult CUDAAPI cuFuncGetAttribute(int *value, CUfunction_attribute what, CUfun
 
 CUresult CUDAAPI cuFuncSetAttribute(CUfunction function, CUfunction_attribute what, int value)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuFuncSetAttribute", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
         result = check(&here, function);

@@ -29,12 +29,12 @@ typedef struct reader {
     size_t size;
     Elf64_Ehdr header;
     Elf64_Shdr names; /* the section with the names of sections */
-    image *image;
-} reader;
+    image_t *image;
+} reader_t;
 
 /* ---- Bounds ------------------------------------------------------------------------------- */
 
-static bool read_at(const reader *reader, uint64_t offset, void *to, size_t bytes)
+static bool read_at(const reader_t *reader, uint64_t offset, void *to, size_t bytes)
 {
     if (offset > reader->size || bytes > reader->size - offset)
         return false;
@@ -42,21 +42,21 @@ static bool read_at(const reader *reader, uint64_t offset, void *to, size_t byte
     return true;
 }
 
-static bool section_at(const reader *reader, unsigned index, Elf64_Shdr *section)
+static bool section_at(const reader_t *reader, unsigned index, Elf64_Shdr *section)
 {
     return index < reader->header.e_shnum &&
            read_at(reader, reader->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section);
 }
 
 /* Whether all of a section's bytes are there. */
-static bool is_inside(const reader *reader, const Elf64_Shdr *section)
+static bool is_inside(const reader_t *reader, const Elf64_Shdr *section)
 {
     return section->sh_type == SHT_NOBITS ||
            (section->sh_offset <= reader->size && section->sh_size <= reader->size - section->sh_offset);
 }
 
 /* The name at an offset of a table of strings, or NULL if it has no end. */
-static const char *string_at(const reader *reader, const Elf64_Shdr *table, uint64_t offset)
+static const char *string_at(const reader_t *reader, const Elf64_Shdr *table, uint64_t offset)
 {
     if (table->sh_type == SHT_NOBITS || !is_inside(reader, table) || offset >= table->sh_size)
         return NULL;
@@ -64,7 +64,7 @@ static const char *string_at(const reader *reader, const Elf64_Shdr *table, uint
     return memchr(text, '\0', table->sh_size - offset) ? text : NULL;
 }
 
-static const char *section_name(const reader *reader, const Elf64_Shdr *section)
+static const char *section_name(const reader_t *reader, const Elf64_Shdr *section)
 {
     return string_at(reader, &reader->names, section->sh_name);
 }
@@ -85,7 +85,7 @@ static const char *behind(const char *name, const char *prefix)
 
 /* ---- Sections ----------------------------------------------------------------------------- */
 
-static image_function *function_called(image *image, const char *name)
+static image_function_t *function_called(image_t *image, const char *name)
 {
     for (int i = 0; i < image->function_count; i++)
         if (strcmp(image->functions[i].name, name) == 0)
@@ -93,7 +93,7 @@ static image_function *function_called(image *image, const char *name)
     return NULL;
 }
 
-const image_function *image_find(const image *image, const char *name)
+const image_function_t *image_find(const image_t *image, const char *name)
 {
     for (int i = 0; i < image->function_count; i++)
         if (strcmp(image->functions[i].name, name) == 0)
@@ -102,9 +102,9 @@ const image_function *image_find(const image *image, const char *name)
 }
 
 /* Every .text.NAME is a kernel. */
-static bool add_function(reader *reader, const Elf64_Shdr *section, const char *name)
+static bool add_function(reader_t *reader, const Elf64_Shdr *section, const char *name)
 {
-    image *image = reader->image;
+    image_t *image = reader->image;
     const char *kernel = behind(name, ".text.");
     (void)section;
     if (!kernel)
@@ -112,14 +112,14 @@ static bool add_function(reader *reader, const Elf64_Shdr *section, const char *
     if (*kernel == '\0' || strlen(kernel) >= IMAGE_NAME || image->function_count == IMAGE_FUNCTIONS ||
         function_called(image, kernel))
         return false;
-    image_function *function = &image->functions[image->function_count++];
+    image_function_t *function = &image->functions[image->function_count++];
     strcpy(function->name, kernel);
     function->max_threads = 1024;
     return true;
 }
 
 /* One note of a kernel's own section. */
-static bool read_own_note(image_function *function, int what, const unsigned char *value, size_t length)
+static bool read_own_note(image_function_t *function, int what, const unsigned char *value, size_t length)
 {
     if (what == NOTE_MAX_THREADS && length >= 12) {
         uint64_t threads = (uint64_t)number_at(value) * number_at(value + 4);
@@ -141,7 +141,7 @@ static bool read_own_note(image_function *function, int what, const unsigned cha
 }
 
 /* The name of a symbol, or NULL. */
-static const char *symbol_name(const reader *reader, const Elf64_Shdr *table, uint64_t index, Elf64_Sym *symbol)
+static const char *symbol_name(const reader_t *reader, const Elf64_Shdr *table, uint64_t index, Elf64_Sym *symbol)
 {
     Elf64_Shdr strings;
     if (!is_inside(reader, table) || table->sh_type == SHT_NOBITS || index >= table->sh_size / sizeof *symbol ||
@@ -152,7 +152,7 @@ static const char *symbol_name(const reader *reader, const Elf64_Shdr *table, ui
 }
 
 /* One note of the section for all kernels: a kernel's symbol and a number. */
-static bool read_shared_note(reader *reader, const Elf64_Shdr *section, int what, const unsigned char *value,
+static bool read_shared_note(reader_t *reader, const Elf64_Shdr *section, int what, const unsigned char *value,
                              size_t length)
 {
     Elf64_Shdr table;
@@ -164,7 +164,7 @@ static bool read_shared_note(reader *reader, const Elf64_Shdr *section, int what
     const char *name = symbol_name(reader, &table, number_at(value), &symbol);
     if (!name)
         return false;
-    image_function *function = function_called(reader->image, name);
+    image_function_t *function = function_called(reader->image, name);
     uint32_t number = number_at(value + 4);
     if (number > INT32_MAX)
         return false;
@@ -175,12 +175,12 @@ static bool read_shared_note(reader *reader, const Elf64_Shdr *section, int what
     return true;
 }
 
-static bool read_notes(reader *reader, const Elf64_Shdr *section, const char *name)
+static bool read_notes(reader_t *reader, const Elf64_Shdr *section, const char *name)
 {
     const char *rest = behind(name, ".nv.info");
     if (!rest || section->sh_type == SHT_NOBITS || (*rest && *rest != '.'))
         return true;
-    image_function *function = *rest ? function_called(reader->image, rest + 1) : NULL;
+    image_function_t *function = *rest ? function_called(reader->image, rest + 1) : NULL;
     const unsigned char *at = reader->bytes + section->sh_offset, *end = at + section->sh_size;
     while (end - at >= 4) {
         size_t length = at[0] == FORM_BYTES ? (size_t)(at[2] | at[3] << 8) : 0;
@@ -197,10 +197,10 @@ static bool read_notes(reader *reader, const Elf64_Shdr *section, const char *na
     return at == end;
 }
 
-static bool read_shared_size(reader *reader, const Elf64_Shdr *section, const char *name)
+static bool read_shared_size(reader_t *reader, const Elf64_Shdr *section, const char *name)
 {
     const char *kernel = behind(name, ".nv.shared.");
-    image_function *function = kernel ? function_called(reader->image, kernel) : NULL;
+    image_function_t *function = kernel ? function_called(reader->image, kernel) : NULL;
     if (!function)
         return true;
     function->shared = (int)section->sh_size;
@@ -208,7 +208,7 @@ static bool read_shared_size(reader *reader, const Elf64_Shdr *section, const ch
 }
 
 /* Called after read_shared_size has seen them all. */
-static bool take_off_reserved(reader *reader, const Elf64_Shdr *section, const char *name)
+static bool take_off_reserved(reader_t *reader, const Elf64_Shdr *section, const char *name)
 {
     (void)section;
     if (!behind(name, ".nv.shared.reserved."))
@@ -221,7 +221,7 @@ static bool take_off_reserved(reader *reader, const Elf64_Shdr *section, const c
 
 /* ---- The name of the image ------------------------------------------------------------------ */
 
-static bool read_text(reader *reader, const Elf64_Sym *symbol)
+static bool read_text(reader_t *reader, const Elf64_Sym *symbol)
 {
     Elf64_Shdr section;
     if (!section_at(reader, symbol->st_shndx, &section) || section.sh_type == SHT_NOBITS ||
@@ -232,7 +232,7 @@ static bool read_text(reader *reader, const Elf64_Sym *symbol)
     return reader->image->text[symbol->st_size - 1] == '\0';
 }
 
-static bool read_symbols(reader *reader, const Elf64_Shdr *section, const char *name)
+static bool read_symbols(reader_t *reader, const Elf64_Shdr *section, const char *name)
 {
     Elf64_Sym symbol;
     (void)name;
@@ -269,7 +269,7 @@ uint64_t image_elf_size(const void *bytes)
     return larger(sizeof header, larger(sections, segments));
 }
 
-static bool read_header(reader *reader)
+static bool read_header(reader_t *reader)
 {
     Elf64_Ehdr *header = &reader->header;
     if (!read_at(reader, 0, header, sizeof *header) || !image_is_elf(header->e_ident) ||
@@ -284,7 +284,7 @@ static bool read_header(reader *reader)
     return section_at(reader, header->e_shstrndx, &reader->names);
 }
 
-static bool each_section(reader *reader, bool (*visit)(struct reader *, const Elf64_Shdr *, const char *))
+static bool each_section(reader_t *reader, bool (*visit)(struct reader *, const Elf64_Shdr *, const char *))
 {
     Elf64_Shdr section;
     for (unsigned i = 1; i < reader->header.e_shnum; i++) {
@@ -297,16 +297,16 @@ static bool each_section(reader *reader, bool (*visit)(struct reader *, const El
     return true;
 }
 
-static image_result parse_elf(const void *bytes, size_t size, image *image)
+static image_result_t parse_elf(const void *bytes, size_t size, image_t *image)
 {
-    reader reader = {.bytes = bytes, .size = size, .image = image};
+    reader_t reader = {.bytes = bytes, .size = size, .image = image};
     bool good = read_header(&reader) && each_section(&reader, add_function) && each_section(&reader, read_notes) &&
                 each_section(&reader, read_shared_size) && each_section(&reader, take_off_reserved) &&
                 each_section(&reader, read_symbols);
     return good && image->function_count > 0 ? IMAGE_OK : IMAGE_DAMAGED;
 }
 
-image_result image_parse(const void *bytes, size_t size, image *image)
+image_result_t image_parse(const void *bytes, size_t size, image_t *image)
 {
     memset(image, 0, sizeof *image);
     if (size >= SELFMAG && image_is_elf(bytes))
@@ -317,7 +317,7 @@ image_result image_parse(const void *bytes, size_t size, image *image)
     if (size > 0)
         memcpy(text, bytes, size);
     text[size] = '\0';
-    image_result result = image_parse_ptx(text, image);
+    image_result_t result = image_parse_ptx(text, image);
     free(text);
     return result;
 }

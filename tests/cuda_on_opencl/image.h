@@ -20,7 +20,7 @@ typedef struct image_function {
     int max_threads; /* a block */
     int parameter_count;
     int parameter_bytes[IMAGE_PARAMETERS];
-} image_function;
+} image_function_t;
 
 typedef struct image {
     bool is_ptx;
@@ -29,13 +29,13 @@ typedef struct image {
     int ptx_version;        /* 88 for 8.8; 0 in a cubin */
     char text[IMAGE_TEXT];  /* rung_image: file and defines; "" without one */
     int function_count;
-    image_function functions[IMAGE_FUNCTIONS];
-} image;
+    image_function_t functions[IMAGE_FUNCTIONS];
+} image_t;
 
-typedef enum image_result { IMAGE_OK, IMAGE_DAMAGED, IMAGE_BAD_PTX } image_result;
+typedef enum image_result { IMAGE_OK, IMAGE_DAMAGED, IMAGE_BAD_PTX } image_result_t;
 
 /* Reads an image of so many bytes. PTX ends with them or at a zero byte. */
-image_result image_parse(const void *bytes, size_t size, image *image);
+image_result_t image_parse(const void *bytes, size_t size, image_t *image);
 
 /* Whether these first bytes, at least four, begin an ELF file. */
 bool image_is_elf(const void *bytes);
@@ -44,9 +44,9 @@ bool image_is_elf(const void *bytes);
 enum { IMAGE_HEADER = 64 };
 uint64_t image_elf_size(const void *header);
 
-const image_function *image_find(const image *image, const char *name);
+const image_function_t *image_find(const image_t *image, const char *name);
 
 /* The PTX half of image_parse, in image_ptx.c. `text` ends with a zero byte. */
-image_result image_parse_ptx(const char *text, image *image);
+image_result_t image_parse_ptx(const char *text, image_t *image);
 
 #endif /* STANDIN_IMAGE_H */

@@ -67,7 +67,7 @@ static bool read_char(const char **at, char c)
 
 /* ---- Heads ------------------------------------------------------------------------------------ */
 
-static bool read_version(const char *text, image *image)
+static bool read_version(const char *text, image_t *image)
 {
     int major, minor;
     const char *at = find_directive(text, ".version");
@@ -77,7 +77,7 @@ static bool read_version(const char *text, image *image)
     return major < 100 && minor < 10;
 }
 
-static bool read_target(const char *text, image *image)
+static bool read_target(const char *text, image_t *image)
 {
     const char *at = find_directive(text, ".target");
     if (!at)
@@ -93,7 +93,7 @@ static bool read_target(const char *text, image *image)
 }
 
 /* rung_image[N] = {49, 48, ...}; zeros at its end may be left out. */
-static bool read_image_text(const char *text, image *image)
+static bool read_image_text(const char *text, image_t *image)
 {
     int size, value, used = 0;
     const char *at = find_directive(text, "rung_image");
@@ -154,7 +154,7 @@ static bool read_parameter(const char **at, int *bytes)
     return true;
 }
 
-static bool read_parameters(const char **at, image_function *function)
+static bool read_parameters(const char **at, image_function_t *function)
 {
     if (!read_char(at, '('))
         return true; /* none at all */
@@ -184,7 +184,7 @@ static const char *end_of_body(const char *at)
 }
 
 /* Adds up `.shared .align 16 .b8 name[1024]`, each at its alignment. */
-static bool add_shared(const char *from, const char *end, image_function *function)
+static bool add_shared(const char *from, const char *end, image_function_t *function)
 {
     int total = 0;
     for (const char *at = find_directive(from, ".shared"); at && at < end; at = find_directive(at, ".shared")) {
@@ -214,7 +214,7 @@ static bool add_shared(const char *from, const char *end, image_function *functi
 }
 
 /* What stands between the parameters and the body. */
-static void read_bounds(const char *from, const char *end, image_function *function)
+static void read_bounds(const char *from, const char *end, image_function_t *function)
 {
     int sides[3] = {1, 1, 1};
     const char *at = find_directive(from, ".maxntid");
@@ -228,11 +228,11 @@ static void read_bounds(const char *from, const char *end, image_function *funct
         function->max_threads = sides[0] * sides[1] * sides[2];
 }
 
-static bool read_entry(const char **at, image *image)
+static bool read_entry(const char **at, image_t *image)
 {
     if (image->function_count == IMAGE_FUNCTIONS)
         return false;
-    image_function *function = &image->functions[image->function_count++];
+    image_function_t *function = &image->functions[image->function_count++];
     const char *name = skip_space(*at);
     size_t length = 0;
     while (is_name_char(name[length]))
@@ -251,7 +251,7 @@ static bool read_entry(const char **at, image *image)
     return add_shared(body, end, function);
 }
 
-static bool read_all(const char *text, image *image)
+static bool read_all(const char *text, image_t *image)
 {
     if (!read_version(text, image) || !read_target(text, image) || !read_image_text(text, image))
         return false;
@@ -262,7 +262,7 @@ static bool read_all(const char *text, image *image)
     return image->function_count > 0;
 }
 
-image_result image_parse_ptx(const char *text, image *image)
+image_result_t image_parse_ptx(const char *text, image_t *image)
 {
     char *copy = malloc(strlen(text) + 1);
     if (!copy)

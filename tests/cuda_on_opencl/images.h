@@ -11,12 +11,12 @@
 typedef struct made_image {
     char *bytes; /* with a zero byte behind them */
     size_t size;
-} made_image;
+} made_image_t;
 
 enum { MADE_IMAGE_LARGEST = 1 << 20 };
 
 /* Runs make_image, whose compiler would load the stand-in if it were on its path. Its exit code is returned, 0 with an image that is the caller's to free. */
-static inline int run_make_image(const char *file, const char *defines, const char *target, made_image *image)
+static inline int run_make_image(const char *file, const char *defines, const char *target, made_image_t *image)
 {
     char command[2048];
     snprintf(command, sizeof command, "env -u LD_LIBRARY_PATH '%s' '%s' '%s' '%s' '%s'", STANDIN_MAKE_IMAGE,
@@ -31,9 +31,9 @@ static inline int run_make_image(const char *file, const char *defines, const ch
 }
 
 /* A cubin for "sm_86" or a PTX for "compute_86" of a kernel file with "-DNAME=VALUE ...". */
-static inline made_image make_image(const char *file, const char *defines, const char *target)
+static inline made_image_t make_image(const char *file, const char *defines, const char *target)
 {
-    made_image image;
+    made_image_t image;
     assert_int_equal(run_make_image(file, defines, target, &image), 0);
     return image;
 }
@@ -41,7 +41,7 @@ static inline made_image make_image(const char *file, const char *defines, const
 /* Whether the compiler is here; says so if not. */
 static inline bool images_can_be_made(void)
 {
-    made_image image;
+    made_image_t image;
     int code = run_make_image("01_naive.cu", "", "compute_60", &image);
     free(image.bytes);
     if (code != 0)

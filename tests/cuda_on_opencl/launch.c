@@ -30,7 +30,7 @@ static bool shape_is_good(const unsigned grid[3], const unsigned block[3])
 }
 
 /* Registers are given to a warp in units. */
-static int registers_of(const image_function *function, unsigned threads)
+static int registers_of(const image_function_t *function, unsigned threads)
 {
     int a_warp = (function->registers * WARP + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
     return a_warp * (int)((threads + WARP - 1) / WARP);
@@ -70,7 +70,7 @@ static bool is_pointer(int index)
     return index == 4 || index == 6 || index == 9 || index >= 12;
 }
 
-static bool all_are_pointers_in_place(const image_function *image)
+static bool all_are_pointers_in_place(const image_function_t *image)
 {
     if (image->parameter_count != 11 && image->parameter_count != 16 && image->parameter_count != 17)
         return false;
@@ -80,7 +80,7 @@ static bool all_are_pointers_in_place(const image_function *image)
     return true;
 }
 
-static CUresult pack(const image_function *image, void **arguments, unsigned char **out)
+static CUresult pack(const image_function_t *image, void **arguments, unsigned char **out)
 {
     size_t total = 1, used = 0;
     for (int i = 0; i < image->parameter_count; i++)
@@ -105,7 +105,7 @@ static cl_int set_pointer(cl_kernel kernel, cl_uint index, CUdeviceptr address)
 /* Whether every pointer is NULL or in memory of the function's context; sets them all. */
 static bool set_arguments(CUfunction function, const unsigned char *at, cl_int *error)
 {
-    const image_function *image = function->image;
+    const image_function_t *image = function->image;
     *error = CL_SUCCESS;
     for (int i = 0; i < image->parameter_count && *error == CL_SUCCESS; i++) {
         CUdeviceptr address = 0;
@@ -134,7 +134,7 @@ static CUresult give_up(const char *what, cl_int error)
 }
 
 /* Memory for the warps of a launch, to be freed behind it. NULL if there is none. */
-static void *scratch_of(const work *work)
+static void *scratch_of(const work_t *work)
 {
     size_t threads = 1;
     for (int i = 0; i < 3; i++)
@@ -142,7 +142,7 @@ static void *scratch_of(const work *work)
     return cl.SVMAlloc(cl.context, CL_MEM_READ_WRITE, threads * RUNGI_SIMT_SCRATCH_BYTES, 0);
 }
 
-static cl_int enqueue(CUstream stream, const work *work)
+static cl_int enqueue(CUstream stream, const work_t *work)
 {
     size_t global[3], local[3];
     cl_kernel kernel = work->function->kernel;
@@ -162,7 +162,7 @@ static cl_int enqueue(CUstream stream, const work *work)
     return error;
 }
 
-static CUresult run_launch(CUstream stream, const work *work)
+static CUresult run_launch(CUstream stream, const work_t *work)
 {
     cl_int error;
     if (!object_is(FUNCTION, work->function))
@@ -180,22 +180,22 @@ static CUresult run_launch(CUstream stream, const work *work)
 typedef struct host_call {
     CUhostFn function;
     void *user;
-} host_call;
+} host_call_t;
 
 static void CL_CALLBACK call_host(void *opaque)
 {
-    const host_call *call = opaque;
+    const host_call_t *call = opaque;
     call->function(call->user);
 }
 
-static CUresult run_host(CUstream stream, const work *work)
+static CUresult run_host(CUstream stream, const work_t *work)
 {
-    host_call call = {work->host, work->user};
+    host_call_t call = {work->host, work->user};
     cl_int error = cl.EnqueueNativeKernel(stream->queue, call_host, &call, sizeof call, 0, NULL, NULL, 0, NULL, NULL);
     return error == CL_SUCCESS ? CUDA_SUCCESS : give_up("a function of the host", error);
 }
 
-CUresult work_run(CUstream stream, const work *work)
+CUresult work_run(CUstream stream, const work_t *work)
 {
     CUresult result = CUDA_SUCCESS;
     if (work->function)
@@ -209,7 +209,7 @@ CUresult work_run(CUstream stream, const work *work)
     return result;
 }
 
-CUresult work_submit(CUstream stream, work *work)
+CUresult work_submit(CUstream stream, work_t *work)
 {
     if (!stream->capture) {
         CUresult result = work_run(stream, work);
@@ -224,7 +224,7 @@ CUresult work_submit(CUstream stream, work *work)
     return CUDA_SUCCESS;
 }
 
-void work_free(work *work)
+void work_free(work_t *work)
 {
     free(work->arguments);
     free(work);
@@ -235,7 +235,7 @@ void work_free(work *work)
 static CUresult launch(CUstream stream, CUfunction function, const unsigned grid[3], const unsigned block[3],
                        void **arguments)
 {
-    work *made = calloc(1, sizeof *made);
+    work_t *made = calloc(1, sizeof *made);
     if (!made)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = pack(function->image, arguments, &made->arguments);
@@ -253,7 +253,7 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x, unsign
                                 unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,
                                 CUstream handle, void **arguments, void **extra)
 {
-    call here;
+    call_t here;
     CUstream stream = NULL;
     const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
     CUresult result = call_begin(&here, "cuLaunchKernel", NEEDS_HEALTH);
@@ -275,14 +275,14 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x, unsign
 /* In the stream's order, like everything else. Our cuBLAS computes in one. */
 CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn function, void *user)
 {
-    call here;
+    call_t here;
     CUstream stream = NULL;
     CUresult result = call_begin(&here, "cuLaunchHostFunc", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && !function)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         result = stream_of(here.context, handle, &stream);
-    work *work = result == CUDA_SUCCESS ? calloc(1, sizeof *work) : NULL;
+    work_t *work = result == CUDA_SUCCESS ? calloc(1, sizeof *work) : NULL;
     if (result == CUDA_SUCCESS && !work)
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS) {

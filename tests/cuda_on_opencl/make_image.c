@@ -12,19 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct nvrtc_program nvrtc_program;
+typedef struct nvrtc_program nvrtc_program_t;
 
 /* As nvrtc.h of NVIDIA declares them; results are 0 for success. */
 static struct {
-    int (*create)(nvrtc_program **, const char *source, const char *name, int headers, const char *const *header_texts,
-                  const char *const *header_names);
-    int (*compile)(nvrtc_program *, int options, const char *const *option_texts);
-    int (*cubin_size)(nvrtc_program *, size_t *);
-    int (*cubin)(nvrtc_program *, char *);
-    int (*ptx_size)(nvrtc_program *, size_t *);
-    int (*ptx)(nvrtc_program *, char *);
-    int (*log_size)(nvrtc_program *, size_t *);
-    int (*log)(nvrtc_program *, char *);
+    int (*create)(nvrtc_program_t **, const char *source, const char *name, int headers,
+                  const char *const *header_texts, const char *const *header_names);
+    int (*compile)(nvrtc_program_t *, int options, const char *const *option_texts);
+    int (*cubin_size)(nvrtc_program_t *, size_t *);
+    int (*cubin)(nvrtc_program_t *, char *);
+    int (*ptx_size)(nvrtc_program_t *, size_t *);
+    int (*ptx)(nvrtc_program_t *, char *);
+    int (*log_size)(nvrtc_program_t *, size_t *);
+    int (*log)(nvrtc_program_t *, char *);
 } nvrtc;
 
 static void stop(const char *what)
@@ -79,7 +79,7 @@ static int split(char *defines, const char **options)
     return count;
 }
 
-static void stop_with_log(nvrtc_program *program)
+static void stop_with_log(nvrtc_program_t *program)
 {
     static char log[TEXT];
     size_t size = 0;
@@ -88,7 +88,7 @@ static void stop_with_log(nvrtc_program *program)
     stop(log);
 }
 
-static void write_image(nvrtc_program *program, int is_ptx)
+static void write_image(nvrtc_program_t *program, int is_ptx)
 {
     size_t size = 0;
     if ((is_ptx ? nvrtc.ptx_size : nvrtc.cubin_size)(program, &size) != 0)
@@ -105,7 +105,7 @@ static void compile(const char *file, char *defines, const char *architecture)
     static char texts[HEADERS][TEXT], source[TEXT + 2048];
     const char *headers[HEADERS], *options[OPTIONS];
     char target[64];
-    nvrtc_program *program;
+    nvrtc_program_t *program;
     for (int i = 0; i < HEADERS; i++) {
         read_text(names[i], texts[i]);
         headers[i] = texts[i];

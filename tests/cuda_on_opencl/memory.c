@@ -9,10 +9,10 @@
 
 enum { ALIGNMENT = 256, GUARD = 256, GUARD_BYTE = 0xa5, FILLED_MAX = 64 << 20 };
 
-memory *memory_around(CUcontext context, CUdeviceptr address)
+memory_t *memory_around(CUcontext context, CUdeviceptr address)
 {
-    for (object *at = object_next(NULL, context, MEMORY); at; at = object_next(at, context, MEMORY)) {
-        memory *memory = (struct memory *)at;
+    for (object_t *at = object_next(NULL, context, MEMORY); at; at = object_next(at, context, MEMORY)) {
+        memory_t *memory = (struct memory *)at;
         if (address >= memory->address && address - memory->address <= memory->bytes)
             return memory;
     }
@@ -20,11 +20,11 @@ memory *memory_around(CUcontext context, CUdeviceptr address)
 }
 
 /* The one that begins there, or NULL. */
-static memory *memory_at(CUcontext context, object_kind kind, CUdeviceptr address)
+static memory_t *memory_at(CUcontext context, object_kind_t kind, CUdeviceptr address)
 {
-    for (object *at = object_next(NULL, context, kind); at; at = object_next(at, context, kind))
-        if (((memory *)at)->address == address)
-            return (memory *)at;
+    for (object_t *at = object_next(NULL, context, kind); at; at = object_next(at, context, kind))
+        if (((memory_t *)at)->address == address)
+            return (memory_t *)at;
     return NULL;
 }
 
@@ -33,8 +33,8 @@ static memory *memory_at(CUcontext context, object_kind kind, CUdeviceptr addres
 static bool has_room(CUcontext context, size_t bytes)
 {
     size_t room = (size_t)pose_now()->memory_mib << 20;
-    for (object *at = object_next(NULL, context, MEMORY); at; at = object_next(at, context, MEMORY))
-        room -= ((memory *)at)->bytes;
+    for (object_t *at = object_next(NULL, context, MEMORY); at; at = object_next(at, context, MEMORY))
+        room -= ((memory_t *)at)->bytes;
     return bytes <= room;
 }
 
@@ -47,7 +47,7 @@ static void fill(unsigned char *address, size_t bytes)
     memset(address + bytes, GUARD_BYTE, GUARD);
 }
 
-void memory_check(const memory *memory)
+void memory_check(const memory_t *memory)
 {
     const unsigned char *behind = (const unsigned char *)(uintptr_t)memory->address + memory->bytes;
     for (int i = 0; i < GUARD; i++) {
@@ -64,7 +64,7 @@ static CUresult allocate(CUcontext context, size_t bytes, CUdeviceptr *out)
         return CUDA_ERROR_INVALID_VALUE;
     const cl_svm_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER;
     void *address = has_room(context, bytes) ? cl.SVMAlloc(cl.context, flags, bytes + GUARD, 0) : NULL;
-    memory *memory = address ? object_new(MEMORY, context, sizeof *memory) : NULL;
+    memory_t *memory = address ? object_new(MEMORY, context, sizeof *memory) : NULL;
     if (!memory) {
         if (address)
             cl.SVMFree(cl.context, address);
@@ -79,7 +79,7 @@ static CUresult allocate(CUcontext context, size_t bytes, CUdeviceptr *out)
 
 CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuMemAlloc_v2", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
         result = capture_forbid();
@@ -89,14 +89,14 @@ CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
 }
 
 /* Frees after all work, unless that left the context of no more use. */
-static CUresult free_waiting(call *here, object_kind kind, CUdeviceptr address)
+static CUresult free_waiting(call_t *here, object_kind_t kind, CUdeviceptr address)
 {
     if (!memory_at(here->context, kind, address))
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = context_finish(here->context);
     if (!here->context->alive || here->context->sick)
         return result;
-    memory *memory = memory_at(here->context, kind, address);
+    memory_t *memory = memory_at(here->context, kind, address);
     if (memory)
         object_destroy(&memory->base);
     return result;
@@ -104,7 +104,7 @@ static CUresult free_waiting(call *here, object_kind kind, CUdeviceptr address)
 
 CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuMemFree_v2", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
         result = capture_forbid();
@@ -117,7 +117,7 @@ CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address)
  * capture a real driver would make a node of it, which we do not. */
 CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream handle)
 {
-    call here;
+    call_t here;
     CUstream stream = NULL;
     CUresult result = call_begin(&here, "cuMemAllocAsync", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && !pose_has_pools())
@@ -133,7 +133,7 @@ CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream handle
 
 /* In the stream's order: from now on it is no address for a launch, but work before this
  * has it to the end. */
-static CUresult free_in_order(CUstream stream, memory *memory)
+static CUresult free_in_order(CUstream stream, memory_t *memory)
 {
     void *address = (void *)(uintptr_t)memory->address;
     if (cl.EnqueueSVMFree(stream->queue, 1, &address, NULL, NULL, 0, NULL, NULL) != CL_SUCCESS)
@@ -146,7 +146,7 @@ static CUresult free_in_order(CUstream stream, memory *memory)
 
 CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 {
-    call here;
+    call_t here;
     CUstream stream = NULL;
     CUresult result = call_begin(&here, "cuMemFreeAsync", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && !pose_has_pools())
@@ -155,7 +155,7 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr address, CUstream handle)
         result = stream_of(here.context, handle, &stream);
     if (result == CUDA_SUCCESS && stream->capture)
         result = capture_spoil(stream->capture);
-    memory *memory = result == CUDA_SUCCESS ? memory_at(here.context, MEMORY, address) : NULL;
+    memory_t *memory = result == CUDA_SUCCESS ? memory_at(here.context, MEMORY, address) : NULL;
     if (result == CUDA_SUCCESS)
         result = memory ? free_in_order(stream, memory) : CUDA_ERROR_INVALID_VALUE;
     return call_end(&here, result);
@@ -163,9 +163,9 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 
 CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuMemGetAddressRange_v2", NEEDS_HEALTH);
-    memory *memory = result == CUDA_SUCCESS ? memory_around(here.context, address) : NULL;
+    memory_t *memory = result == CUDA_SUCCESS ? memory_around(here.context, address) : NULL;
     if (result == CUDA_SUCCESS && (!memory || address - memory->address == memory->bytes))
         result = CUDA_ERROR_NOT_FOUND;
     if (result == CUDA_SUCCESS && base)
@@ -184,7 +184,7 @@ static CUresult allocate_host(CUcontext context, size_t bytes, void **out)
         return CUDA_ERROR_INVALID_VALUE;
     if (posix_memalign(&address, ALIGNMENT, bytes) != 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    memory *memory = object_new(HOST_MEMORY, context, sizeof *memory);
+    memory_t *memory = object_new(HOST_MEMORY, context, sizeof *memory);
     if (!memory) {
         free(address);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -197,7 +197,7 @@ static CUresult allocate_host(CUcontext context, size_t bytes, void **out)
 
 CUresult CUDAAPI cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuMemHostAlloc", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && flags > 7)
         result = CUDA_ERROR_INVALID_VALUE;
@@ -210,7 +210,7 @@ CUresult CUDAAPI cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
 
 CUresult CUDAAPI cuMemFreeHost(void *address)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuMemFreeHost", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
         result = capture_forbid();
@@ -224,7 +224,7 @@ CUresult CUDAAPI cuMemFreeHost(void *address)
 /* The device's side must lie in one allocation. */
 static CUresult check_range(CUcontext context, CUdeviceptr address, size_t bytes)
 {
-    memory *memory = memory_around(context, address);
+    memory_t *memory = memory_around(context, address);
     if (!memory || bytes > memory->bytes - (address - memory->address))
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
@@ -237,7 +237,7 @@ static CUresult copy(CUcontext context, CUstream stream, CUdeviceptr device, voi
     CUresult result = to && from ? check_range(context, device, bytes) : CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
-    work *work = calloc(1, sizeof *work);
+    work_t *work = calloc(1, sizeof *work);
     if (!work)
         return CUDA_ERROR_OUT_OF_MEMORY;
     work->to = to;
@@ -249,7 +249,7 @@ static CUresult copy(CUcontext context, CUstream stream, CUdeviceptr device, voi
 static CUresult copy_in_stream(const char *symbol, CUdeviceptr device, void *to, const void *from, size_t bytes,
                                CUstream handle)
 {
-    call here;
+    call_t here;
     CUstream stream = NULL;
     CUresult result = call_begin(&here, symbol, NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
@@ -272,7 +272,7 @@ CUresult CUDAAPI cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, 
 /* On the default stream, and over when it returns. */
 static CUresult copy_now(const char *symbol, CUdeviceptr device, void *to, const void *from, size_t bytes)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, symbol, NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
         result = capture_forbid();

@@ -60,7 +60,7 @@ static unsigned char *fetch_text(const unsigned char *from, size_t *size)
     return NULL;
 }
 
-static CUresult read_image(const void *from, image *image)
+static CUresult read_image(const void *from, image_t *image)
 {
     size_t size = 0;
     unsigned char start[4];
@@ -68,7 +68,7 @@ static CUresult read_image(const void *from, image *image)
     unsigned char *bytes = is_elf ? fetch_elf(from, &size) : fetch_text(from, &size);
     if (!bytes)
         return CUDA_ERROR_INVALID_IMAGE;
-    image_result result = image_parse(bytes, size, image);
+    image_result_t result = image_parse(bytes, size, image);
     free(bytes);
     if (result == IMAGE_OK)
         return CUDA_SUCCESS;
@@ -85,7 +85,7 @@ static int newest_ptx(int driver)
     return (major - 4) * 10 + minor - (major == 12 && minor > 5);
 }
 
-static CUresult check_image(const image *image)
+static CUresult check_image(const image_t *image)
 {
     int device = pose_now()->architecture, wanted = image->architecture;
     if (image->is_ptx && image->ptx_version > newest_ptx(pose_driver()))
@@ -115,7 +115,7 @@ static CUresult build(const char *source, const char *options, cl_program *out, 
     return CUDA_SUCCESS;
 }
 
-static CUresult build_image(const image *image, cl_program *program, char *reason, size_t capacity)
+static CUresult build_image(const image_t *image, cl_program *program, char *reason, size_t capacity)
 {
     char *source, *options;
     if (!source_of(image->text, &source, &options, reason, capacity))
@@ -152,7 +152,7 @@ static const char *reason_of(CUresult error)
     }
 }
 
-static CUresult module_new(CUcontext context, const image *image, cl_program program, CUmodule *out)
+static CUresult module_new(CUcontext context, const image_t *image, cl_program program, CUmodule *out)
 {
     CUmodule module = object_new(MODULE, context, sizeof *module);
     if (!module) {
@@ -166,9 +166,9 @@ static CUresult module_new(CUcontext context, const image *image, cl_program pro
 }
 
 /* Parsing and compiling are done without the lock. */
-static CUresult load(call *here, const void *from, CUmodule *out, char *reason, size_t capacity)
+static CUresult load(call_t *here, const void *from, CUmodule *out, char *reason, size_t capacity)
 {
-    static _Thread_local image image;
+    static _Thread_local image_t image;
     cl_program program = NULL;
     call_unlock();
     CUresult result = read_image(from, &image);
@@ -195,7 +195,7 @@ static CUresult forbid_in_capture(void)
 CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *out, const void *from, unsigned int count, CUjit_option *options,
                                     void **values)
 {
-    call here;
+    call_t here;
     char reason[2000] = "";
     CUresult result = call_begin(&here, "cuModuleLoadDataEx", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && (!out || !from || (count > 0 && (!options || !values))))
@@ -212,7 +212,7 @@ CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *out, const void *from, unsigned in
 static CUresult unload(CUmodule module)
 {
     CUcontext context = module->base.context;
-    for (object *at = object_next(NULL, context, FUNCTION), *next; at; at = next) {
+    for (object_t *at = object_next(NULL, context, FUNCTION), *next; at; at = next) {
         next = object_next(at, context, FUNCTION);
         if (((CUfunction)at)->module == module)
             object_destroy(at);
@@ -224,7 +224,7 @@ static CUresult unload(CUmodule module)
 /* Work that runs in it keeps what it needs. */
 CUresult CUDAAPI cuModuleUnload(CUmodule module)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuModuleUnload", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && !(object_is(MODULE, module) && module->base.context == here.context))
         result = CUDA_ERROR_INVALID_HANDLE;

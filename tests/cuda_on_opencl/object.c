@@ -5,29 +5,29 @@
 
 #include "standin.h"
 
-static object *objects;
+static object_t *objects;
 
-void *object_new(object_kind kind, CUcontext context, size_t bytes)
+void *object_new(object_kind_t kind, CUcontext context, size_t bytes)
 {
-    object *made = calloc(1, bytes);
+    object_t *made = calloc(1, bytes);
     if (!made)
         return NULL;
-    *made = (object){.kind = kind, .context = context, .next = objects};
+    *made = (object_t){.kind = kind, .context = context, .next = objects};
     objects = made;
     return made;
 }
 
-bool object_is(object_kind kind, const void *handle)
+bool object_is(object_kind_t kind, const void *handle)
 {
-    for (const object *at = objects; at; at = at->next)
+    for (const object_t *at = objects; at; at = at->next)
         if (at == handle)
             return at->kind == kind;
     return false;
 }
 
-object *object_next(const object *after, CUcontext context, object_kind kind)
+object_t *object_next(const object_t *after, CUcontext context, object_kind_t kind)
 {
-    for (object *at = after ? after->next : objects; at; at = at->next)
+    for (object_t *at = after ? after->next : objects; at; at = at->next)
         if ((!context || at->context == context) && at->kind == kind)
             return at;
     return NULL;
@@ -46,7 +46,7 @@ static void release_event(CUevent event)
 }
 
 /* Without an address it is already on its way in a stream. */
-static void release_memory(memory *memory)
+static void release_memory(memory_t *memory)
 {
     if (!memory->address)
         return;
@@ -54,13 +54,13 @@ static void release_memory(memory *memory)
     cl.SVMFree(cl.context, (void *)(uintptr_t)memory->address);
 }
 
-static void release_held(object *object)
+static void release_held(object_t *object)
 {
     switch (object->kind) {
     case STREAM: release_stream((CUstream)object); break;
     case EVENT: release_event((CUevent)object); break;
-    case MEMORY: release_memory((memory *)object); break;
-    case HOST_MEMORY: free((void *)(uintptr_t)((memory *)object)->address); break;
+    case MEMORY: release_memory((memory_t *)object); break;
+    case HOST_MEMORY: free((void *)(uintptr_t)((memory_t *)object)->address); break;
     case MODULE: cl.ReleaseProgram(((CUmodule)object)->program); break;
     case FUNCTION: cl.ReleaseKernel(((CUfunction)object)->kernel); break;
     case GRAPH: recording_release(((CUgraph)object)->recording); break;
@@ -68,7 +68,7 @@ static void release_held(object *object)
     }
 }
 
-void object_destroy(object *object)
+void object_destroy(object_t *object)
 {
     struct object **at = &objects;
     while (*at && *at != object)
@@ -81,18 +81,18 @@ void object_destroy(object *object)
 
 void object_destroy_all(CUcontext context)
 {
-    object *next;
-    for (object *at = objects; at; at = next) {
+    object_t *next;
+    for (object_t *at = objects; at; at = next) {
         next = at->next;
         if (at->context == context)
             object_destroy(at);
     }
 }
 
-static long count_kind(object_kind kind)
+static long count_kind(object_kind_t kind)
 {
     long count = 0;
-    for (const object *at = objects; at; at = at->next)
+    for (const object_t *at = objects; at; at = at->next)
         count += at->kind == kind;
     return count;
 }
@@ -106,7 +106,7 @@ static long count_called(const char *kind)
         return count_kind(GRAPH) + count_kind(GRAPH_EXEC);
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
         if (strcmp(names[i], kind) == 0)
-            return count_kind((object_kind)i);
+            return count_kind((object_kind_t)i);
     return -1;
 }
 

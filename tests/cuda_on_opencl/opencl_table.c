@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-opencl_table cl;
+opencl_table_t cl;
 
 static bool find_function(void *library, const char *name, void *slot, size_t size)
 {

@@ -29,9 +29,9 @@ typedef struct opencl_table {
 #define X(name) __typeof__(cl##name) *name;
     STANDIN_CL_LIST(X)
 #undef X
-} opencl_table;
+} opencl_table_t;
 
-extern opencl_table cl;
+extern opencl_table_t cl;
 
 /* Opens the first device with shared virtual memory; false if there is none. */
 bool opencl_open(void);

@@ -42,70 +42,70 @@ long rung_standin_calls(const char *symbol);
 
 /* ---- Objects -------------------------------------------------------------------------------- */
 
-typedef enum object_kind { STREAM, EVENT, MEMORY, HOST_MEMORY, MODULE, FUNCTION, GRAPH, GRAPH_EXEC } object_kind;
+typedef enum object_kind { STREAM, EVENT, MEMORY, HOST_MEMORY, MODULE, FUNCTION, GRAPH, GRAPH_EXEC } object_kind_t;
 
 /* What every object begins with. A handle is good if it is in the list of all objects:
  * nothing of a caller's is believed. */
 typedef struct object {
-    object_kind kind;
+    object_kind_t kind;
     CUcontext context; /* NULL of a graph */
     struct object *next;
-} object;
+} object_t;
 
 /* What was recorded while a stream captured, shared by a graph and what is made of it. */
-typedef struct recording recording;
+typedef struct recording recording_t;
 
 typedef struct capture {
     CUstream origin;
     CUstreamCaptureMode mode;
     pthread_t thread;
     bool invalid;
-    recording *recording;
+    recording_t *recording;
     struct capture *next;
-} capture;
+} capture_t;
 
 struct CUstream_st {
-    object base;
+    object_t base;
     cl_command_queue queue;
-    capture *capture; /* NULL unless it captures */
+    capture_t *capture; /* NULL unless it captures */
 };
 
 struct CUevent_st {
-    object base;
+    object_t base;
     unsigned flags;
-    cl_event marker;  /* NULL until it is recorded */
-    capture *capture; /* last recorded in this one */
+    cl_event marker;    /* NULL until it is recorded */
+    capture_t *capture; /* last recorded in this one */
 };
 
 typedef struct memory {
-    object base;
+    object_t base;
     CUdeviceptr address;
     size_t bytes;
-} memory;
+} memory_t;
 
 struct CUmod_st {
-    object base;
+    object_t base;
     cl_program program;
-    image image;
+    image_t image;
 };
 
 struct CUfunc_st {
-    object base;
+    object_t base;
     CUmodule module;
-    const image_function *image;
+    const image_function_t *image;
     cl_kernel kernel;
     bool emulates; /* a matrix engine: see engine.h */
     int max_dynamic, carveout;
 };
 
 struct CUgraph_st {
-    object base;
-    recording *recording;
+    object_t base;
+    recording_t *recording;
 };
 
 struct CUgraphExec_st {
-    object base;
-    recording *recording;
+    object_t base;
+    recording_t *recording;
 };
 
 /* Contexts are never given back, so that an old handle is known for one. */
@@ -119,29 +119,29 @@ struct CUctx_st {
 };
 
 /* A new zeroed object in the list, or NULL. */
-void *object_new(object_kind kind, CUcontext context, size_t bytes);
-bool object_is(object_kind kind, const void *handle);
+void *object_new(object_kind_t kind, CUcontext context, size_t bytes);
+bool object_is(object_kind_t kind, const void *handle);
 /* Releases what it holds in OpenCL and takes it off the list. */
-void object_destroy(object *object);
+void object_destroy(object_t *object);
 /* The next of this kind and context (NULL: of any), for walks that begin with NULL. */
-object *object_next(const object *after, CUcontext context, object_kind kind);
+object_t *object_next(const object_t *after, CUcontext context, object_kind_t kind);
 void object_destroy_all(CUcontext context);
 
 /* ---- Calls ---------------------------------------------------------------------------------- */
 
 /* What a call needs: nothing but a process that is not a fork's child, cuInit, a current
  * context, and one that is not sick. */
-typedef enum call_need { NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT, NEEDS_HEALTH } call_need;
+typedef enum call_need { NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT, NEEDS_HEALTH } call_need_t;
 
 typedef struct call {
     const char *symbol;
     bool locked;
     CUcontext context; /* the current one, or NULL */
-} call;
+} call_t;
 
 /* Every entry point is between these two, which hold the one lock. */
-CUresult call_begin(call *here, const char *symbol, call_need need);
-CUresult call_end(call *here, CUresult result);
+CUresult call_begin(call_t *here, const char *symbol, call_need_t need);
+CUresult call_end(call_t *here, CUresult result);
 
 /* While PoCL works the lock is not held. */
 void call_unlock(void);
@@ -170,14 +170,14 @@ void context_finish_all(void);
 cl_command_queue queue_new(void);
 /* The stream of a handle if it may be used now: 0, 1 and 2 are the default ones. */
 CUresult stream_of(CUcontext context, CUstream handle, CUstream *stream);
-CUresult stream_finish(call *here, CUstream stream);
+CUresult stream_finish(call_t *here, CUstream stream);
 
 /* ---- Memory (memory.c) ---------------------------------------------------------------------- */
 
 /* The allocation that an address lies in, or just behind. */
-memory *memory_around(CUcontext context, CUdeviceptr address);
+memory_t *memory_around(CUcontext context, CUdeviceptr address);
 /* Stops the program, loudly, if something was written behind it. */
-void memory_check(const memory *memory);
+void memory_check(const memory_t *memory);
 
 /* ---- Devices (device.c) --------------------------------------------------------------------- */
 
@@ -186,9 +186,9 @@ typedef struct pose {
     const char *name;
     int memory_mib, units, clock_khz, memory_clock_khz, bus_bits, l2_kib;
     int shared_optin, shared_unit, threads_unit;
-} pose;
+} pose_t;
 
-const pose *pose_now(void);
+const pose_t *pose_now(void);
 int pose_driver(void);
 int pose_devices(void);
 bool pose_has_pools(void);
@@ -206,24 +206,24 @@ typedef struct work {
     const void *from;
     size_t bytes;
     struct work *next;
-} work;
+} work_t;
 
 /* Runs it, or records it if the stream captures. Takes `work`, made by malloc, over. */
-CUresult work_submit(CUstream stream, work *work);
-CUresult work_run(CUstream stream, const work *work);
-void work_free(work *work);
+CUresult work_submit(CUstream stream, work_t *work);
+CUresult work_run(CUstream stream, const work_t *work);
+void work_free(work_t *work);
 
-void recording_add(recording *recording, work *work);
-void recording_release(recording *recording);
+void recording_add(recording_t *recording, work_t *work);
+void recording_release(recording_t *recording);
 
 /* Ends a capture badly and returns what the call that did it returns. */
-CUresult capture_spoil(capture *capture);
+CUresult capture_spoil(capture_t *capture);
 /* The same for calls that no capture of this kind lets pass. */
 CUresult capture_forbid(void);
 /* Ends what a stream that goes away was part of. */
 void capture_drop(CUstream stream);
 /* Whether any stream of a context captures. */
-capture *capture_in(CUcontext context);
+capture_t *capture_in(CUcontext context);
 
 /* ---- Source (source.c) ----------------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@ CUresult stream_of(CUcontext context, CUstream handle, CUstream *stream)
     return CUDA_SUCCESS;
 }
 
-CUresult stream_finish(call *here, CUstream stream)
+CUresult stream_finish(call_t *here, CUstream stream)
 {
     cl_command_queue queue = stream->queue;
     cl.RetainCommandQueue(queue);
@@ -52,7 +52,7 @@ static CUresult stream_new(CUcontext context, unsigned flags, CUstream *out)
 
 CUresult CUDAAPI cuStreamCreate(CUstream *out, unsigned int flags)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuStreamCreate", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)
         result = stream_new(here.context, flags, out);
@@ -62,7 +62,7 @@ CUresult CUDAAPI cuStreamCreate(CUstream *out, unsigned int flags)
 /* Returns at once; the queue goes when its work is done. */
 CUresult CUDAAPI cuStreamDestroy_v2(CUstream handle)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuStreamDestroy_v2", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS && !(object_is(STREAM, handle) && handle->base.context == here.context))
         result = CUDA_ERROR_INVALID_HANDLE;
@@ -76,7 +76,7 @@ CUresult CUDAAPI cuStreamDestroy_v2(CUstream handle)
 /* Needs no current context but for the default streams. */
 CUresult CUDAAPI cuStreamGetCtx(CUstream handle, CUcontext *out)
 {
-    call here;
+    call_t here;
     CUresult result = call_begin(&here, "cuStreamGetCtx", NEEDS_INIT);
     CUcontext of = here.context;
     bool is_default = (uintptr_t)handle <= 2;
@@ -97,7 +97,7 @@ CUresult CUDAAPI cuStreamGetCtx(CUstream handle, CUcontext *out)
 
 CUresult CUDAAPI cuStreamSynchronize(CUstream handle)
 {
-    call here;
+    call_t here;
     CUstream stream = NULL;
     CUresult result = call_begin(&here, "cuStreamSynchronize", NEEDS_HEALTH);
     if (result == CUDA_SUCCESS)

@@ -45,7 +45,7 @@ static void release(void *memory)
 static void row_major_by_exchanging(void **state)
 {
     const float one = 1.0f, none = 0.0f;
-    product product;
+    product_t product;
     (void)state;
     product_begin(&product);
     memset((void *)(uintptr_t)product.dc, 0xff, sizeof product.c); /* NaNs, which must not be read */
@@ -62,7 +62,7 @@ static void it_keeps_its_streams_order(void **state)
 {
     const float one = 1.0f, two = 2.0f;
     CUstream stream;
-    product product;
+    product_t product;
     (void)state;
     product_begin(&product);
     assert_good(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

@@ -189,7 +189,7 @@ static void events_tell_of_their_stream(void **state)
     CUstream stream;
     CUevent start, end, untimed;
     float milliseconds = -1;
-    product product;
+    product_t product;
     (void)state;
     product_begin(&product);
     assert_good(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -226,7 +226,7 @@ static void a_stream_may_go_before_its_work(void **state)
 {
     CUstream stream;
     CUevent event;
-    product product;
+    product_t product;
     (void)state;
     product_begin(&product);
     assert_good(cuStreamCreate(&stream, 0));
@@ -246,7 +246,7 @@ static void memory_is_kept_until_it_is_done_with(void **state)
 {
     CUstream stream;
     CUevent event;
-    product product;
+    product_t product;
     (void)state;
     product_begin(&product);
     assert_good(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -268,7 +268,7 @@ static void memory_is_kept_until_it_is_done_with(void **state)
 /* Threads that share a context and a function, each with its stream and memory. */
 static void *multiply_in_thread(void *opaque)
 {
-    product own = *(const product *)opaque;
+    product_t own = *(const product_t *)opaque;
     CUcontext context;
     CUstream stream;
     bool good = cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS && cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
@@ -289,7 +289,7 @@ static void threads_share_a_context(void **state)
 {
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
-    product product;
+    product_t product;
     void *result;
     (void)state;
     product_begin(&product);

@@ -7,9 +7,9 @@
 
 static const int plain[] = {8, 8, 8, 4, 8, 32, 8, 32, 4, 8, 32};
 static const int all[] = {8, 8, 8, 4, 8, 32, 8, 32, 4, 8, 32, 160, 8, 8, 8, 8, 8};
-static image read;
+static image_t read;
 
-static void assert_parameters(const image_function *function, const int *bytes, int count)
+static void assert_parameters(const image_function_t *function, const int *bytes, int count)
 {
     assert_int_equal(function->parameter_count, count);
     assert_memory_equal(function->parameter_bytes, bytes, (size_t)count * sizeof *bytes);
@@ -24,14 +24,14 @@ static void cubins_of_all_architectures_are_read(void **state)
     for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
         char name[16];
         snprintf(name, sizeof name, "sm_%d", architectures[i]);
-        made_image made = make_image("04_shared.cu", "-DTILE=16", name);
+        made_image_t made = make_image("04_shared.cu", "-DTILE=16", name);
         assert_int_equal(image_elf_size(made.bytes), made.size);
         assert_int_equal(image_parse(made.bytes, made.size, &read), IMAGE_OK);
         assert_int_equal(read.architecture, architectures[i]);
         assert_false(read.is_ptx);
         assert_string_equal(read.text, "04_shared.cu -DTILE=16");
         assert_int_equal(read.function_count, 1);
-        const image_function *function = image_find(&read, "rung_04_shared");
+        const image_function_t *function = image_find(&read, "rung_04_shared");
         assert_non_null(function);
         assert_true(function->registers >= 16 && function->registers <= 128);
         assert_int_equal(function->shared, 2 * 16 * 16 * 4);
@@ -47,10 +47,10 @@ static void all_arguments_are_read(void **state)
     static const char *const targets[] = {"sm_86", "sm_90", "compute_60", "compute_90"};
     (void)state;
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-        made_image made = make_image("reduce.cu", "-DIN_F16 -DOUT_F16", targets[i]);
+        made_image_t made = make_image("reduce.cu", "-DIN_F16 -DOUT_F16", targets[i]);
         assert_int_equal(image_parse(made.bytes, made.size, &read), IMAGE_OK);
         assert_string_equal(read.text, "reduce.cu -DIN_F16 -DOUT_F16");
-        const image_function *function = image_find(&read, "rung_reduce");
+        const image_function_t *function = image_find(&read, "rung_reduce");
         assert_non_null(function);
         assert_parameters(function, all, 17);
         assert_int_equal(function->max_threads, 256);
@@ -61,14 +61,14 @@ static void all_arguments_are_read(void **state)
 
 static void ptx_says_the_same_as_its_cubin(void **state)
 {
-    made_image made = make_image("04_shared.cu", "-DTILE=8", "compute_75");
+    made_image_t made = make_image("04_shared.cu", "-DTILE=8", "compute_75");
     (void)state;
     assert_int_equal(image_parse(made.bytes, made.size, &read), IMAGE_OK);
     assert_true(read.is_ptx);
     assert_int_equal(read.architecture, 75);
     assert_int_equal(read.ptx_version, 88);
     assert_string_equal(read.text, "04_shared.cu -DTILE=8");
-    const image_function *function = image_find(&read, "rung_04_shared");
+    const image_function_t *function = image_find(&read, "rung_04_shared");
     assert_non_null(function);
     assert_int_equal(function->registers, 0);
     assert_int_equal(function->shared, 2 * 8 * 8 * 4);
@@ -80,12 +80,12 @@ static void ptx_says_the_same_as_its_cubin(void **state)
 /* ---- Damage ------------------------------------------------------------------------------------------ */
 
 /* In memory of just that size, so that a sanitizer sees one byte too far. */
-static image_result parse_exactly(const char *bytes, size_t size)
+static image_result_t parse_exactly(const char *bytes, size_t size)
 {
     char *copy = malloc(size > 0 ? size : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, size);
-    image_result result = image_parse(copy, size, &read);
+    image_result_t result = image_parse(copy, size, &read);
     assert_true(read.function_count <= IMAGE_FUNCTIONS);
     assert_non_null(memchr(read.text, '\0', sizeof read.text));
     for (int i = 0; i < read.function_count; i++)
@@ -97,13 +97,13 @@ static image_result parse_exactly(const char *bytes, size_t size)
 /* A cubin cut off anywhere lacks its tables, which stand at the end. */
 static void cut_images_are_refused(void **state)
 {
-    made_image made = make_image("01_naive.cu", "", "sm_86");
+    made_image_t made = make_image("01_naive.cu", "", "sm_86");
     (void)state;
     assert_int_equal(parse_exactly(made.bytes, made.size), IMAGE_OK);
     uint64_t tables = 0;
     memcpy(&tables, made.bytes + 40, sizeof tables);
     for (size_t size = 4; size < made.size; size++) {
-        image_result result = parse_exactly(made.bytes, size);
+        image_result_t result = parse_exactly(made.bytes, size);
         if (size < tables + 64)
             assert_int_equal(result, IMAGE_DAMAGED);
     }
@@ -114,7 +114,7 @@ static void cut_images_are_refused(void **state)
 /* One byte at a time, anywhere. */
 static void flip_bits(const char *target, int rounds)
 {
-    made_image made = make_image("01_naive.cu", "", target);
+    made_image_t made = make_image("01_naive.cu", "", target);
     uint64_t seed = 7;
     for (int i = 0; i < rounds; i++) {
         size_t at = (size_t)unit_random(&seed, (int64_t)made.size);
@@ -139,7 +139,7 @@ static void flipped_bits_do_no_harm(void **state)
 /* Many at once, in the header and in the tables, where they hurt. */
 static void many_flipped_bits_do_no_harm(void **state)
 {
-    made_image made = make_image("01_naive.cu", "", "sm_90");
+    made_image_t made = make_image("01_naive.cu", "", "sm_90");
     char *copy = malloc(made.size);
     uint64_t tables = 0, seed = 11;
     (void)state;
@@ -161,7 +161,7 @@ static void many_flipped_bits_do_no_harm(void **state)
 
 static void cut_ptx_does_no_harm(void **state)
 {
-    made_image made = make_image("01_naive.cu", "", "compute_60");
+    made_image_t made = make_image("01_naive.cu", "", "compute_60");
     (void)state;
     for (size_t size = 0; size < made.size; size++)
         parse_exactly(made.bytes, size);
@@ -172,7 +172,7 @@ static void cut_ptx_does_no_harm(void **state)
 
 /* ---- By hand ------------------------------------------------------------------------------------------ */
 
-static image_result parse_text(const char *text)
+static image_result_t parse_text(const char *text)
 {
     return parse_exactly(text, strlen(text));
 }

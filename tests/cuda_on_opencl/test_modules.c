@@ -33,7 +33,7 @@ static void ptx_runs_on_newer_ones(void **state)
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)(uintptr_t)sizeof log};
     CUmodule module;
-    made_image ptx = make_image("04_shared.cu", "-DTILE=16", "compute_80");
+    made_image_t ptx = make_image("04_shared.cu", "-DTILE=16", "compute_80");
     (void)state;
     assert_good(load(ptx.bytes));
     setenv("RUNG_STANDIN_ARCH", "130", 1);
@@ -54,7 +54,7 @@ static void ptx_runs_on_newer_ones(void **state)
 
 static void damaged_images_are_refused(void **state)
 {
-    made_image image = make_image("04_shared.cu", "-DTILE=16", "sm_86");
+    made_image_t image = make_image("04_shared.cu", "-DTILE=16", "sm_86");
     (void)state;
     memset(image.bytes + 40, 0x7f, 8); /* where its tables are */
     assert_cuda(load(image.bytes), CUDA_ERROR_INVALID_IMAGE);
@@ -75,7 +75,7 @@ static void a_file_of_the_disk_is_run(void **state)
     assert_true(file >= 0);
     snprintf(command, sizeof command, "cp '%s/01_naive.cu' '%s'", STANDIN_KERNELS, path);
     assert_int_equal(system(command), 0);
-    made_image image = make_image(path, "", "sm_80");
+    made_image_t image = make_image(path, "", "sm_80");
     assert_good(cuModuleLoadDataEx(&module, image.bytes, 0, NULL, NULL));
     assert_good(cuModuleGetFunction(&function, module, "rung_01_naive"));
     assert_good(cuModuleUnload(module));
@@ -96,7 +96,7 @@ static int attribute(CUfunction function, CUfunction_attribute what)
 static void functions_tell_of_themselves(void **state)
 {
     CUfunction other;
-    product product;
+    product_t product;
     (void)state;
     product_begin(&product);
     assert_cuda(cuModuleGetFunction(&other, product.module, "rung_05_padded"), CUDA_ERROR_NOT_FOUND);
@@ -122,7 +122,7 @@ static void functions_tell_of_themselves(void **state)
 
 static void a_launch_computes(void **state)
 {
-    product product;
+    product_t product;
     (void)state;
     product_begin(&product);
     assert_good(product_launch(&product, NULL));
@@ -138,13 +138,13 @@ static void a_launch_with_everything_computes(void **state)
 {
     struct {
         long long batch, first_item, splits, k_share, flags, places_offset, partials_offset, scratch_offset;
-        driver_view bias, residual, addend;
+        driver_view_t bias, residual, addend;
     } extra = {.batch = 1, .splits = 1, .k_share = PRODUCT_K};
     CUdeviceptr none[4] = {0};
     CUmodule module;
     CUfunction function;
-    product product;
-    made_image image = make_image("07_tile2d.cu", "-DBM=16 -DBN=16 -DBK=8 -DTM=2 -DTN=2", "compute_60");
+    product_t product;
+    made_image_t image = make_image("07_tile2d.cu", "-DBM=16 -DBN=16 -DBK=8 -DTM=2 -DTN=2", "compute_60");
     (void)state;
     product_begin(&product);
     assert_good(cuModuleLoadDataEx(&module, image.bytes, 0, NULL, NULL));
@@ -159,14 +159,15 @@ static void a_launch_with_everything_computes(void **state)
     free(image.bytes);
 }
 
-static CUresult launch(product *product, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned bz, unsigned shared)
+static CUresult launch(product_t *product, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned bz,
+                       unsigned shared)
 {
     return cuLaunchKernel(product->function, x, y, z, bx, 1, bz, shared, NULL, product->arguments, NULL);
 }
 
 static void launches_keep_to_the_limits(void **state)
 {
-    product product;
+    product_t product;
     (void)state;
     product_begin(&product);
     assert_cuda(launch(&product, 0, 1, 1, 256, 1, 0), CUDA_ERROR_INVALID_VALUE);
@@ -188,7 +189,7 @@ static void launches_keep_to_the_limits(void **state)
 
 static void a_wild_pointer_makes_the_context_sick(void **state)
 {
-    product product;
+    product_t product;
     (void)state;
     product_begin(&product);
     assert_good(cuMemFree_v2(product.da));
@@ -200,7 +201,7 @@ static void a_wild_pointer_makes_the_context_sick(void **state)
 static void a_function_is_of_its_context(void **state)
 {
     CUcontext made;
-    product product;
+    product_t product;
     (void)state;
     product_begin(&product);
     assert_good(cuCtxCreate_v2(&made, 0, 0));
@@ -218,7 +219,7 @@ static void a_graph_runs_what_was_captured(void **state)
     CUevent fork, join;
     CUgraph graph;
     CUgraphExec exec;
-    product product;
+    product_t product;
     (void)state;
     product_begin(&product);
     assert_good(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -251,7 +252,7 @@ static void a_graph_runs_what_was_captured(void **state)
 }
 
 /* What spoils a capture, and that it does. */
-static CUresult spoil(int how, CUstream stream, CUevent event, product *product)
+static CUresult spoil(int how, CUstream stream, CUevent event, product_t *product)
 {
     CUdeviceptr memory;
     switch (how) {
@@ -270,7 +271,7 @@ static void captures_are_spoilt(void **state)
     CUevent event;
     CUgraph graph;
     CUstreamCaptureStatus status;
-    product product;
+    product_t product;
     (void)state;
     product_begin(&product);
     assert_good(cuStreamCreate(&stream, 0));

@@ -71,9 +71,9 @@ static lab_code take_apart(const rung_code *code)
 typedef struct row {
     char kernel[32], parameters[256], type[16], path[32], architecture[16];
     long long registers, shared, spills;
-} row;
+} row_t;
 
-static bool find_row(const char *kernel, const char *type, const char *architecture, const rung_code *code, row *row)
+static bool find_row(const char *kernel, const char *type, const char *architecture, const rung_code *code, row_t *row)
 {
     char line[1024];
     FILE *table = fopen(COMPILE_TABLE, "r");
@@ -98,7 +98,7 @@ static bool find_row(const char *kernel, const char *type, const char *architect
  * tests/build/nvrtc.sh), and the rest to the letter. */
 static void check_row(const char *kernel, const char *type, const char *architecture, const rung_code *code)
 {
-    row row;
+    row_t row;
     if (!find_row(kernel, type, architecture, code, &row))
         fail_msg("the table has no row %s %s %s %s %s", kernel, code->parameters, type, code->path, architecture);
     assert_true(llabs(code->registers_per_thread - row.registers) <= 16);

@@ -24,7 +24,7 @@
 typedef struct view {
     lab_sight sight;
     char *source;
-} view;
+} view_t;
 
 static char *copy_of(const char *text)
 {
@@ -43,7 +43,7 @@ static char *read_file(const char *path)
     return copy_of(text);
 }
 
-static view look_at(const char *kernel, const char *parameters, lab_product product, int64_t m, int64_t n, int64_t k)
+static view_t look_at(const char *kernel, const char *parameters, lab_product product, int64_t m, int64_t n, int64_t k)
 {
     lab_look look = {.kernel = kernel,
                      .parameters = parameters,
@@ -52,7 +52,7 @@ static view look_at(const char *kernel, const char *parameters, lab_product prod
                      .m = m,
                      .n = n,
                      .k = k};
-    view view;
+    view_t view;
     char why[1000];
     rung_kernel *found;
     if (!lab_microscope_look(&look, &view.sight, why, sizeof why))
@@ -66,14 +66,14 @@ static view look_at(const char *kernel, const char *parameters, lab_product prod
     return view;
 }
 
-static void leave(view *view)
+static void leave(view_t *view)
 {
     lab_sight_free(&view->sight);
     free(view->source);
 }
 
 /* The number of the first line that has this text. */
-static int64_t line_of(const view *view, const char *text)
+static int64_t line_of(const view_t *view, const char *text)
 {
     const char *found = strstr(view->source, text);
     int64_t line = 1;
@@ -93,7 +93,7 @@ static void compare(const char *what, const char *where, int64_t seen, int64_t e
 }
 
 /* `requests` of full warps, each with so many sectors and lines, and the fewest sectors. */
-static void expect_global(const view *view, const char *text, lab_traffic kind, const char *array, int64_t width,
+static void expect_global(const view_t *view, const char *text, lab_traffic kind, const char *array, int64_t width,
                           int64_t requests, int64_t sectors, int64_t lines, int64_t ideal)
 {
     lab_sight_line seen = lab_sight_sum(&view->sight, line_of(view, text), kind, array);
@@ -108,7 +108,7 @@ static void expect_global(const view *view, const char *text, lab_traffic kind, 
 }
 
 /* ... each with so many wavefronts, and the fewest. */
-static void expect_shared(const view *view, const char *text, lab_traffic kind, const char *array, int64_t width,
+static void expect_shared(const view_t *view, const char *text, lab_traffic kind, const char *array, int64_t width,
                           int64_t requests, int64_t wavefronts, int64_t ideal)
 {
     lab_sight_line seen = lab_sight_sum(&view->sight, line_of(view, text), kind, array);
@@ -121,7 +121,7 @@ static void expect_shared(const view *view, const char *text, lab_traffic kind, 
 }
 
 /* Nothing is counted that no expectation was written for. */
-static void expect_all_requests(const view *view, int64_t requests)
+static void expect_all_requests(const view_t *view, int64_t requests)
 {
     int64_t seen = 0;
     for (int64_t i = 0; i < view->sight.line_count; i++)
@@ -129,7 +129,7 @@ static void expect_all_requests(const view *view, int64_t requests)
     compare("requests of all lines", view->sight.kernel, seen, requests);
 }
 
-static void expect_buffer(const view *view, const char *name, int64_t by_blocks, int64_t lines_by_blocks,
+static void expect_buffer(const view_t *view, const char *name, int64_t by_blocks, int64_t lines_by_blocks,
                           int64_t at_all)
 {
     for (int64_t i = 0; i < view->sight.buffer_count; i++) {
@@ -144,7 +144,7 @@ static void expect_buffer(const view *view, const char *name, int64_t by_blocks,
     fail_msg("no buffer is called %s", name);
 }
 
-static void expect_barriers(const view *view, const char *text, int64_t passed)
+static void expect_barriers(const view_t *view, const char *text, int64_t passed)
 {
     for (int64_t i = 0; i < view->sight.barrier_count; i++)
         if (view->sight.barriers[i].line == line_of(view, text)) {
@@ -154,7 +154,7 @@ static void expect_barriers(const view *view, const char *text, int64_t passed)
     fail_msg("no barrier at %s", text);
 }
 
-static lab_sight_branch branch_at(const view *view, const char *text)
+static lab_sight_branch branch_at(const view_t *view, const char *text)
 {
     for (int64_t i = 0; i < view->sight.branch_count; i++)
         if (view->sight.branches[i].line == line_of(view, text))
@@ -174,7 +174,7 @@ static lab_sight_branch branch_at(const view *view, const char *text)
  * of 128 bytes, 64 sectors and 16 lines. */
 static void naive(void **state)
 {
-    view view = look_at("01", "BLOCK=32", (lab_product){RUNG_F32, RUNG_F32}, 32, 64, 16);
+    view_t view = look_at("01", "BLOCK=32", (lab_product){RUNG_F32, RUNG_F32}, 32, 64, 16);
     (void)state;
     expect_global(&view, "sum += widen(a[at(", LAB_GLOBAL_LOAD, "a", 4, 2 * 32 * 16, 32, 16, 4);
     expect_global(&view, "sum += widen(a[at(", LAB_GLOBAL_LOAD, "b", 4, 2 * 32 * 16, 1, 1, 1);
@@ -196,7 +196,7 @@ static void naive(void **state)
  *   A  one element for all lanes. B, C  32 floats side by side: 4 sectors, 1 line. */
 static void coalesced(void **state)
 {
-    view view = look_at("02", "BLOCK=32,UNROLL=4", (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 16);
+    view_t view = look_at("02", "BLOCK=32,UNROLL=4", (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 16);
     (void)state;
     expect_global(&view, "sum += widen(a[at(a_view, row, i + step", LAB_GLOBAL_LOAD, "a", 4, 32 * 16, 1, 1, 1);
     expect_global(&view, "sum += widen(a[at(a_view, row, i + step", LAB_GLOBAL_LOAD, "b", 4, 32 * 16, 4, 1, 4);
@@ -212,7 +212,7 @@ static void coalesced(void **state)
  *   read     of A two words, 16 apart, in two banks; of B 16 words side by side, twice: 1 */
 static void shared16(void **state)
 {
-    view view = look_at("04", "TILE=16", (lab_product){RUNG_F32, RUNG_F32}, 16, 16, 32);
+    view_t view = look_at("04", "TILE=16", (lab_product){RUNG_F32, RUNG_F32}, 16, 16, 32);
     (void)state;
     expect_global(&view, "a_tile[tile_row][tile_col] =", LAB_GLOBAL_LOAD, "a", 4, 8 * 2, 4, 2, 4);
     expect_global(&view, "b_tile[tile_row][tile_col] =", LAB_GLOBAL_LOAD, "b", 4, 8 * 2, 4, 1, 4);
@@ -230,7 +230,7 @@ static void shared16(void **state)
 /* A warp has one row of 32: of A one word, of B 32 side by side. */
 static void shared32(void **state)
 {
-    view view = look_at("04", NULL, (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 32);
+    view_t view = look_at("04", NULL, (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 32);
     (void)state;
     expect_shared(&view, "a_tile[tile_row][tile_col] =", LAB_SHARED_STORE, "a_tile", 4, 32, 1, 1);
     expect_shared(&view, "sum += widen(a_tile", LAB_SHARED_LOAD, "a_tile", 4, 32 * 32, 1, 1);
@@ -242,7 +242,7 @@ static void shared32(void **state)
 /* Tiles of 32 by 33: a warp still has one row. Padding has removed nothing. */
 static void padded32(void **state)
 {
-    view view = look_at("05", NULL, (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 32);
+    view_t view = look_at("05", NULL, (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 32);
     (void)state;
     expect_shared(&view, "a_tile[tile_row][tile_col] =", LAB_SHARED_STORE, "a_tile", 4, 32, 1, 1);
     expect_shared(&view, "b_tile[tile_row][tile_col] =", LAB_SHARED_STORE, "b_tile", 4, 32, 1, 1);
@@ -255,7 +255,7 @@ static void padded32(void **state)
  * Here padding costs: two wavefronts to write. Reading is as in 04: A's words are 17 apart. */
 static void padded16(void **state)
 {
-    view view = look_at("05", "tile16", (lab_product){RUNG_F32, RUNG_F32}, 16, 16, 16);
+    view_t view = look_at("05", "tile16", (lab_product){RUNG_F32, RUNG_F32}, 16, 16, 16);
     (void)state;
     expect_shared(&view, "a_tile[tile_row][tile_col] =", LAB_SHARED_STORE, "a_tile", 4, 8, 2, 1);
     expect_shared(&view, "b_tile[tile_row][tile_col] =", LAB_SHARED_STORE, "b_tile", 4, 8, 2, 1);
@@ -273,7 +273,7 @@ static void padded16(void **state)
  *   C        4 rows, 8 floats in each, 32 bytes apart: 32 sectors, a row of 256 bytes is 2 lines */
 static void tile2d(void **state)
 {
-    view view = look_at("07", "BM=64,BN=64,BK=8,TM=8,TN=8", (lab_product){RUNG_F32, RUNG_F32}, 64, 64, 16);
+    view_t view = look_at("07", "BM=64,BN=64,BK=8,TM=8,TN=8", (lab_product){RUNG_F32, RUNG_F32}, 64, 64, 16);
     (void)state;
     expect_global(&view, "a_tile[row * BK + p] =", LAB_GLOBAL_LOAD, "a", 4, 2 * 8 * 2, 4, 2, 4);
     expect_global(&view, "b_tile[p * BN + col] =", LAB_GLOBAL_LOAD, "b", 4, 2 * 8 * 2, 4, 1, 4);
@@ -298,7 +298,7 @@ static void tile2d(void **state)
  *   C        16 bytes every 32: 32 sectors in 4 rows of 2 lines; 512 bytes would fit 16 */
 static void vector(void **state)
 {
-    view view = look_at("08", "BM=64,BN=64,BK=8,TM=8,TN=8", (lab_product){RUNG_F32, RUNG_F32}, 64, 64, 16);
+    view_t view = look_at("08", "BM=64,BN=64,BK=8,TM=8,TN=8", (lab_product){RUNG_F32, RUNG_F32}, 64, 64, 16);
     (void)state;
     expect_global(&view, "bring(a_tile,", LAB_GLOBAL_LOAD, "a", 16, 2 * 2 * 2, 16, 8, 16);
     expect_shared(&view, "bring(a_tile,", LAB_SHARED_STORE, "a_tile", 4, 4 * 2 * 2 * 2, 2, 1);
@@ -321,7 +321,7 @@ static void vector(void **state)
  *   C        4 rows of 128 bytes, each a line */
 static void warptile(void **state)
 {
-    view view = look_at("09", "tiny", (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 16);
+    view_t view = look_at("09", "tiny", (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 16);
     (void)state;
     expect_global(&view, "bring(&a_tile[part", LAB_GLOBAL_LOAD, "a", 16, 2 * 2, 16, 8, 16);
     expect_shared(&view, "bring(&a_tile[part", LAB_SHARED_STORE, "a_tile", 4, 4 * 2 * 2, 1, 1);
@@ -339,8 +339,8 @@ static void warptile(void **state)
  * would meet, 1 and 3. In parts of two pieces it is as above. */
 static void warptile_deep(void **state)
 {
-    view view = look_at("09", "BM=64,BN=64,BK=16,WM=64,WN=64,TM=8,TN=16", (lab_product){RUNG_F32, RUNG_F32}, 64, 64,
-                        16);
+    view_t view = look_at("09", "BM=64,BN=64,BK=16,WM=64,WN=64,TM=8,TN=16", (lab_product){RUNG_F32, RUNG_F32}, 64, 64,
+                          16);
     (void)state;
     expect_shared(&view, "bring(&a_tile[part", LAB_SHARED_STORE, "a_tile", 4, 4 * 8, 1, 1);
     leave(&view);
@@ -353,7 +353,7 @@ static void warptile_deep(void **state)
  * The operands of a step are read one step ahead, the first of a tile before its steps. */
 static void pipeline(void **state)
 {
-    view view = look_at("10", "tiny", (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 16);
+    view_t view = look_at("10", "tiny", (lab_product){RUNG_F32, RUNG_F32}, 32, 32, 16);
     (void)state;
     expect_global(&view, "bring_async(&copies, stages, LDA", LAB_GLOBAL_LOAD, "a", 4, 4 * 2, 16, 8, 4);
     expect_shared(&view, "bring_async(&copies, stages, LDA", LAB_SHARED_STORE, "stages", 4, 4 * 2, 1, 1);
@@ -378,7 +378,7 @@ static void pipeline(void **state)
  * out by rows of 32 words, pairs by pairs: the 4 rows of each of 8 passes meet. */
 static void wmma(void **state)
 {
-    view view = look_at("11", "tiny", (lab_product){RUNG_F16, RUNG_F16}, 16, 32, 16);
+    view_t view = look_at("11", "tiny", (lab_product){RUNG_F16, RUNG_F16}, 16, 32, 16);
     (void)state;
     expect_shared(&view, "wmma_load(&a_part", LAB_SHARED_LOAD, "a_tile", 16, 2, 16, 4);
     expect_shared(&view, "wmma_load(&b_part", LAB_SHARED_LOAD, "b_tile", 16, 2, 16, 4);
@@ -405,7 +405,7 @@ static void wmma(void **state)
  *   C         8 rows of 64 bytes, a row of C is 128: 16 sectors, 8 lines */
 static void matrix(void **state)
 {
-    view view = look_at("12", "tiny", (lab_product){RUNG_F16, RUNG_F16}, 32, 64, 32);
+    view_t view = look_at("12", "tiny", (lab_product){RUNG_F16, RUNG_F16}, 32, 64, 32);
     (void)state;
     expect_global(&view, "copy16_async(copies,", LAB_GLOBAL_LOAD, "a", 16, 2 * 2, 16, 4, 16);
     expect_global(&view, "copy16_async(copies,", LAB_GLOBAL_LOAD, "b", 16, 2 * 4, 16, 4, 16);
@@ -427,7 +427,7 @@ static void matrix(void **state)
  * lanes 16 read, 8 rows of 32 bytes, while all write as before. */
 static void matrix_cut(void **state)
 {
-    view view = look_at("12", "tiny", (lab_product){RUNG_F16, RUNG_F16}, 32, 64, 16);
+    view_t view = look_at("12", "tiny", (lab_product){RUNG_F16, RUNG_F16}, 32, 64, 16);
     (void)state;
     lab_sight_line a = lab_sight_sum(&view.sight, line_of(&view, "copy16_async(copies,"), LAB_GLOBAL_LOAD, "a");
     compare("requests", "a", a.requests, 2 * 2);
@@ -443,7 +443,7 @@ static void matrix_cut(void **state)
 /* One warp, 16 steps, down a column of A: 32 rows of 64 bytes, two a line, as in 01. */
 static void user_uncoalesced(void **state)
 {
-    view view = look_at(KERNELS "/uncoalesced.cu", NULL, (lab_product){RUNG_F32, RUNG_F32}, 32, 1, 16);
+    view_t view = look_at(KERNELS "/uncoalesced.cu", NULL, (lab_product){RUNG_F32, RUNG_F32}, 32, 1, 16);
     (void)state;
     expect_global(&view, "/* the load */", LAB_GLOBAL_LOAD, "a", 4, 16, 32, 16, 4);
     assert_string_equal(view.sight.file, "uncoalesced.cu");
@@ -458,7 +458,7 @@ static void user_column(void **state)
     static const char *const parameters[] = {"PAD=0", "PAD=1"};
     (void)state;
     for (int pad = 0; pad < 2; pad++) {
-        view view = look_at(KERNELS "/column.cu", parameters[pad], (lab_product){RUNG_F32, RUNG_F32}, 32, 2, 32);
+        view_t view = look_at(KERNELS "/column.cu", parameters[pad], (lab_product){RUNG_F32, RUNG_F32}, 32, 2, 32);
         expect_shared(&view, "/* down a column */", LAB_SHARED_LOAD, "tile", 4, 2 * 32, pad ? 1 : 32, 1);
         expect_shared(&view, "tile[i][lane] =", LAB_SHARED_STORE, "tile", 4, 2 * 32, 1, 1);
         leave(&view);
@@ -470,7 +470,7 @@ static void user_column(void **state)
  * 1 2 1 2 lines; the other reads 64 bytes, 2 sectors, always in one line. */
 static void user_half_empty(void **state)
 {
-    view view = look_at(KERNELS "/half_empty.cu", NULL, (lab_product){RUNG_F32, RUNG_F32}, 2, 48, 4);
+    view_t view = look_at(KERNELS "/half_empty.cu", NULL, (lab_product){RUNG_F32, RUNG_F32}, 2, 48, 4);
     (void)state;
     lab_sight_line b = lab_sight_sum(&view.sight, line_of(&view, "/* the load */"), LAB_GLOBAL_LOAD, "b");
     compare("requests", "b", b.requests, 2 * 2 * 4);
@@ -494,7 +494,7 @@ static void user_half_empty(void **state)
  * every other float is asked for: 4 sectors, where 64 bytes would fit 2. */
 static void user_turns(void **state)
 {
-    view view = look_at(KERNELS "/turns.cu", NULL, (lab_product){RUNG_F32, RUNG_F32}, 1, 32, 8);
+    view_t view = look_at(KERNELS "/turns.cu", NULL, (lab_product){RUNG_F32, RUNG_F32}, 1, 32, 8);
     (void)state;
     lab_sight_line b = lab_sight_sum(&view.sight, line_of(&view, "/* the loads */"), LAB_GLOBAL_LOAD, "b");
     compare("requests", "b", b.requests, 2 * 8);

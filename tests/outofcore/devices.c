@@ -33,7 +33,7 @@ rung_status __real_rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int6
 rung_status __wrap_rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
                                     const rung_run_options *options);
 
-typedef enum calls { RUNS, CREATES, WRITES, READS, CALLS } calls;
+typedef enum calls { RUNS, CREATES, WRITES, READS, CALLS } calls_t;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -64,7 +64,7 @@ static int device_of_queue(const rung_queue *queue)
     return device;
 }
 
-static bool fails(int device, calls call)
+static bool fails(int device, calls_t call)
 {
     pthread_mutex_lock(&mutex);
     bool now = ++calls_of[device][call] == fail_at[device][call];
@@ -126,9 +126,9 @@ static void be_well(void)
 
 /* ---- Tests ------------------------------------------------------------------------------------------------- */
 
-static const setting shape = {.in = RUNG_F32, .out = RUNG_F32, .m = 160, .n = 160, .k = 96, .alpha = 1};
+static const setting_t shape = {.in = RUNG_F32, .out = RUNG_F32, .m = 160, .n = 160, .k = 96, .alpha = 1};
 
-static void all_devices(fleet *fleet, int64_t memory)
+static void all_devices(fleet_t *fleet, int64_t memory)
 {
     fleet->count = count;
     for (int i = 0; i < count; i++) {
@@ -137,7 +137,7 @@ static void all_devices(fleet *fleet, int64_t memory)
     }
 }
 
-static rung_outofcore_options on_fleet(const fleet *fleet)
+static rung_outofcore_options on_fleet(const fleet_t *fleet)
 {
     rung_outofcore_options options = rung_outofcore_options_default();
     options.devices = fleet->devices;
@@ -151,9 +151,9 @@ static void little_memory_of_a_device(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        setting setting = {
+        setting_t setting = {
             .in = RUNG_F32, .out = RUNG_F32, .m = 320, .n = 320, .k = 320, .alpha = 1, .in_files = i, .out_file = i};
-        fleet device = {{opened[0]}, {3 * 320 * 320 * 4 / 10}, 1};
+        fleet_t device = {{opened[0]}, {3 * 320 * 320 * 4 / 10}, 1};
         be_well();
         const rung_outofcore_report *report = multiply_and_check(&setting, &device);
         assert_int_equal(report->upload_bytes, report->blocking->read_bytes);
@@ -166,9 +166,9 @@ static void little_memory_of_a_device(void **state)
 
 static void types_and_orders_on_a_device(void **state)
 {
-    fleet device = {{opened[0]}, {24000}, 1};
+    fleet_t device = {{opened[0]}, {24000}, 1};
     (void)state;
-    setting setting = shape;
+    setting_t setting = shape;
     be_well();
     setting.beta = 2;
     setting.a_by_columns = setting.b_by_columns = true;
@@ -183,10 +183,10 @@ static void types_and_orders_on_a_device(void **state)
 /* All as slow as each other, so that each has its part. */
 static void several_at_once(void **state)
 {
-    fleet devices;
+    fleet_t devices;
     int64_t blocks = 0;
     (void)state;
-    setting setting = shape;
+    setting_t setting = shape;
     setting.in_files = setting.out_file = true;
     all_devices(&devices, 12000);
     be_well();
@@ -207,7 +207,7 @@ static void several_at_once(void **state)
 /* One that is a hundred times slower has its block taken from it. */
 static void a_slow_one_holds_nobody_up(void **state)
 {
-    fleet devices;
+    fleet_t devices;
     (void)state;
     all_devices(&devices, 12000);
     be_well();
@@ -220,12 +220,12 @@ static void a_slow_one_holds_nobody_up(void **state)
 static void one_that_fails_hands_its_blocks_on(void **state)
 {
     static const int at[] = {1, 5};
-    fleet devices;
+    fleet_t devices;
     (void)state;
     all_devices(&devices, 12000);
     for (int call = 0; call < CALLS; call++)
         for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
-            setting setting = shape;
+            setting_t setting = shape;
             setting.out_file = setting.in_files = i % 2;
             be_well();
             for (int j = 1; j < count; j++)
@@ -241,7 +241,7 @@ static void one_that_fails_hands_its_blocks_on(void **state)
 
 static void all_that_fail_fail_the_call(void **state)
 {
-    fleet devices;
+    fleet_t devices;
     rung_matrix a = new_matrix(RUNG_F32, 60, 60, false), c = new_matrix(RUNG_F32, 60, 60, false);
     rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(a), in_memory(a));
     (void)state;
@@ -272,7 +272,7 @@ static void all_that_fail_fail_the_call(void **state)
  * that fails before goes to the others. */
 static void a_block_is_never_added_to_twice(void **state)
 {
-    fleet devices;
+    fleet_t devices;
     rung_matrix a = new_matrix(RUNG_F32, 160, 96, false), b = new_matrix(RUNG_F32, 96, 160, false);
     rung_matrix c = new_matrix(RUNG_F32, 160, 160, false), c0 = new_matrix(RUNG_F32, 160, 160, false);
     rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(a), in_memory(b));

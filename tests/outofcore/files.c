@@ -135,11 +135,11 @@ static void add(char *text, const char *line)
 typedef struct seen {
     int count;
     int64_t blocks[16];
-} seen;
+} seen_t;
 
 static bool note(void *user, const rung_outofcore_blocking *blocking, int64_t block)
 {
-    seen *seen = user;
+    seen_t *seen = user;
     assert_int_equal(blocking->block_rows, 512);
     if (block > 99)
         return false;
@@ -164,7 +164,7 @@ static void journals_are_read(void **state)
 {
     char head[TEXT], text[TEXT];
     rungi_journal journal;
-    seen seen = {0};
+    seen_t seen = {0};
     (void)state;
     make_journal(head, text);
     assert_int_equal(rungi_journal_parse(text, (int64_t)strlen(text), head, &journal, note, &seen), RUNGI_JOURNAL_GOOD);
@@ -184,13 +184,13 @@ static void torn_and_damaged_journals(void **state)
     make_journal(head, text);
     size_t bytes = strlen(text);
     for (size_t cut = 0; cut < bytes; cut++) {
-        seen seen = {0};
+        seen_t seen = {0};
         assert_int_equal(rungi_journal_parse(text, (int64_t)cut, head, &journal, note, &seen), RUNGI_JOURNAL_GOOD);
         assert_true(seen.count < 2 && journal.end <= (int64_t)cut);
         assert_true(seen.count == 0 || seen.blocks[0] == 3);
     }
     for (size_t i = 0; i < bytes; i++) {
-        seen seen = {0};
+        seen_t seen = {0};
         text[i] ^= 1;
         rungi_journal_kind kind = rungi_journal_parse(text, (int64_t)bytes, head, &journal, note, &seen);
         assert_true(kind != RUNGI_JOURNAL_GOOD || seen.count < 2);
@@ -205,7 +205,7 @@ static void torn_heads(void **state)
 {
     char head[TEXT], text[TEXT];
     rungi_journal journal;
-    seen seen = {0};
+    seen_t seen = {0};
     (void)state;
     make_journal(head, text);
     size_t bytes = strlen(text), first = (size_t)(strchr(text, '\n') + 1 - text);
@@ -223,7 +223,7 @@ static void others_journals(void **state)
 {
     char head[TEXT], text[TEXT], other[TEXT] = "";
     rungi_journal journal;
-    seen seen = {0};
+    seen_t seen = {0};
     (void)state;
     make_journal(head, text);
     add(other, "rung-multiply 1");

@@ -59,7 +59,7 @@ static int64_t io_count(const char *field)
 
 static void files_into_a_file(void **state)
 {
-    setting setting = plain;
+    setting_t setting = plain;
     (void)state;
     setting.in_files = setting.out_file = true;
     multiply_and_check(&setting, NULL);
@@ -73,30 +73,30 @@ typedef struct files {
     rung_outofcore_matrix *a, *b;
     rung_outofcore_problem problem;
     rung_matrix read;
-} files;
+} files_t;
 
 static void open_files(void *user)
 {
-    files *files = user;
+    files_t *files = user;
     must(rung_outofcore_matrix_open_npy(path_of("a.npy"), RUNG_F32, &files->a));
     must(rung_outofcore_matrix_open_npy(path_of("b.npy"), RUNG_F32, &files->b));
 }
 
 static void multiply_files(void *user)
 {
-    files *files = user;
+    files_t *files = user;
     rung_outofcore_options options = with_memory(plain.memory);
     must(rung_outofcore_multiply(NULL, &files->problem, &options, NULL));
 }
 
 static void read_result(void *user)
 {
-    ((files *)user)->read = load("c.npy", RUNG_F32);
+    ((files_t *)user)->read = load("c.npy", RUNG_F32);
 }
 
 static void close_files(void *user)
 {
-    files *files = user;
+    files_t *files = user;
     rung_outofcore_matrix_destroy(files->a);
     rung_outofcore_matrix_destroy(files->b);
 }
@@ -104,7 +104,7 @@ static void close_files(void *user)
 static void cancelled_callers_complete(void **state)
 {
     rung_matrix a = new_matrix(RUNG_F32, plain.m, plain.k, false), b = new_matrix(RUNG_F32, plain.k, plain.n, false);
-    files files;
+    files_t files;
     (void)state;
     fill(&a, 1, 4);
     fill(&b, 2, 4);
@@ -126,7 +126,7 @@ static void every_place_and_order(void **state)
 {
     (void)state;
     for (int i = 0; i < 32; i++) {
-        setting setting = plain;
+        setting_t setting = plain;
         setting.m = 97;
         setting.n = 71;
         setting.k = 83;
@@ -148,7 +148,7 @@ static void every_product(void **state)
     (void)state;
     for (int i = 0; i < TYPES * TYPES; i++)
         for (int places = 0; places < 2; places++) {
-            setting setting = plain;
+            setting_t setting = plain;
             setting.in = (rung_type)(i / TYPES + 1);
             setting.out = (rung_type)(i % TYPES + 1);
             if (rung_accumulator_type(setting.in, setting.in, setting.out) == RUNG_TYPE_NONE)
@@ -172,7 +172,7 @@ static void small_and_empty(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int files = 0; files < 2; files++) {
-            setting setting = plain;
+            setting_t setting = plain;
             setting.m = sizes[i][0];
             setting.n = sizes[i][1];
             setting.k = sizes[i][2];
@@ -189,7 +189,7 @@ static void blocks_of_one_strip(void **state)
 {
     (void)state;
     for (int files = 0; files < 2; files++) {
-        setting setting = plain;
+        setting_t setting = plain;
         setting.m = setting.n = 90;
         setting.k = 1;
         setting.memory = 700;
@@ -232,7 +232,7 @@ static void huge_empty_ones_are_refused(void **state)
 
 static void alpha_of_0_reads_nothing(void **state)
 {
-    setting setting = plain;
+    setting_t setting = plain;
     (void)state;
     setting.alpha = 0;
     setting.beta = 2;
@@ -276,11 +276,11 @@ typedef struct caller {
     double before;
     rung_status accepts;
     int asked;
-} caller;
+} caller_t;
 
 static int count_steps(void *user, const rung_outofcore_progress *progress)
 {
-    caller *caller = user;
+    caller_t *caller = user;
     caller->steps++;
     caller->before = progress->resumed;
     assert_true(progress->done > 0 && progress->done <= 1 && progress->blocks <= progress->total_blocks);
@@ -289,7 +289,7 @@ static int count_steps(void *user, const rung_outofcore_progress *progress)
 
 static rung_status accept_or_not(void *user, const rung_outofcore_matrix *c, const rung_outofcore_report *report)
 {
-    caller *caller = user;
+    caller_t *caller = user;
     caller->asked++;
     assert_true(c->file >= 0);
     assert_true(report->blocking->block_rows > 0 && report->blocking->row_blocks > 1);
@@ -326,7 +326,7 @@ static void a_stopped_one_is_gone_on_with(void **state)
     const rung_outofcore_report *report;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    caller caller = {.stop_at = -1};
+    caller_t caller = {.stop_at = -1};
     rung_outofcore_options options = with_progress(20000, count_steps, &caller);
     must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
     int all = caller.steps;
@@ -358,13 +358,13 @@ typedef struct blocking {
     atomic_int inside;
     bool is_ordered;
     double last;
-} blocking;
+} blocking_t;
 
 static int block_at_first(void *user, const rung_outofcore_progress *progress)
 {
     enum { BLOCKS = 12 /* of 20 or so; fewer than 8 can be in flight */ };
     struct timespec moment = {.tv_nsec = 5000000};
-    blocking *blocking = user;
+    blocking_t *blocking = user;
     blocking->is_ordered &= atomic_fetch_add(&blocking->inside, 1) == 0 && progress->done >= blocking->last;
     blocking->last = progress->done;
     if (blocking->calls++ == 0) {
@@ -382,7 +382,7 @@ static void a_callback_that_blocks_stops_nobody(void **state)
     const rung_outofcore_report *report;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    blocking blocking = {.before = atomic_load(&blocks_done), .is_ordered = true};
+    blocking_t blocking = {.before = atomic_load(&blocks_done), .is_ordered = true};
     rung_outofcore_options options = with_progress(4000, block_at_first, &blocking);
     must(multiply_and_report(&problem, &options, &report));
     assert_true(report->blocking->row_blocks * report->blocking->col_blocks >= 16);
@@ -393,7 +393,7 @@ static void a_callback_that_blocks_stops_nobody(void **state)
 
 static void stop_half_way(const rung_outofcore_problem *problem)
 {
-    caller caller = {.stop_at = 240};
+    caller_t caller = {.stop_at = 240};
     rung_outofcore_options options = with_progress(20000, count_steps, &caller);
     assert_int_equal(rung_outofcore_multiply(NULL, problem, &options, NULL), RUNG_STATUS_CANCELLED);
     assert_true(is_there("c.npy.journal"));
@@ -530,7 +530,7 @@ static void only_what_is_accepted_gets_its_name(void **state)
     rung_matrix a, b;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    caller caller = {.stop_at = -1, .accepts = RUNG_STATUS_DEVICE_LOST};
+    caller_t caller = {.stop_at = -1, .accepts = RUNG_STATUS_DEVICE_LOST};
     rung_outofcore_options options = with_progress(20000, NULL, &caller);
     options.accept = accept_or_not;
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_DEVICE_LOST);

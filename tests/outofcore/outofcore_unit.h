@@ -197,17 +197,17 @@ typedef struct setting {
     int64_t m, n, k, memory;
     bool a_by_columns, b_by_columns, in_files, out_file;
     double alpha, beta;
-} setting;
+} setting_t;
 
 /* The devices of a call; NULL is the CPU. */
 typedef struct fleet {
     rung_device *devices[8];
     int64_t memory[8];
     int64_t count;
-} fleet;
+} fleet_t;
 
 /* Returns a report that lives until the next call. */
-static inline const rung_outofcore_report *multiply_and_check(const setting *setting, const fleet *fleet)
+static inline const rung_outofcore_report *multiply_and_check(const setting_t *setting, const fleet_t *fleet)
 {
     rung_matrix a = new_matrix(setting->in, setting->m, setting->k, setting->a_by_columns);
     rung_matrix b = new_matrix(setting->in, setting->k, setting->n, setting->b_by_columns);
@@ -264,7 +264,7 @@ static inline const rung_outofcore_report *multiply_and_check(const setting *set
     return report;
 }
 
-static const setting plain = {
+static const setting_t plain = {
     .in = RUNG_F32, .out = RUNG_F32, .m = 150, .n = 130, .k = 170, .memory = 20000, .alpha = 1};
 
 static inline int run_in_folder(int (*run)(void))

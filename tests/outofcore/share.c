@@ -16,9 +16,9 @@ typedef struct fleet {
     int count;
     double need[DEVICES_MAX], end[DEVICES_MAX], now;
     int64_t held[DEVICES_MAX];
-} fleet;
+} fleet_t;
 
-static void take_what_is_worth_it(fleet *fleet)
+static void take_what_is_worth_it(fleet_t *fleet)
 {
     for (int i = 0; i < fleet->count; i++)
         fleet->share.sharers[i].left = fleet->held[i] >= 0 ? (fleet->end[i] - fleet->now) / fleet->need[i] : 0;
@@ -29,7 +29,7 @@ static void take_what_is_worth_it(fleet *fleet)
         }
 }
 
-static void finish_the_next(fleet *fleet)
+static void finish_the_next(fleet_t *fleet)
 {
     int soonest = -1;
     for (int i = 0; i < fleet->count; i++)
@@ -44,7 +44,7 @@ static void finish_the_next(fleet *fleet)
 /* When all blocks are done. */
 static double simulate(const double *need, int devices, int64_t blocks, int64_t *done)
 {
-    fleet fleet = {.count = devices};
+    fleet_t fleet = {.count = devices};
     assert_int_equal(rungi_share_init(&fleet.share, blocks, devices), RUNG_OK);
     for (int i = 0; i < devices; i++) {
         fleet.held[i] = -1;

@@ -20,7 +20,7 @@ typedef struct bench {
     rung_context *context;
     rung_device *device;
     rung_queue *queue;
-} bench;
+} bench_t;
 
 static void set(void *memory, rung_type type, int64_t index, double value)
 {
@@ -58,9 +58,9 @@ typedef struct operands {
     double a[ELEMENTS], b[ELEMENTS], c[ELEMENTS]; /* memory that any type fits */
     rung_buffer *buffers[3];
     rung_problem here;
-} operands;
+} operands_t;
 
-static rung_problem problem_of(operands *operands, int product, bool by_columns)
+static rung_problem problem_of(operands_t *operands, int product, bool by_columns)
 {
     rung_type in = products[product].in, out = products[product].out;
     rung_matrix c = rung_matrix_of(out, M, N, operands->c);
@@ -73,7 +73,7 @@ static rung_problem problem_of(operands *operands, int product, bool by_columns)
 }
 
 /* The same in buffers, where the device does not reach this process's memory. */
-static rung_problem send(bench *bench, operands *operands)
+static rung_problem send(bench_t *bench, operands_t *operands)
 {
     rung_problem there = operands->here;
     rung_matrix *views[] = {&there.a, &there.b, &there.c};
@@ -89,7 +89,7 @@ static rung_problem send(bench *bench, operands *operands)
     return there;
 }
 
-static void run(bench *bench, rung_plan *plan, operands *operands)
+static void run(bench_t *bench, rung_plan *plan, operands_t *operands)
 {
     rung_problem there = send(bench, operands);
     rung_status status = rung_plan_run(plan, bench->queue, &there, NULL);
@@ -101,7 +101,7 @@ static void run(bench *bench, rung_plan *plan, operands *operands)
 }
 
 /* Every element of C is `expected`, and what lies between its rows is as it was. */
-static void check(const operands *operands, double expected, double between, const char *what)
+static void check(const operands_t *operands, double expected, double between, const char *what)
 {
     const rung_matrix *c = &operands->here.c;
     int64_t major = c->col_stride == 1 ? c->rows : c->cols, minor = c->col_stride == 1 ? c->cols : c->rows;
@@ -115,7 +115,7 @@ static void check(const operands *operands, double expected, double between, con
 }
 
 /* beta 0 over NaN, another beta, and alpha 1 again with the same plan. */
-static void run_all(bench *bench, rung_plan *plan, operands *operands)
+static void run_all(bench_t *bench, rung_plan *plan, operands_t *operands)
 {
     rung_problem *here = &operands->here;
     rung_type in = here->a.type, out = here->c.type;
@@ -142,9 +142,9 @@ static void run_all(bench *bench, rung_plan *plan, operands *operands)
 }
 
 /* Says whether such a plan was made. */
-static bool try_kernel(bench *bench, const char *name, int product, bool by_columns)
+static bool try_kernel(bench_t *bench, const char *name, int product, bool by_columns)
 {
-    static operands operands;
+    static operands_t operands;
     rung_kernel *kernel;
     rung_plan *plan;
     if (rung_kernel_find(bench->context, rung_device_describe(bench->device)->backend, name, &kernel) != RUNG_OK)
@@ -167,7 +167,7 @@ static bool try_kernel(bench *bench, const char *name, int product, bool by_colu
 /* Tries the first of the kernels. Returns how many plans there were. */
 static int try_device(const char *device, size_t kernel_count)
 {
-    bench bench;
+    bench_t bench;
     rung_context_options options = {.size = sizeof(rung_context_options), .device = device, .verbose = -1};
     int made = 0;
     assert_int_equal(rung_context_create(&options, &bench.context), RUNG_OK);

@@ -74,14 +74,14 @@ static void the_counter_counts(void **state)
 typedef struct shape {
     const char *preset;
     int64_t bm, bn, kb, wn, threads;
-} shape;
+} shape_t;
 
 /* One operand's tile in shared memory. */
 typedef struct tile {
-    const shape *shape;
+    const shape_t *shape;
     uint l, k, element, row_bytes;
     int along_l;
-} tile;
+} tile_t;
 
 static rung_kernel *kernel;
 
@@ -93,47 +93,47 @@ static int64_t value_of(const char *preset, const char *expression)
     return value;
 }
 
-static shape shape_of(const char *preset)
+static shape_t shape_of(const char *preset)
 {
-    return (shape){preset ? preset : "defaults", value_of(preset, "BM"), value_of(preset, "BN"),
-                   value_of(preset, "KB"),       value_of(preset, "WN"), value_of(preset, "THREADS")};
+    return (shape_t){preset ? preset : "defaults", value_of(preset, "BM"), value_of(preset, "BN"),
+                     value_of(preset, "KB"),       value_of(preset, "WN"), value_of(preset, "THREADS")};
 }
 
-typedef void shape_check(const shape *shape);
+typedef void shape_check_t(const shape_t *shape);
 
-static void with_every_shape(shape_check *check)
+static void with_every_shape(shape_check_t *check)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     assert_true(info->preset_count > 0);
     for (int64_t i = -1; i < info->preset_count; i++) {
-        shape shape = shape_of(i < 0 ? NULL : rung_kernel_preset(kernel, i)->name);
+        shape_t shape = shape_of(i < 0 ? NULL : rung_kernel_preset(kernel, i)->name);
         check(&shape);
     }
 }
 
-typedef void tile_check(const tile *tile);
+typedef void tile_check_t(const tile_t *tile);
 
-static tile_check *check_of_tile;
+static tile_check_t *check_of_tile;
 
-static void with_tiles_of(const shape *shape)
+static void with_tiles_of(const shape_t *shape)
 {
     for (int b = 0; b < 2; b++)
         for (uint element = 1; element <= 4; element *= 2)
             for (int along_l = 0; along_l < 2; along_l++) {
                 uint l = (uint)(b ? shape->bn : shape->bm), kb = (uint)shape->kb;
-                tile tile = {shape, l, kb / element, element, along_l ? l * element : kb, along_l};
+                tile_t tile = {shape, l, kb / element, element, along_l ? l * element : kb, along_l};
                 assert_true(l * kb <= TILE_MAX);
                 check_of_tile(&tile);
             }
 }
 
-static void with_every_tile(tile_check *check)
+static void with_every_tile(tile_check_t *check)
 {
     check_of_tile = check;
     with_every_shape(with_tiles_of);
 }
 
-static void expect(const tile *tile, const char *what, bool some, int count)
+static void expect(const tile_t *tile, const char *what, bool some, int count)
 {
     if (some ? count == 0 : count != 0)
         fail_msg("%s: %s a tile of %u x %u elements of %u bytes along %c: %d conflicts", tile->shape->preset, what,
@@ -141,14 +141,14 @@ static void expect(const tile *tile, const char *what, bool some, int count)
 }
 
 /* Where the same byte were if no chunks were exchanged: an exclusive or is its own inverse. */
-static uint unturned(const tile *tile, uint at)
+static uint unturned(const tile_t *tile, uint at)
 {
     uint row = at / tile->row_bytes, chunk = at % tile->row_bytes / CHUNK_BYTES;
     return chunk_at(row, chunk, tile->row_bytes, tile->element, tile->along_l) + at % CHUNK_BYTES;
 }
 
 /* The same accesses in both tiles. */
-static void count_both(const tile *tile, const uint *at, int lanes, int bytes, int *turned, int *plain)
+static void count_both(const tile_t *tile, const uint *at, int lanes, int bytes, int *turned, int *plain)
 {
     uint other[WARP];
     for (int lane = 0; lane < WARP; lane++)
@@ -159,7 +159,7 @@ static void count_both(const tile *tile, const uint *at, int lanes, int bytes, i
 
 /* ---- The tile: written, and read as fragments --------------------------------------- */
 
-static void check_places(const tile *tile)
+static void check_places(const tile_t *tile)
 {
     static unsigned char seen[TILE_MAX];
     memset(seen, 0, tile->l * (tile->k * tile->element));
@@ -181,14 +181,14 @@ static void every_element_has_a_place(void **state)
 }
 
 /* Chunk i of a thread, as source_of() and chunk_of() of the kernel say. */
-static uint copied_to(const tile *tile, uint thread, uint i)
+static uint copied_to(const tile_t *tile, uint thread, uint i)
 {
     uint chunks = tile->row_bytes / CHUNK_BYTES, threads = (uint)tile->shape->threads;
     return chunk_at(thread / chunks + i * (threads / chunks), thread % chunks, tile->row_bytes, tile->element,
                     tile->along_l);
 }
 
-static void check_copies(const tile *tile)
+static void check_copies(const tile_t *tile)
 {
     static unsigned char seen[TILE_MAX / CHUNK_BYTES];
     uint threads = (uint)tile->shape->threads, bytes = tile->l * tile->k * tile->element;
@@ -215,7 +215,7 @@ static void copies_do_not_meet(void **state)
 
 /* Eight lanes of ldmatrix are one 8 x 8, or a warp's load of an element each, as the
  * instructions' own layout has them. */
-static void count_ldmatrix(const tile *tile, uint l, uint k_bytes, int *turned, int *plain)
+static void count_ldmatrix(const tile_t *tile, uint l, uint k_bytes, int *turned, int *plain)
 {
     uint at[WARP];
     for (uint lane = 0; lane < WARP; lane++)
@@ -226,13 +226,13 @@ static void count_ldmatrix(const tile *tile, uint l, uint k_bytes, int *turned, 
     count_both(tile, at, 8, CHUNK_BYTES, turned, plain);
 }
 
-static void count_loads(const tile *tile, uint l, uint k_bytes, int *turned, int *plain)
+static void count_loads(const tile_t *tile, uint l, uint k_bytes, int *turned, int *plain)
 {
-    const ptx_mma *mma = &ptx_m16n8k8_tf32;
+    const ptx_mma_t *mma = &ptx_m16n8k8_tf32;
     for (int i = 0; i < mma->a_count; i++) {
         uint at[WARP];
         for (int lane = 0; lane < WARP; lane++) {
-            ptx_place place = mma->a(lane, i);
+            ptx_place_t place = mma->a(lane, i);
             at[lane] = element_at(l + (uint)place.row, k_bytes / tile->element + (uint)place.col, tile->row_bytes,
                                   tile->element, tile->along_l);
         }
@@ -240,7 +240,7 @@ static void count_loads(const tile *tile, uint l, uint k_bytes, int *turned, int
     }
 }
 
-static void check_fragments(const tile *tile)
+static void check_fragments(const tile_t *tile)
 {
     int turned = 0, plain = 0;
     for (uint l = 0; l < tile->l; l += 16)
@@ -265,13 +265,13 @@ static void fragments_do_not_meet(void **state)
 /* Rows of A, and columns of B, may come in twos: four ways to write. */
 enum { WAYS = 4 };
 
-static uint row_of_sums(const shape *shape, int way)
+static uint row_of_sums(const shape_t *shape, int way)
 {
     return (uint)shape->wn + sums_pad(way % 2, way / 2);
 }
 
 /* In pairs, or where B's columns come in twos, in fours. */
-static int written_conflicts(const shape *shape, int way, uint ld)
+static int written_conflicts(const shape_t *shape, int way, uint ld)
 {
     int count = 0;
     for (uint j = 0; j < shape->wn / 8; j += way / 2 ? 2 : 1)
@@ -286,7 +286,7 @@ static int written_conflicts(const shape *shape, int way, uint ld)
 
 /* As finish_rows() and take_piece() of the kernel go: `first` is which four of a piece of
  * eight a lane begins with. */
-static int read_conflicts(const shape *shape, uint ld, uint piece, bool in_turns)
+static int read_conflicts(const shape_t *shape, uint ld, uint piece, bool in_turns)
 {
     uint pieces = (uint)shape->wn / piece;
     int count = 0;
@@ -302,13 +302,13 @@ static int read_conflicts(const shape *shape, uint ld, uint piece, bool in_turns
     return count;
 }
 
-static void expect_sums(const shape *shape, const char *what, bool some, int count)
+static void expect_sums(const shape_t *shape, const char *what, bool some, int count)
 {
     if (some ? count == 0 : count != 0)
         fail_msg("%s: %s of %d columns: %d conflicts", shape->preset, what, (int)shape->wn, count);
 }
 
-static void check_sums(const shape *shape)
+static void check_sums(const shape_t *shape)
 {
     for (int way = 0; way < WAYS; way++) {
         uint ld = row_of_sums(shape, way);
@@ -324,7 +324,7 @@ static void check_sums(const shape *shape)
 }
 
 /* Every sum has a place of its own, before they are read in any order. */
-static void check_sum_places(const shape *shape)
+static void check_sum_places(const shape_t *shape)
 {
     static unsigned char seen[16 * 1024];
     for (int way = 0; way < WAYS; way++) {

@@ -27,10 +27,10 @@ typedef struct processor {
     int64_t cores;       /* that share the L3, as the system reports them */
     const char *text;    /* for RUNG_CPU_CACHES */
     int64_t kc;          /* of 10_pipeline, for F32 */
-} processor;
+} processor_t;
 
 /* clang-format off */
-static const processor processors[] = {
+static const processor_t processors[] = {
     {"Core i7-6700K", RUNGI_ISA_AVX2,
      {{0x1c004121, 0x01c0003f, 0x3f, 0}, {0x1c004122, 0x01c0003f, 0x3f, 0}, {0x1c004143, 0x00c0003f, 0x3ff, 0},
       {0x1c03c163, 0x03c0003f, 0x1fff, 6}, {0, 0, 0, 0}},
@@ -58,7 +58,7 @@ enum { PROCESSORS = sizeof processors / sizeof *processors };
 /* The processor that the fractions of blocks.c were measured on: two cores of a virtual machine. */
 static const rungi_caches measured = {48 << 10, 2 << 20, 480 << 20, 2};
 
-static rungi_caches caches_of(const processor *of)
+static rungi_caches caches_of(const processor_t *of)
 {
     rungi_caches caches = of->caches;
     caches.l3_cores = of->cores;
@@ -385,16 +385,16 @@ static void plans_follow_the_environment(void **state)
 typedef struct lines {
     int count;
     char last[512];
-} lines;
+} lines_t;
 
 static void take_line(void *user, const char *line)
 {
-    lines *lines = user;
+    lines_t *lines = user;
     lines->count++;
     snprintf(lines->last, sizeof lines->last, "%s", line);
 }
 
-static int lines_of_a_context(const char *caches, lines *lines)
+static int lines_of_a_context(const char *caches, lines_t *lines)
 {
     rung_context *context;
     lines->count = 0;
@@ -410,7 +410,7 @@ static int lines_of_a_context(const char *caches, lines *lines)
 
 static void invalid_values_are_reported(void **state)
 {
-    lines lines = {0, ""};
+    lines_t lines = {0, ""};
     (void)state;
     assert_int_equal(lines_of_a_context("48K;2M", &lines), 1);
     assert_non_null(strstr(lines.last, "RUNG_CPU_CACHES"));

@@ -40,7 +40,7 @@ typedef struct fixture {
     int fail_at;     /* counts down; the allocation that makes it 0 fails */
     mode_t mask;
     rung_context *context;
-} fixture;
+} fixture_t;
 
 static int count_entries(const char *path)
 {
@@ -56,14 +56,14 @@ static int count_entries(const char *path)
 
 static void keep_line(void *user, const char *line)
 {
-    fixture *f = user;
+    fixture_t *f = user;
     snprintf(f->line, sizeof f->line, "%s", line);
     errno = ERANGE; /* a log may do so, and the cache's caller must not see it */
 }
 
 static void *count_allocate(void *user, size_t bytes, size_t alignment)
 {
-    fixture *f = user;
+    fixture_t *f = user;
     void *memory = NULL;
     if (f->fail_at > 0 && --f->fail_at == 0)
         return NULL;
@@ -77,7 +77,7 @@ static void *count_allocate(void *user, size_t bytes, size_t alignment)
 
 static void count_release(void *user, void *memory)
 {
-    fixture *f = user;
+    fixture_t *f = user;
     f->live--;
     free(memory);
 }
@@ -89,7 +89,7 @@ static mode_t current_mask(void)
     return mask;
 }
 
-static void make_context(fixture *f)
+static void make_context(fixture_t *f)
 {
     rung_context_options options = {.size = sizeof(rung_context_options),
                                     .verbose = 2,
@@ -103,7 +103,7 @@ static void make_context(fixture *f)
 
 static int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof *f);
+    fixture_t *f = calloc(1, sizeof *f);
     assert_non_null(f);
     uint64_t seed = 11;
     for (int i = 0; i < CODE; i++)
@@ -127,7 +127,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 
 static int tear_down(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     assert_int_equal(nftw(f->base, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
     assert_int_equal(count_entries("/proc/self/fd"), f->descriptors);
     assert_int_equal(current_mask(), f->mask);
@@ -140,7 +140,7 @@ static int tear_down(void **state)
 /* ---- Reading and writing as callers do ---------------------------------------------- */
 
 /* None of the calls may be noticed but by what it gives. */
-static void *read_key(fixture *f, const char *const *which, size_t *bytes)
+static void *read_key(fixture_t *f, const char *const *which, size_t *bytes)
 {
     rungi_fail(RUNG_STATUS_INVALID, "an older sentence");
     errno = EDOM;
@@ -153,7 +153,7 @@ static void *read_key(fixture *f, const char *const *which, size_t *bytes)
     return read;
 }
 
-static void write_key(fixture *f, const char *const *which, const void *data, size_t bytes)
+static void write_key(fixture_t *f, const char *const *which, const void *data, size_t bytes)
 {
     rungi_fail(RUNG_STATUS_INVALID, "an older sentence");
     errno = EDOM;
@@ -163,7 +163,7 @@ static void write_key(fixture *f, const char *const *which, const void *data, si
     assert_string_equal(rung_error_text(), "an older sentence");
 }
 
-static void assert_kept_as(fixture *f, const char *const *which, const void *data, size_t bytes)
+static void assert_kept_as(fixture_t *f, const char *const *which, const void *data, size_t bytes)
 {
     size_t found;
     void *read = read_key(f, which, &found);
@@ -175,19 +175,19 @@ static void assert_kept_as(fixture *f, const char *const *which, const void *dat
     rungi_release(f->context, read);
 }
 
-static void assert_kept(fixture *f)
+static void assert_kept(fixture_t *f)
 {
     assert_kept_as(f, key, code, CODE);
 }
 
-static void assert_missing(fixture *f, const char *const *which)
+static void assert_missing(fixture_t *f, const char *const *which)
 {
     size_t bytes;
     assert_null(read_key(f, which, &bytes));
     assert_string_equal(f->line, "");
 }
 
-static void assert_refused(fixture *f, const char *why)
+static void assert_refused(fixture_t *f, const char *why)
 {
     size_t bytes;
     void *read = read_key(f, key, &bytes);
@@ -197,7 +197,7 @@ static void assert_refused(fixture *f, const char *why)
         fail_msg("refused for another reason than \"%s\": \"%s\"", why, f->line);
 }
 
-static void assert_refused_then_replaced(fixture *f, const char *why)
+static void assert_refused_then_replaced(fixture_t *f, const char *why)
 {
     assert_refused(f, why);
     write_key(f, key, code, CODE);
@@ -205,7 +205,7 @@ static void assert_refused_then_replaced(fixture *f, const char *why)
 }
 
 /* The one file of the folder that is not "." or "..". */
-static void find_file(fixture *f)
+static void find_file(fixture_t *f)
 {
     DIR *listing = opendir(f->folder);
     assert_non_null(listing);
@@ -216,7 +216,7 @@ static void find_file(fixture *f)
 }
 
 /* A sound file for `key`, with its path in f->file. */
-static void keep(fixture *f)
+static void keep(fixture_t *f)
 {
     write_key(f, key, code, CODE);
     assert_string_equal(f->line, "");
@@ -248,7 +248,7 @@ static void store(const char *path, const char *data, size_t bytes)
 
 static void round_trip(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     struct stat folder, file;
     assert_missing(f, key);
     assert_int_equal(access(f->folder, F_OK), -1); /* reading makes nothing */
@@ -266,7 +266,7 @@ static void round_trip(void **state)
 /* The file as the format is written down; Python's hashlib has hashed the key. */
 static void the_format(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     char file[HEADER + 3];
     static const char start[] = "rung code cache1"
                                 "\xa3\x8a\x44\xa3\xeb\x94\x30\x83\x99\xc0\xf6\x58\x4f\x36\xcb\x9d"
@@ -284,7 +284,7 @@ static void the_format(void **state)
 
 static void keys_are_told_apart(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     static const char *const others[][4] = {
         {"sourc", "e-O3", "12.9", "sm_90"}, {"source", "-O3", "12.9", "sm_9"},  {"source", "-O3", "", "12.9sm_90"},
         {"-O3", "source", "12.9", "sm_90"}, {"source-O312.9sm_90", "", "", ""}, {"", "", "", ""},
@@ -301,14 +301,14 @@ static void keys_are_told_apart(void **state)
 
 static void code_of_no_bytes(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     write_key(f, key, NULL, 0);
     assert_kept_as(f, key, "", 0);
 }
 
 static void code_of_many_bytes(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     size_t bytes = (5 << 20) + 1;
     char *much = malloc(bytes);
     assert_non_null(much);
@@ -322,7 +322,7 @@ static void code_of_many_bytes(void **state)
 /* It would be refused when read. The length alone is looked at. */
 static void code_of_too_many_bytes(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     write_key(f, key, code, (256u << 20) - HEADER + 1);
     assert_non_null(strstr(f->line, "too large"));
@@ -335,7 +335,7 @@ static void code_of_too_many_bytes(void **state)
 
 static void cut_short(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     for (int length = 0; length < HEADER + CODE; length++) {
         assert_int_equal(truncate(f->file, length), 0);
@@ -348,7 +348,7 @@ static void cut_short(void **state)
 
 static void every_bit_counts(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     char file[HEADER + CODE];
     keep(f);
     assert_int_equal(load(f->file, file, sizeof file), sizeof file);
@@ -367,7 +367,7 @@ static void every_bit_counts(void **state)
 
 static void of_another_key(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     assert_int_equal(unlink(f->file), 0);
     write_key(f, other_key, code, CODE);
@@ -380,7 +380,7 @@ static void of_another_key(void **state)
 
 static void larger_than_any(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     assert_int_equal(truncate(f->file, (256 << 20) + 1), 0);
     assert_refused_then_replaced(f, "too large");
@@ -388,7 +388,7 @@ static void larger_than_any(void **state)
 
 static void link_to_a_sound_file(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     struct stat status;
     keep(f);
     assert_int_equal(rename(f->file, f->aside), 0);
@@ -402,7 +402,7 @@ static void link_to_a_sound_file(void **state)
 
 static void second_name(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     assert_int_equal(link(f->file, f->aside), 0);
     assert_refused_then_replaced(f, "second name");
@@ -410,7 +410,7 @@ static void second_name(void **state)
 
 static void writable_by_others(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     static const mode_t modes[] = {0620, 0602, 0666};
     keep(f);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
@@ -422,7 +422,7 @@ static void writable_by_others(void **state)
 /* Opened without O_NONBLOCK, it would never return. */
 static void a_pipe(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     assert_int_equal(unlink(f->file), 0);
     assert_int_equal(mkfifo(f->file, 0600), 0);
@@ -433,7 +433,7 @@ static void a_pipe(void **state)
 
 static void a_folder_in_its_place(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     assert_int_equal(unlink(f->file), 0);
     assert_int_equal(mkdir(f->file, 0700), 0);
@@ -451,7 +451,7 @@ static void a_folder_in_its_place(void **state)
 
 static void of_another_user(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     if (geteuid() != 0)
         skip();
     keep(f);
@@ -462,7 +462,7 @@ static void of_another_user(void **state)
 /* ---- Folders that are not ours ------------------------------------------------------ */
 
 /* Nothing is read from it, and nothing written to it. */
-static void assert_folder_refused(fixture *f, const char *why)
+static void assert_folder_refused(fixture_t *f, const char *why)
 {
     char before[HEADER + CODE], after[HEADER + CODE];
     assert_int_equal(load(f->file, before, sizeof before), sizeof before);
@@ -476,7 +476,7 @@ static void assert_folder_refused(fixture *f, const char *why)
 
 static void folder_is_a_link(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     assert_int_equal(rename(f->folder, f->aside), 0);
     assert_int_equal(symlink(f->aside, f->folder), 0);
@@ -487,7 +487,7 @@ static void folder_is_a_link(void **state)
 
 static void folder_is_relative(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     size_t bytes;
     assert_null(rungi_cache_read(f->context, "cache", key, 4, &bytes));
     assert_non_null(strstr(f->line, "no absolute path"));
@@ -497,7 +497,7 @@ static void folder_is_relative(void **state)
 
 static void folder_is_writable_by_others(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     static const mode_t modes[] = {0720, 0702, 0777, 01777};
     keep(f);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
@@ -510,7 +510,7 @@ static void folder_is_writable_by_others(void **state)
 
 static void folder_of_another_user(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     if (geteuid() != 0)
         skip();
     keep(f);
@@ -520,7 +520,7 @@ static void folder_of_another_user(void **state)
 
 static void folder_is_a_file(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     store(f->folder, "", 0);
     assert_refused(f, strerror(ENOTDIR));
     write_key(f, key, code, CODE);
@@ -531,7 +531,7 @@ static void folder_is_a_file(void **state)
 
 /* Runs it in a child and returns what it did. A child must not assert: it leaves
  * by _exit, and so without cmocka's notice. */
-static int in_child(int (*work)(fixture *), fixture *f)
+static int in_child(int (*work)(fixture_t *), fixture_t *f)
 {
     int status;
     pid_t child = fork();
@@ -544,7 +544,7 @@ static int in_child(int (*work)(fixture *), fixture *f)
     return WEXITSTATUS(status);
 }
 
-static bool reads_back(fixture *f, const void *data, size_t bytes)
+static bool reads_back(fixture_t *f, const void *data, size_t bytes)
 {
     size_t found;
     void *read = rungi_cache_read(f->context, f->folder, key, 4, &found);
@@ -554,7 +554,7 @@ static bool reads_back(fixture *f, const void *data, size_t bytes)
 }
 
 /* Root may write anywhere, and so is somebody else here. */
-static int use_read_only_folder(fixture *f)
+static int use_read_only_folder(fixture_t *f)
 {
     if (geteuid() == 0 && setuid(ANOTHER_USER) != 0)
         return 1;
@@ -568,7 +568,7 @@ static int use_read_only_folder(fixture *f)
 
 static void folder_is_read_only(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     assert_int_equal(chmod(f->base, 0755), 0);
     if (geteuid() == 0) {
@@ -581,7 +581,7 @@ static void folder_is_read_only(void **state)
     assert_int_equal(chmod(f->folder, 0700), 0);
 }
 
-static int write_past_the_limit(fixture *f)
+static int write_past_the_limit(fixture_t *f)
 {
     struct rlimit limit = {HEADER + CODE - 1, HEADER + CODE - 1};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
@@ -595,7 +595,7 @@ static int write_past_the_limit(fixture *f)
 
 static void files_may_be_limited(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     assert_int_equal(in_child(write_past_the_limit, f), 0);
     assert_int_equal(count_entries(f->folder), 3);
 }
@@ -628,7 +628,7 @@ static void folders_of_the_environment(void **state)
 
 static void folder_and_the_one_above_are_made(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     struct stat status;
     snprintf(f->folder, sizeof f->folder, "%s/a/b", f->base);
     write_key(f, key, code, CODE);
@@ -653,7 +653,7 @@ static int folder_of_this_process(void)
     return rungi_cache_folder(path, sizeof path) ? A_FOLDER : NO_FOLDER;
 }
 
-static int run_set_uid(fixture *f)
+static int run_set_uid(fixture_t *f)
 {
     setenv("HOME", f->base, 1);
     setenv("XDG_CACHE_HOME", f->base, 1);
@@ -663,7 +663,7 @@ static int run_set_uid(fixture *f)
 
 static void set_uid_programs_have_none(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     static char program[64 << 20];
     if (geteuid() != 0)
         skip();
@@ -680,7 +680,7 @@ static void set_uid_programs_have_none(void **state)
 /* ---- The limit ---------------------------------------------------------------------- */
 
 /* One letter stands for a name as long as a key's. */
-static void planted_path(const fixture *f, const char *name, char *path, size_t capacity)
+static void planted_path(const fixture_t *f, const char *name, char *path, size_t capacity)
 {
     char letters[65] = "";
     if (strlen(name) == 1)
@@ -689,7 +689,7 @@ static void planted_path(const fixture *f, const char *name, char *path, size_t 
 }
 
 /* A file last used `ago` seconds ago. It is all hole and takes no disk. */
-static void plant(fixture *f, const char *name, off_t bytes, int64_t ago)
+static void plant(fixture_t *f, const char *name, off_t bytes, int64_t ago)
 {
     char path[160];
     planted_path(f, name, path, sizeof path);
@@ -699,7 +699,7 @@ static void plant(fixture *f, const char *name, off_t bytes, int64_t ago)
     assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){then, then}, 0), 0);
 }
 
-static bool is_there(fixture *f, const char *name)
+static bool is_there(fixture_t *f, const char *name)
 {
     char path[160];
     planted_path(f, name, path, sizeof path);
@@ -708,7 +708,7 @@ static bool is_there(fixture *f, const char *name)
 
 static void the_least_recently_used_go(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     plant(f, "a", 256 << 20, 30);
     plant(f, "b", 256 << 20, 50); /* the oldest */
@@ -727,7 +727,7 @@ static void the_least_recently_used_go(void **state)
 
 static void up_to_the_limit_all_stay(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     plant(f, "a", (1 << 30) - HEADER - CODE, 30);
     write_key(f, key, code, CODE);
@@ -745,7 +745,7 @@ static void up_to_the_limit_all_stay(void **state)
 
 static void reading_is_using(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     assert_int_equal(utimensat(AT_FDCWD, f->file, long_ago, 0), 0);
@@ -761,7 +761,7 @@ static void reading_is_using(void **state)
 /* What is refused was not used. */
 static void refusing_is_not_using(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     struct stat status;
     keep(f);
     struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
@@ -776,7 +776,7 @@ static void refusing_is_not_using(void **state)
  * for a file system in memory. */
 static void files_beyond_measure(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     const off_t most = INT64_MAX - 65536;
     strcpy(f->folder, "/dev/shm/rung-cache-XXXXXX");
     if (!mkdtemp(f->folder))
@@ -794,7 +794,7 @@ static void files_beyond_measure(void **state)
 
 static void stale_files_go(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     plant(f, "aside.1.2.3.4", 5, 86400 + 60);
     plant(f, "aside.1.2.3.5", 5, 86400 - 60); /* somebody may be writing it */
@@ -809,7 +809,7 @@ static void stale_files_go(void **state)
 
 static void without_memory(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     keep(f);
     f->fail_at = 1;
     assert_refused(f, "no memory");
@@ -845,7 +845,7 @@ static bool is_code_of(const char *read, size_t bytes, int which)
     return false;
 }
 
-static void write_variant(fixture *f, int which, int variant)
+static void write_variant(fixture_t *f, int which, int variant)
 {
     static const char *const names[KEYS] = {"one", "two", "three"};
     char data[LENGTHS * 9000];
@@ -855,7 +855,7 @@ static void write_variant(fixture *f, int which, int variant)
 
 /* Writers never come between a reader and the file, nor between each other: once there
  * is one, every read finds one, and the log stays empty. 0 if so. */
-static int write_and_read(fixture *f, uint64_t seed)
+static int write_and_read(fixture_t *f, uint64_t seed)
 {
     static const char *const names[KEYS] = {"one", "two", "three"};
     for (int round = 0; round < ROUNDS; round++) {
@@ -872,14 +872,14 @@ static int write_and_read(fixture *f, uint64_t seed)
     return f->line[0] ? 3 : 0;
 }
 
-static int write_and_read_too(fixture *f)
+static int write_and_read_too(fixture_t *f)
 {
     return write_and_read(f, 2);
 }
 
 static void processes_at_once(void **state)
 {
-    fixture *f = *state;
+    fixture_t *f = *state;
     int status;
     for (int which = 0; which < KEYS; which++)
         write_variant(f, which, 0);
@@ -896,13 +896,13 @@ static void processes_at_once(void **state)
 
 typedef struct thread {
     pthread_t id;
-    fixture own; /* the same folder, with a context and a log of its own */
+    fixture_t own; /* the same folder, with a context and a log of its own */
     int number, wrong;
-} thread;
+} thread_t;
 
 static void *run_thread(void *argument)
 {
-    thread *self = argument;
+    thread_t *self = argument;
     self->wrong = write_and_read(&self->own, (uint64_t)self->number);
     return NULL;
 }
@@ -910,8 +910,8 @@ static void *run_thread(void *argument)
 /* One process number for all of them: names of files written aside must differ still. */
 static void threads_at_once(void **state)
 {
-    fixture *f = *state;
-    static thread threads[4];
+    fixture_t *f = *state;
+    static thread_t threads[4];
     for (int which = 0; which < KEYS; which++)
         write_variant(f, which, 0);
     for (int i = 0; i < 4; i++) {

@@ -63,7 +63,7 @@ typedef struct life {
     bool packs;
     int verbose;
     float a[N * N], b[N * N], c[N * N];
-} life;
+} life_t;
 
 static void must(rung_status status)
 {
@@ -73,7 +73,7 @@ static void must(rung_status status)
 
 static void create_context(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     rung_context_options options = {.size = sizeof(rung_context_options),
                                     .device = device_name,
                                     .verbose = life->verbose,
@@ -86,7 +86,7 @@ static void create_context(void *user)
 
 static void list_devices(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     rung_device_list *devices;
     rung_dependency_list *dependencies;
     must(rung_device_list_create(life->context, &devices));
@@ -97,13 +97,13 @@ static void list_devices(void *user)
 
 static void open_device(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     must(rung_device_open(life->context, device_name, &life->device));
 }
 
 static void create_objects(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     must(rung_queue_create(life->device, &life->queue));
     must(rung_event_create(life->device, &life->event));
     for (int i = 0; i < 3; i++)
@@ -112,20 +112,20 @@ static void create_objects(void *user)
 
 static void find_kernel(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     must(rung_kernel_find(life->context, rung_device_describe(life->device)->backend, "07", &life->kernel));
 }
 
 static void write_buffers(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     must(rung_buffer_write(life->queue, life->memory[0], 0, BYTES, life->a, NULL));
     must(rung_buffer_write(life->queue, life->memory[1], 0, BYTES, life->b, NULL));
 }
 
 static void create_plan(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     life->problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, N, N, life->memory[0], 0),
                                     rung_matrix_in_buffer(RUNG_F32, N, N, life->memory[1], 0),
                                     rung_matrix_in_buffer(RUNG_F32, N, N, life->memory[2], 0));
@@ -138,21 +138,21 @@ static void create_plan(void *user)
 
 static void pack(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     if (life->packs)
         must(rung_plan_pack_b(life->plan, life->queue, &life->problem.b, life->memory[3], NULL));
 }
 
 static void run_plan(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     rung_run_options options = {.size = sizeof(rung_run_options), .signal = life->event, .packed_b = life->memory[3]};
     must(rung_plan_run(life->plan, life->queue, &life->problem, &options));
 }
 
 static void wait_for_it(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     int64_t nanoseconds;
     must(rung_event_wait(life->event));
     must(rung_event_time(life->event, &nanoseconds));
@@ -161,21 +161,21 @@ static void wait_for_it(void *user)
 
 static void read_buffer(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     must(rung_buffer_read(life->queue, life->memory[2], 0, BYTES, life->c, NULL));
     must(rung_queue_finish(life->queue));
 }
 
 static void multiply(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     must(rung_gemm(life->context, 1, rung_matrix_of(RUNG_F32, N, N, life->a), rung_matrix_of(RUNG_F32, N, N, life->b),
                    0, rung_matrix_of(RUNG_F32, N, N, life->c)));
 }
 
 static void destroy_objects(void *user)
 {
-    life *life = user;
+    life_t *life = user;
     rung_plan_destroy(life->plan);
     for (int i = 0; i < 4; i++)
         rung_buffer_destroy(life->memory[i]);
@@ -186,12 +186,12 @@ static void destroy_objects(void *user)
 
 static void destroy_context(void *user)
 {
-    rung_context_destroy(((life *)user)->context);
+    rung_context_destroy(((life_t *)user)->context);
 }
 
 static const struct {
     const char *name;
-    cancelled_call *call;
+    cancelled_call_t *call;
 } steps[] = {
 #define STEP(name)  \
     {               \
@@ -204,7 +204,7 @@ static const struct {
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 
-static void begin(life *life, int verbose, bool packs)
+static void begin(life_t *life, int verbose, bool packs)
 {
     memset(life, 0, sizeof *life);
     life->verbose = verbose;
@@ -215,7 +215,7 @@ static void begin(life *life, int verbose, bool packs)
     }
 }
 
-static void expect_product(life *life)
+static void expect_product(life_t *life)
 {
     for (int i = 0; i < N; i += 7)
         for (int j = 0; j < N; j++) {
@@ -239,7 +239,7 @@ static void expect_nothing_held(const char *after)
 /* One context; each of its calls comes from a thread that was cancelled before. */
 static void live(int verbose, bool packs)
 {
-    static life life;
+    static life_t life;
     begin(&life, verbose, packs);
     for (int i = 0; i < STEPS; i++) {
         call_cancelled(steps[i].name, steps[i].call, &life, -1);
@@ -261,7 +261,7 @@ static void test_each_call(void **state)
 /* The first multiply of a context, which does everything else too; and the context still works. */
 static void first_multiply(long after_ns)
 {
-    static life life;
+    static life_t life;
     begin(&life, -1, false);
     create_context(&life);
     call_cancelled("the first multiply", multiply, &life, after_ns);

@@ -10,19 +10,19 @@
 #include <stdbool.h>
 #include <time.h>
 
-typedef void cancelled_call(void *user);
+typedef void cancelled_call_t(void *user);
 
 typedef struct cancelled {
-    cancelled_call *call;
+    cancelled_call_t *call;
     void *user;
     bool is_pending; /* the cancellation comes before the call, else at some moment */
     sem_t is_ready, is_cancelled;
     bool has_returned, has_gone_on;
-} cancelled;
+} cancelled_t;
 
 static inline void *cancelled_work(void *user)
 {
-    cancelled *self = user;
+    cancelled_t *self = user;
     int state;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     sem_post(&self->is_ready);
@@ -43,10 +43,10 @@ static inline void *cancelled_work(void *user)
 
 /* Calls `call` on a thread of its own, which is cancelled before the call (`after_ns` negative) or so many nanoseconds
  * after it began. The call must return, and the thread must end at its next cancellation point. */
-static inline void call_cancelled(const char *name, cancelled_call *call, void *user, long after_ns)
+static inline void call_cancelled(const char *name, cancelled_call_t *call, void *user, long after_ns)
 {
     enum { PATIENCE = 120 }; /* seconds */
-    cancelled self = {.call = call, .user = user, .is_pending = after_ns < 0};
+    cancelled_t self = {.call = call, .user = user, .is_pending = after_ns < 0};
     pthread_t thread;
     struct timespec until;
     void *result;

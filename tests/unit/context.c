@@ -125,16 +125,16 @@ static void the_environment_names_the_device(void **state)
 typedef struct lines {
     int count;
     char last[4096];
-} lines;
+} lines_t;
 
 static void keep_line(void *user, const char *line)
 {
-    lines *lines = user;
+    lines_t *lines = user;
     lines->count++;
     snprintf(lines->last, sizeof lines->last, "%s", line);
 }
 
-static void log_one(int verbose, const char *environment, lines *lines)
+static void log_one(int verbose, const char *environment, lines_t *lines)
 {
     rung_context *context;
     rung_context_options options = {
@@ -150,7 +150,7 @@ static void log_one(int verbose, const char *environment, lines *lines)
 
 static void verbose_levels(void **state)
 {
-    lines lines;
+    lines_t lines;
     (void)state;
     log_one(0, NULL, &lines);
     assert_int_equal(lines.count, 0);
@@ -194,7 +194,7 @@ static void the_line_tells_all(void **state)
                                  "--device cpu", "--m 2 --n 2 --k 2",
                                  "--dtype f32",  "--alpha 1 ",
                                  "--beta 0",     "rejected: "};
-    lines lines;
+    lines_t lines;
     (void)state;
     kernel_option(kernel, sizeof kernel);
     log_one(1, NULL, &lines);
@@ -207,7 +207,7 @@ static void the_line_tells_all(void **state)
 
 static void the_line_tells_strides_and_scalars(void **state)
 {
-    lines lines = {0};
+    lines_t lines = {0};
     rung_context *context;
     rung_context_options options = {
         .size = sizeof(rung_context_options), .device = "cpu", .verbose = 1, .log = keep_line, .log_user = &lines};
@@ -233,7 +233,7 @@ static void the_line_tells_strides_and_scalars(void **state)
  * queue goes. */
 static void lines_of_a_queue(void **state)
 {
-    lines lines = {0};
+    lines_t lines = {0};
     rung_context *context;
     rung_device *device;
     rung_queue *queue;
@@ -309,11 +309,11 @@ typedef struct objects {
     rung_buffer *buffer;
     rung_plan *plan;
     rung_event *event;
-} objects;
+} objects_t;
 
 enum { OBJECTS = 6 };
 
-static void make_objects(objects *objects, const char *device)
+static void make_objects(objects_t *objects, const char *device)
 {
     rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     assert_int_equal(rung_context_create(&options, &objects->context), RUNG_OK);
@@ -329,7 +329,7 @@ static void make_objects(objects *objects, const char *device)
     assert_int_equal(rung_plan_run(objects->plan, objects->queue, &problem, &run), RUNG_OK);
 }
 
-static void destroy_object(objects *objects, int which)
+static void destroy_object(objects_t *objects, int which)
 {
     switch (which) {
     case 0: rung_context_destroy(objects->context); break;
@@ -342,7 +342,7 @@ static void destroy_object(objects *objects, int which)
 }
 
 /* All 720 orders: `order` is a number in the factorial system. */
-static void destroy_in_order(objects *objects, int order)
+static void destroy_in_order(objects_t *objects, int order)
 {
     int left[OBJECTS] = {0, 1, 2, 3, 4, 5};
     for (int count = OBJECTS; count > 0; count--) {
@@ -357,7 +357,7 @@ static void any_order_will_do(void **state)
 {
     (void)state;
     for (int order = 0; order < 720; order++) {
-        objects objects;
+        objects_t objects;
         make_objects(&objects, "cpu");
         destroy_in_order(&objects, order);
     }
@@ -372,7 +372,7 @@ static void any_order_will_do_on_opencl(void **state)
         skip();
     rung_device_close(device);
     for (int order = 0; order < 720; order += 37) {
-        objects objects;
+        objects_t objects;
         make_objects(&objects, "opencl");
         destroy_in_order(&objects, order);
     }
@@ -525,7 +525,7 @@ static void the_cpu_wraps_memory_alone(void **state)
 /* Objects of two devices must not be mixed. */
 static void devices_are_kept_apart(void **state)
 {
-    objects mine, other;
+    objects_t mine, other;
     float memory[16] = {0};
     (void)state;
     make_objects(&mine, "cpu");
@@ -564,7 +564,7 @@ static void devices_are_kept_apart(void **state)
 
 static void rung_gemm_takes_memory_alone(void **state)
 {
-    objects objects;
+    objects_t objects;
     float memory[16] = {0};
     (void)state;
     make_objects(&objects, "cpu");

@@ -18,9 +18,9 @@ typedef struct format {
     uint16_t infinity, one, quiet;
     float (*widen)(uint16_t bits);
     uint16_t (*narrow)(float value);
-} format;
+} format_t;
 
-static const format formats[] = {
+static const format_t formats[] = {
     {"f16", RUNG_F16, 10, 15, 0x7c00, 0x3c00, 0x0200, rung_f16_to_f32, rung_f16_from_f32},
     {"bf16", RUNG_BF16, 7, 127, 0x7f80, 0x3f80, 0x0040, rung_bf16_to_f32, rung_bf16_from_f32},
 };
@@ -29,7 +29,7 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 
 /* What the bits stand for, by arithmetic. Those of infinity count as the number that
  * would come after the largest, which is where rounding places it. */
-static double number_of(const format *format, int bits)
+static double number_of(const format_t *format, int bits)
 {
     int magnitude = bits % 0x8000, one = (int)ldexp(1, format->fraction_bits);
     int fraction = magnitude % one, exponent = magnitude / one;
@@ -38,7 +38,7 @@ static double number_of(const format *format, int bits)
     return bits >= 0x8000 ? -value : value;
 }
 
-static bool is_nan_pattern(const format *format, int bits)
+static bool is_nan_pattern(const format_t *format, int bits)
 {
     return bits % 0x8000 > format->infinity;
 }
@@ -59,7 +59,7 @@ static float float_of(uint32_t bits)
 
 /* ---- On the host ----------------------------------------------------------------- */
 
-static void check_widened(const format *format, int bits)
+static void check_widened(const format_t *format, int bits)
 {
     float value = format->widen((uint16_t)bits);
     double expected = number_of(format, bits);
@@ -70,7 +70,7 @@ static void check_widened(const format *format, int bits)
 }
 
 /* F32's NaN has the same sign, the quiet bit, and the payload in its highest bits. */
-static void check_widened_nan(const format *format, int bits)
+static void check_widened_nan(const format_t *format, int bits)
 {
     uint32_t wide = bits_of(format->widen((uint16_t)bits));
     uint32_t payload = (uint32_t)bits % (1u << format->fraction_bits);
@@ -113,14 +113,14 @@ static void greater_bits_are_greater_numbers(void **state)
 }
 
 /* Halfway between two neighbours, the upper of which may be infinity. */
-static float midpoint(const format *format, int lower)
+static float midpoint(const format_t *format, int lower)
 {
     double middle = (number_of(format, lower) + number_of(format, lower + 1)) / 2;
     assert_true((double)(float)middle == middle);
     return (float)middle;
 }
 
-static void check_narrowed(const format *format, float value, int expected)
+static void check_narrowed(const format_t *format, float value, int expected)
 {
     int narrow = format->narrow(value);
     if (narrow != expected)
@@ -159,7 +159,7 @@ static void rounding_keeps_the_order(void **state)
 
 static void numbers_at_the_ends(void **state)
 {
-    const format *f16 = &formats[0], *bf16 = &formats[1];
+    const format_t *f16 = &formats[0], *bf16 = &formats[1];
     (void)state;
     check_narrowed(f16, 65504.0f, 0x7bff);
     check_narrowed(f16, 65519.996f, 0x7bff);
@@ -214,9 +214,9 @@ typedef struct bench {
     rung_context *context;
     rung_device *device;
     rung_queue *queue;
-} bench;
+} bench_t;
 
-static bool open_bench(const char *name, bench *bench)
+static bool open_bench(const char *name, bench_t *bench)
 {
     rung_context_options options = {.size = sizeof(rung_context_options), .device = name, .verbose = -1};
     assert_int_equal(rung_context_create(&options, &bench->context), RUNG_OK);
@@ -228,14 +228,14 @@ static bool open_bench(const char *name, bench *bench)
     return true;
 }
 
-static void close_bench(bench *bench)
+static void close_bench(bench_t *bench)
 {
     rung_queue_destroy(bench->queue);
     rung_device_close(bench->device);
     rung_context_destroy(bench->context);
 }
 
-static rung_buffer *buffer_of(bench *bench, int64_t bytes, const void *data)
+static rung_buffer *buffer_of(bench_t *bench, int64_t bytes, const void *data)
 {
     rung_buffer *buffer;
     assert_int_equal(rung_buffer_create(bench->device, bytes, &buffer), RUNG_OK);
@@ -244,8 +244,8 @@ static rung_buffer *buffer_of(bench *bench, int64_t bytes, const void *data)
 }
 
 /* A column of numbers times one, of these types, which converts and does nothing else. */
-static void convert_there(bench *bench, const char *name, rung_type in, rung_type out, int64_t count, const void *from,
-                          void *to)
+static void convert_there(bench_t *bench, const char *name, rung_type in, rung_type out, int64_t count,
+                          const void *from, void *to)
 {
     const float one = 1.0f;
     const uint16_t narrow_one = in == RUNG_F16 ? formats[0].one : formats[1].one;
@@ -271,7 +271,7 @@ static void convert_there(bench *bench, const char *name, rung_type in, rung_typ
 }
 
 /* OpenCL leaves it to the device whether F32 has denormals. */
-static bool flushes_denormals(bench *bench, const char *kernel)
+static bool flushes_denormals(bench_t *bench, const char *kernel)
 {
     float from = 0x1p-140f, to = 1;
     convert_there(bench, kernel, RUNG_F32, RUNG_F32, 1, &from, &to);
@@ -279,7 +279,7 @@ static bool flushes_denormals(bench *bench, const char *kernel)
 }
 
 /* A sum that began at 0 does not become -0. */
-static void check_widening_there(bench *bench, const char *kernel, const format *format, bool flushes)
+static void check_widening_there(bench_t *bench, const char *kernel, const format_t *format, bool flushes)
 {
     static uint16_t from[PATTERNS];
     static float to[PATTERNS];
@@ -299,7 +299,7 @@ static void check_widening_there(bench *bench, const char *kernel, const format 
 /* Every midpoint with its two neighbours, then a few NaNs. */
 enum { POINTS_MAX = 6 * 0x7f80 + 4 };
 
-static int64_t fill_points(const format *format, float *points)
+static int64_t fill_points(const format_t *format, float *points)
 {
     int64_t count = 0;
     for (int lower = 0; lower < format->infinity; lower++)
@@ -316,7 +316,7 @@ static int64_t fill_points(const format *format, float *points)
     return count;
 }
 
-static void check_narrowing_there(bench *bench, const char *kernel, const format *format, bool flushes)
+static void check_narrowing_there(bench_t *bench, const char *kernel, const format_t *format, bool flushes)
 {
     static float from[POINTS_MAX];
     static uint16_t to[POINTS_MAX];
@@ -334,7 +334,7 @@ static void check_narrowing_there(bench *bench, const char *kernel, const format
     }
 }
 
-static void check_kernel(bench *bench, const char *kernel)
+static void check_kernel(bench_t *bench, const char *kernel)
 {
     bool flushes = flushes_denormals(bench, kernel);
     for (int i = 0; i < FORMATS; i++) {
@@ -345,7 +345,7 @@ static void check_kernel(bench *bench, const char *kernel)
 
 static void the_cpu_converts_alike(void **state)
 {
-    bench bench;
+    bench_t bench;
     (void)state;
     assert_true(open_bench("cpu", &bench));
     assert_false(flushes_denormals(&bench, "01"));
@@ -355,7 +355,7 @@ static void the_cpu_converts_alike(void **state)
 
 static void kernels_convert_alike(void **state)
 {
-    bench bench;
+    bench_t bench;
     (void)state;
     if (!open_bench("opencl", &bench))
         skip();

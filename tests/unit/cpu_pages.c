@@ -24,28 +24,28 @@ enum { PAGE = 65536, PAGES = 16, SCRATCH_PAGES = 512, OPERANDS = 5 };
 typedef struct region {
     char *start;
     int64_t bytes;
-} region;
+} region_t;
 
-static region regions[OPERANDS], scratch;
+static region_t regions[OPERANDS], scratch;
 
 /* A, B, C, bias and residual. */
 typedef struct operand {
     rung_type type;
     int64_t rows, cols, row_stride, col_stride;
     char *first;
-} operand;
+} operand_t;
 
 enum { A, B, C, BIAS, RESIDUAL };
 
-static region make_region(int64_t pages)
+static region_t make_region(int64_t pages)
 {
     char *memory = mmap(NULL, (size_t)(pages + 2) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(memory != MAP_FAILED);
     assert_int_equal(mprotect(memory + PAGE, (size_t)pages * PAGE, PROT_READ | PROT_WRITE), 0);
-    return (region){memory + PAGE, pages * PAGE};
+    return (region_t){memory + PAGE, pages * PAGE};
 }
 
-static int64_t span_of(const operand *operand)
+static int64_t span_of(const operand_t *operand)
 {
     if (operand->rows == 0 || operand->cols == 0)
         return 0;
@@ -53,7 +53,7 @@ static int64_t span_of(const operand *operand)
            rung_type_size(operand->type);
 }
 
-static void put(operand *operand, region region, bool at_end)
+static void put(operand_t *operand, region_t region, bool at_end)
 {
     int64_t span = span_of(operand);
     assert_true(span <= region.bytes);
@@ -63,12 +63,12 @@ static void put(operand *operand, region region, bool at_end)
 
 /* ---- Elements --------------------------------------------------------------------------------- */
 
-static char *place_of(const operand *operand, int64_t i, int64_t j)
+static char *place_of(const operand_t *operand, int64_t i, int64_t j)
 {
     return operand->first + (i * operand->row_stride + j * operand->col_stride) * rung_type_size(operand->type);
 }
 
-static void set(const operand *operand, int64_t i, int64_t j, int64_t value)
+static void set(const operand_t *operand, int64_t i, int64_t j, int64_t value)
 {
     char *to = place_of(operand, i, j);
     switch (operand->type) {
@@ -81,7 +81,7 @@ static void set(const operand *operand, int64_t i, int64_t j, int64_t value)
     }
 }
 
-static double get(const operand *operand, int64_t i, int64_t j)
+static double get(const operand_t *operand, int64_t i, int64_t j)
 {
     const char *from = place_of(operand, i, j);
     union {
@@ -108,7 +108,7 @@ static int64_t value_at(int which, int64_t i, int64_t j, int64_t size)
     return unit_random(&seed, 2 * size + 1) - size;
 }
 
-static void fill(operand *operand, int which)
+static void fill(operand_t *operand, int which)
 {
     const int64_t sizes[OPERANDS] = {1, 2, 9, 9, 9};
     for (int64_t i = 0; i < operand->rows; i++)
@@ -122,10 +122,10 @@ typedef struct page_case {
     rungi_product product;
     rung_type in, out;
     int64_t m, n, k, alpha, beta;
-    operand operands[OPERANDS];
+    operand_t operands[OPERANDS];
     rung_activation activation;
     bool has_epilogue;
-} page_case;
+} page_case_t;
 
 static const struct {
     rung_type in, out;
@@ -138,9 +138,9 @@ static const struct {
 /* Rows, columns, both with gaps, neither stride one, one row for all, one column for all. */
 enum { LAYOUTS = 7, LAYOUTS_C = 5 };
 
-static operand make_operand(rung_type type, int64_t rows, int64_t cols, int64_t layout)
+static operand_t make_operand(rung_type type, int64_t rows, int64_t cols, int64_t layout)
 {
-    operand operand = {.type = type, .rows = rows, .cols = cols};
+    operand_t operand = {.type = type, .rows = rows, .cols = cols};
     const int64_t strides[LAYOUTS][2] = {{cols, 1},         {1, rows}, {cols + 3, 1}, {1, rows + 5},
                                          {2 * cols + 1, 2}, {0, 1},    {1, 0}};
     operand.row_stride = strides[layout][0];
@@ -148,9 +148,9 @@ static operand make_operand(rung_type type, int64_t rows, int64_t cols, int64_t 
     return operand;
 }
 
-static page_case make_case(rungi_product product, int64_t m, int64_t n, int64_t k, uint64_t *seed)
+static page_case_t make_case(rungi_product product, int64_t m, int64_t n, int64_t k, uint64_t *seed)
 {
-    page_case made = {
+    page_case_t made = {
         .product = product, .in = products[product].in, .out = products[product].out, .m = m, .n = n, .k = k};
     const bool at_end = unit_random(seed, 2) != 0;
     made.alpha = unit_random(seed, 2) ? 1 : -1;
@@ -173,7 +173,7 @@ static page_case make_case(rungi_product product, int64_t m, int64_t n, int64_t 
 /* A by rows and B by columns, as numbers. */
 static int a_numbers[4096], b_numbers[4096];
 
-static void read_numbers(const page_case *c)
+static void read_numbers(const page_case_t *c)
 {
     for (int64_t i = 0; i < c->m; i++)
         for (int64_t p = 0; p < c->k; p++)
@@ -183,7 +183,7 @@ static void read_numbers(const page_case *c)
             b_numbers[j * c->k + p] = (int)get(&c->operands[B], p, j);
 }
 
-static int64_t expected(const page_case *c, int64_t i, int64_t j)
+static int64_t expected(const page_case_t *c, int64_t i, int64_t j)
 {
     int64_t sum = 0;
     for (int64_t p = 0; p < c->k; p++)
@@ -209,7 +209,7 @@ static void tell_fault(int signal)
     _exit(1);
 }
 
-static void tell_case(const char *kernel, const char *preset, const rungi_cpu_features *features, const page_case *c)
+static void tell_case(const char *kernel, const char *preset, const rungi_cpu_features *features, const page_case_t *c)
 {
     int used = snprintf(running, sizeof running, "%s %s %s %s %lld x %lld x %lld", kernel, preset,
                         rungi_isa_name(features->isa), rungi_product_name(c->product), (long long)c->m, (long long)c->n,
@@ -219,12 +219,12 @@ static void tell_case(const char *kernel, const char *preset, const rungi_cpu_fe
                          (long long)c -> operands[i].row_stride, (long long)c->operands[i].col_stride);
 }
 
-static rungi_cpu_input input_of(const operand *operand)
+static rungi_cpu_input input_of(const operand_t *operand)
 {
     return (rungi_cpu_input){operand->first, operand->row_stride, operand->col_stride};
 }
 
-static rungi_cpu_job job_of(const page_case *c)
+static rungi_cpu_job job_of(const page_case_t *c)
 {
     rungi_cpu_job job = {
         .in = c->in,
@@ -246,9 +246,9 @@ static rungi_cpu_job job_of(const page_case *c)
     return job;
 }
 
-static void check_result(const page_case *c)
+static void check_result(const page_case_t *c)
 {
-    operand was = c->operands[C];
+    operand_t was = c->operands[C];
     read_numbers(c);
     for (int64_t i = 0; i < c->m; i++)
         for (int64_t j = 0; j < c->n; j++) {
@@ -264,7 +264,7 @@ static void check_result(const page_case *c)
 
 /* False if the kernel does not take it. */
 static bool run_case(const rung_kernel *of, const int64_t *parameters, const rungi_cpu_features *features,
-                     const page_case *c)
+                     const page_case_t *c)
 {
     const rungi_cpu_kernel *kernel = of->step->function;
     rungi_cpu_form form = {.whole_n = c->n, .grain_m = 1, .grain_n = 1};
@@ -308,7 +308,7 @@ static int64_t run_kernel(rung_kernel *kernel, const char *preset, const rungi_c
             int64_t m = rows[i / COLS], n = cols[i % COLS], k = steps[unit_random(&seed, STEPS)];
             if (rungi_kernel_values(kernel, preset, rung_type_size(products[product].in), &values) != RUNG_OK)
                 fail_msg("%s: %s", preset, rung_error_text());
-            page_case made = make_case((rungi_product)product, m, n, k, &seed);
+            page_case_t made = make_case((rungi_product)product, m, n, k, &seed);
             tell_case(kernel->info.name, preset, features, &made);
             taken += run_case(kernel, values.value, features, &made);
         }

@@ -76,14 +76,14 @@ static void blocks_are_for_all(void **state)
 
 typedef struct lines {
     char last[4096];
-} lines;
+} lines_t;
 
 static void keep_line(void *user, const char *line)
 {
-    snprintf(((lines *)user)->last, sizeof((lines *)user)->last, "%s", line);
+    snprintf(((lines_t *)user)->last, sizeof((lines_t *)user)->last, "%s", line);
 }
 
-static rung_context *context_of(int64_t threads, lines *lines)
+static rung_context *context_of(int64_t threads, lines_t *lines)
 {
     rung_context *context;
     rung_context_options options = {.size = sizeof(rung_context_options),
@@ -104,7 +104,7 @@ static rung_problem square_of(int64_t size)
 /* What a plan for a threaded kernel tells. */
 static int64_t planned(rung_context *context, const rung_problem *problem, int64_t asked)
 {
-    threaded threaded;
+    threaded_t threaded;
     rung_device *device;
     rung_plan *plan;
     assert_true(threaded_make(context, &threaded));
@@ -223,7 +223,7 @@ static void numbers_that_cannot_be(void **state)
     rung_context *context = context_of(0, NULL), *none;
     rung_device *device;
     rung_plan *plan;
-    lines lines;
+    lines_t lines;
     (void)state;
     assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -280,7 +280,7 @@ static void runs_with_fewer_threads(void **state)
     rung_queue *queue;
     rung_event *event;
     rung_plan *plan;
-    threaded threaded;
+    threaded_t threaded;
     (void)state;
     problem.a.data = calloc(SIDE * SIDE, sizeof(float));
     problem.b.data = calloc(SIDE * SIDE, sizeof(float));
@@ -315,7 +315,7 @@ static void runs_with_fewer_threads(void **state)
 static void fewer_threads_are_logged(void **state)
 {
     enum { SIDE = 300 };
-    lines lines;
+    lines_t lines;
     rung_context *context = context_of(6, &lines);
     rung_problem problem = square_of(SIDE);
     rung_multiply_options options = rung_multiply_options_default();
@@ -343,9 +343,9 @@ static void fewer_threads_are_logged(void **state)
 typedef struct shape {
     int64_t m, n, k, batch;
     bool by_columns; /* C */
-} shape;
+} shape_t;
 
-static const shape shapes[] = {
+static const shape_t shapes[] = {
     {101, 67, 83, 1, false},  {67, 101, 83, 1, true}, {1, 997, 700, 1, false}, {997, 1, 700, 1, true},
     {129, 130, 40, 1, false}, {33, 31, 129, 5, true}, {40, 17, 90, 23, false},
 };
@@ -399,7 +399,7 @@ typedef struct operands {
     rung_problem problem;
     int64_t bytes; /* of C */
     void *before;
-} operands;
+} operands_t;
 
 static rung_matrix filled(uint64_t *seed, rung_type type, int64_t rows, int64_t cols, int64_t batch, bool by_columns)
 {
@@ -412,10 +412,10 @@ static rung_matrix filled(uint64_t *seed, rung_type type, int64_t rows, int64_t 
     return matrix;
 }
 
-static operands make_operands(const shape *shape, rung_type in, rung_type out)
+static operands_t make_operands(const shape_t *shape, rung_type in, rung_type out)
 {
     uint64_t seed = (uint64_t)(shape->m * 1000 + shape->n);
-    operands made = {.bytes = shape->m * shape->n * shape->batch * rung_type_size(out)};
+    operands_t made = {.bytes = shape->m * shape->n * shape->batch * rung_type_size(out)};
     made.problem = rung_problem_of(filled(&seed, in, shape->m, shape->k, shape->batch, false),
                                    filled(&seed, in, shape->k, shape->n, shape->batch, shape->batch > 5),
                                    filled(&seed, out, shape->m, shape->n, shape->batch, shape->by_columns));
@@ -433,7 +433,7 @@ static operands make_operands(const shape *shape, rung_type in, rung_type out)
     return made;
 }
 
-static void free_operands(operands *made)
+static void free_operands(operands_t *made)
 {
     free(made->problem.a.data);
     free(made->problem.b.data);
@@ -445,7 +445,8 @@ static void free_operands(operands *made)
 
 /* Computes C with a plan of so many threads, of which the run uses `fewer` (0: all). Returns how many threads the plan has; 0 if
  * no plan can be created. */
-static int64_t multiply(rung_device *device, const rung_kernel *kernel, operands *made, int64_t threads, int64_t fewer)
+static int64_t multiply(rung_device *device, const rung_kernel *kernel, operands_t *made, int64_t threads,
+                        int64_t fewer)
 {
     rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel, .threads = threads};
     rung_plan *plan;
@@ -467,10 +468,10 @@ static int64_t multiply(rung_device *device, const rung_kernel *kernel, operands
 }
 
 /* True if it was cut between threads at all. */
-static bool compare(rung_device *device, const rung_kernel *kernel, const shape *shape, rung_type in, rung_type out)
+static bool compare(rung_device *device, const rung_kernel *kernel, const shape_t *shape, rung_type in, rung_type out)
 {
     static const int64_t counts[] = {7, 3, 2, 7};
-    operands made = make_operands(shape, in, out);
+    operands_t made = make_operands(shape, in, out);
     int64_t alone = multiply(device, kernel, &made, 1, 0), most = 0;
     assert_in_range(alone, 0, 1);
     void *expected = malloc((size_t)made.bytes);
@@ -515,7 +516,7 @@ static void the_same_bits(void **state)
     rung_context *context = context_of(0, NULL);
     rung_device *device;
     rung_kernel *kernel;
-    threaded threaded;
+    threaded_t threaded;
     (void)state;
     assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
     assert_true(threaded_make(context, &threaded));
@@ -531,7 +532,7 @@ static void the_same_bits(void **state)
 /* Ways that 10_pipeline takes where B or A is large, of which no part may be as large. */
 static void the_same_bits_of_large_ones(void **state)
 {
-    static const shape large[] = {
+    static const shape_t large[] = {
         {1, 997, 700, 1, false},
         {20, 600, 700, 1, false},
         {60, 700, 800, 1, false},
@@ -578,10 +579,10 @@ static int64_t differences(rung_type type, const void *x, const void *y, int64_t
 }
 
 /* One product of matrices with some NaN and infinities, on 2 to 5 threads. */
-static void compare_special(rung_device *device, const rung_kernel *kernel, const shape *shape, rung_type in,
+static void compare_special(rung_device *device, const rung_kernel *kernel, const shape_t *shape, rung_type in,
                             rung_type out, double beta)
 {
-    operands made = make_operands(shape, in, out);
+    operands_t made = make_operands(shape, in, out);
     int64_t count = shape->m * shape->n, nans;
     void *expected = malloc((size_t)made.bytes);
     assert_non_null(expected);
@@ -605,7 +606,7 @@ static void compare_special(rung_device *device, const rung_kernel *kernel, cons
  * not promised. All other elements have the same bits. */
 static void only_bits_of_nan_may_differ(void **state)
 {
-    static const shape special[] = {{101, 67, 83, 1, false}, {57, 131, 150, 1, true}, {130, 42, 211, 1, false}};
+    static const shape_t special[] = {{101, 67, 83, 1, false}, {57, 131, 150, 1, true}, {130, 42, 211, 1, false}};
     (void)state;
     for (int isa = 0; isa < RUNGI_ISA_COUNT; isa++) {
         rung_context *context = context_of(0, NULL);
@@ -615,7 +616,7 @@ static void only_bits_of_nan_may_differ(void **state)
         special_rate = 3000;
         for (int i = 0; i < 3; i++) {
             rung_kernel *kernel;
-            const shape *shape = &special[i];
+            const shape_t *shape = &special[i];
             double beta = i % 2 ? -2 : 0;
             assert_int_equal(rung_kernel_find(context, "cpu", "10", &kernel), RUNG_OK);
             compare_special(device, kernel, shape, RUNG_F32, RUNG_F32, beta);
@@ -638,15 +639,15 @@ enum { CALLERS = 200, RUNS = 2 };
 typedef struct caller {
     rung_device *device;
     rung_plan *plan;
-    const operands *made; /* of whom A and B are shared, */
+    const operands_t *made; /* of whom A and B are shared, */
     const void *expected;
     void *c; /* and C is not */
     int failures;
-} caller;
+} caller_t;
 
 static void *run_often(void *user)
 {
-    caller *own = user;
+    caller_t *own = user;
     rung_problem problem = own->made->problem;
     rung_queue *queue;
     problem.c.data = own->c;
@@ -665,10 +666,10 @@ static void *run_often(void *user)
 static void two_hundred_callers(void **state)
 {
     rung_context *context = context_of(0, NULL);
-    caller callers[CALLERS], first = {.expected = NULL};
+    caller_t callers[CALLERS], first = {.expected = NULL};
     pthread_t threads[CALLERS];
-    threaded threaded;
-    operands made = make_operands(&(shape){61, 61, 61, 1, false}, RUNG_F32, RUNG_F32);
+    threaded_t threaded;
+    operands_t made = make_operands(&(shape_t){61, 61, 61, 1, false}, RUNG_F32, RUNG_F32);
     (void)state;
     assert_int_equal(rung_device_open(context, "cpu", &first.device), RUNG_OK);
     assert_true(threaded_make(context, &threaded));
@@ -723,7 +724,7 @@ static void release(void *user, void *memory)
 static void scratch_is_for_threads_in_use(void **state)
 {
     enum { MOST = 5 };
-    operands made = make_operands(&(shape){450, 450, 450, 1, false}, RUNG_F32, RUNG_F32);
+    operands_t made = make_operands(&(shape_t){450, 450, 450, 1, false}, RUNG_F32, RUNG_F32);
     (void)state;
     for (int threads = 1; threads <= MOST; threads++) {
         rung_context *context;
@@ -763,11 +764,11 @@ static void scratch_is_for_threads_in_use(void **state)
 
 static void the_log_tells(void **state)
 {
-    lines lines = {""};
+    lines_t lines = {""};
     rung_context *context = context_of(3, &lines);
     rung_device *device;
-    threaded threaded;
-    operands made = make_operands(&shapes[0], RUNG_F32, RUNG_F32);
+    threaded_t threaded;
+    operands_t made = make_operands(&shapes[0], RUNG_F32, RUNG_F32);
     (void)state;
     assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
     assert_true(threaded_make(context, &threaded));

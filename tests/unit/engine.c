@@ -27,13 +27,13 @@ typedef struct arena {
     char *map;
     size_t bytes; /* of the map */
     void *first;  /* of what may be touched */
-} arena;
+} arena_t;
 
 /* At the end of its pages, or at their beginning. */
-static arena arena_of(int64_t bytes, bool at_end)
+static arena_t arena_of(int64_t bytes, bool at_end)
 {
     size_t inside = ((size_t)bytes + PAGE - 1) / PAGE * PAGE + PAGE;
-    arena arena = {.bytes = inside + 2 * PAGE};
+    arena_t arena = {.bytes = inside + 2 * PAGE};
     arena.map = mmap(NULL, arena.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(arena.map != MAP_FAILED);
     assert_int_equal(mprotect(arena.map + PAGE, inside, PROT_READ | PROT_WRITE), 0);
@@ -41,7 +41,7 @@ static arena arena_of(int64_t bytes, bool at_end)
     return arena;
 }
 
-static void arena_free(arena *arena)
+static void arena_free(arena_t *arena)
 {
     munmap(arena->map, arena->bytes);
 }
@@ -50,11 +50,11 @@ static void arena_free(arena *arena)
 
 typedef struct shape {
     int64_t m, n, k;
-} shape;
+} shape_t;
 
 /* How an operand stands: neighbours along its rows, along its columns, or nowhere; or along rows that begin at
  * multiples of 128 bytes. */
-typedef enum standing { BY_ROWS, BY_COLUMNS, SPREAD, ALIGNED, STANDINGS } standing;
+typedef enum standing { BY_ROWS, BY_COLUMNS, SPREAD, ALIGNED, STANDINGS } standing_t;
 
 typedef struct setting {
     rungi_cpu_features features;
@@ -62,11 +62,11 @@ typedef struct setting {
     rungi_cpu_job job;
     rung_kernel *kernel;
     int64_t parameters[7];
-    arena a, b, c, bias, scratch;
+    arena_t a, b, c, bias, scratch;
     int64_t c_bytes;
-} setting;
+} setting_t;
 
-static rungi_cpu_input strides_of(standing standing, int64_t rows, int64_t cols)
+static rungi_cpu_input strides_of(standing_t standing, int64_t rows, int64_t cols)
 {
     switch (standing) {
     case BY_COLUMNS: return (rungi_cpu_input){NULL, 1, rows + 3};
@@ -109,7 +109,7 @@ static void fill(rung_type type, void *to, rungi_cpu_input view, int64_t rows, i
         }
 }
 
-static void set_parameters(setting *setting, const char *text)
+static void set_parameters(setting_t *setting, const char *text)
 {
     rungi_values values;
     assert_int_equal(rung_kernel_find(NULL, "cpu", "12", &setting->kernel), RUNG_OK);
@@ -117,7 +117,7 @@ static void set_parameters(setting *setting, const char *text)
     memcpy(setting->parameters, values.value, sizeof setting->parameters);
 }
 
-static void begin(setting *setting, rung_type in, rung_type out, shape size, standing standing, bool at_end,
+static void begin(setting_t *setting, rung_type in, rung_type out, shape_t size, standing_t standing, bool at_end,
                   const char *parameters)
 {
     rungi_cpu_input a = strides_of(standing, size.m, size.k), b = strides_of(standing, size.k, size.n);
@@ -154,15 +154,15 @@ static void begin(setting *setting, rung_type in, rung_type out, shape size, sta
     setting->job.scratch = setting->scratch.first;
 }
 
-static void end(setting *setting)
+static void end(setting_t *setting)
 {
-    arena *all[] = {&setting->a, &setting->b, &setting->c, &setting->bias, &setting->scratch};
+    arena_t *all[] = {&setting->a, &setting->b, &setting->c, &setting->bias, &setting->scratch};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         arena_free(all[i]);
 }
 
 /* The m x n block of C at (i, j), as the plan cuts it. */
-static rungi_cpu_job part_of(const setting *setting, int64_t i, int64_t j, int64_t m, int64_t n)
+static rungi_cpu_job part_of(const setting_t *setting, int64_t i, int64_t j, int64_t m, int64_t n)
 {
     rungi_cpu_job part = setting->job;
     int64_t in = rung_type_size(part.in), out = rung_type_size(part.out);
@@ -177,7 +177,7 @@ static rungi_cpu_job part_of(const setting *setting, int64_t i, int64_t j, int64
     return part;
 }
 
-static void run_in_parts(const setting *setting, int64_t m_step, int64_t n_step)
+static void run_in_parts(const setting_t *setting, int64_t m_step, int64_t n_step)
 {
     const rungi_cpu_job *job = &setting->job;
     for (int64_t i = 0; i < job->m; i += m_step)
@@ -197,7 +197,7 @@ static const struct {
 enum { PRODUCTS = sizeof products / sizeof *products };
 
 /* Small ones, thin ones, large ones, one row, one column; edges of panels, of steps and of slices. */
-static const shape
+static const shape_t
     shapes
         [] =
             {
@@ -226,16 +226,16 @@ static bool takes(const char *level, int product)
 /* ---- Tests ------------------------------------------------------------------------------------------------------ */
 
 /* A check for each level, product, shape and way to stand, which has its parameters. */
-typedef void check(setting *setting, int way);
+typedef void check_t(setting_t *setting, int way);
 
-static void in_each_way(const char *(*parameters)(int way), check *check)
+static void in_each_way(const char *(*parameters)(int way), check_t *check)
 {
     for (size_t level = 0; level < 2; level++)
         for (int product = 0; has_level(levels[level]) && product < PRODUCTS; product++)
             for (int shape = 0; takes(levels[level], product) && shape < SHAPES; shape++)
                 for (int way = 0; way < 2 * STANDINGS; way++) {
-                    setting setting;
-                    begin(&setting, products[product].in, products[product].out, shapes[shape], (standing)(way / 2),
+                    setting_t setting;
+                    begin(&setting, products[product].in, products[product].out, shapes[shape], (standing_t)(way / 2),
                           way % 2, parameters(way));
                     check(&setting, way);
                     end(&setting);
@@ -252,7 +252,7 @@ static const char *small_at_first(int way)
     return way < 4 ? "tiny" : NULL;
 }
 
-static void stay_within(setting *setting, int way)
+static void stay_within(setting_t *setting, int way)
 {
     if (way % 3 == 1) {
         setting->job.bias = (rungi_cpu_input){setting->bias.first, 0, 1};
@@ -268,9 +268,9 @@ static void test_ends_of_memory(void **state)
     in_each_way(usual_once, stay_within);
 }
 
-static void cut_alike(setting *setting, int way)
+static void cut_alike(setting_t *setting, int way)
 {
-    static const shape steps[] = {{32, 1000, 0}, {1000, 32, 0}, {64, 96, 0}};
+    static const shape_t steps[] = {{32, 1000, 0}, {1000, 32, 0}, {64, 96, 0}};
     char *whole = malloc((size_t)setting->c_bytes);
     (void)way;
     memset(setting->c.first, 0, (size_t)setting->c_bytes);
@@ -293,11 +293,11 @@ static void test_cuts(void **state)
 }
 
 /* Replaces B by a packed B between pages that cannot be read, and B's own memory by nothing. */
-static arena pack_b(setting *setting)
+static arena_t pack_b(setting_t *setting)
 {
     setting->form = (rungi_cpu_form){.grain_m = 1, .grain_n = 1, .takes_packed = true, .whole_n = setting->job.n};
     assert_int_equal(rungi_cpu_12_matrix.settle(&setting->job, RUNG_COMPUTE_BF16X3, &setting->form), RUNG_OK);
-    arena packed = arena_of(setting->form.packed.bytes, true);
+    arena_t packed = arena_of(setting->form.packed.bytes, true);
     rungi_cpu_12_matrix.pack(&setting->job, packed.first);
     setting->job.packed = packed.first;
     setting->job.b.first = NULL;
@@ -307,9 +307,9 @@ static arena pack_b(setting *setting)
     return packed;
 }
 
-static void cut_packed_alike(setting *setting, int way)
+static void cut_packed_alike(setting_t *setting, int way)
 {
-    arena packed = pack_b(setting);
+    arena_t packed = pack_b(setting);
     cut_alike(setting, way);
     arena_free(&packed);
 }
@@ -334,7 +334,7 @@ static void test_parameters(void **state)
         for (int shape = 0; shape <= SHAPES; shape++) {
             char *first = NULL;
             for (size_t i = 0; i < 5; i++) {
-                setting setting;
+                setting_t setting;
                 if (i == 4 && products[product].in != RUNG_I8)
                     continue;
                 setenv("RUNG_CPU_ISA", i == 4 ? "dot" : "amx", 1);
@@ -361,8 +361,8 @@ static void test_standings(void **state)
                 char *first = NULL;
                 int64_t row = shapes[shape].n * rung_type_size(products[product].out);
                 for (int way = 0; way < STANDINGS && shapes[shape].m > 1 && shapes[shape].n > 1; way++) {
-                    setting setting;
-                    begin(&setting, products[product].in, products[product].out, shapes[shape], (standing)way,
+                    setting_t setting;
+                    begin(&setting, products[product].in, products[product].out, shapes[shape], (standing_t)way,
                           way != ALIGNED, NULL);
                     run_in_parts(&setting, setting.job.m, setting.job.n);
                     first = first ? first : malloc((size_t)(row * setting.job.m));
@@ -395,7 +395,7 @@ static void test_less_than_dot_products(void **state)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         rungi_cpu_features features;
         rungi_cpu_form form = {.grain_m = 1, .grain_n = 1};
-        setting setting;
+        setting_t setting;
         setenv("RUNG_CPU_ISA", refused[i].level, 1);
         rungi_cpu_features_find(&features);
         set_parameters(&setting, NULL);

@@ -8,21 +8,21 @@
 typedef struct lines {
     int count;
     char text[8192];
-} lines;
+} lines_t;
 
 static void log_line(void *user, const char *line)
 {
-    lines *lines = user;
+    lines_t *lines = user;
     size_t used = strlen(lines->text);
     lines->count++;
     snprintf(lines->text + used, sizeof lines->text - used, "%s\n", line);
 }
 
 /* A context that multiplies on the CPU, so that all that is read at first use is read; twice. */
-static lines lines_of(int verbose)
+static lines_t lines_of(int verbose)
 {
     float data[3][16] = {{1}, {1}, {0}};
-    lines lines = {0};
+    lines_t lines = {0};
     rung_context *context;
     rung_context_options options = {
         .size = sizeof(rung_context_options), .device = "cpu", .verbose = verbose, .log = log_line, .log_user = &lines};
@@ -88,7 +88,7 @@ static void what_is_wrong_is_reported_once(void **state)
     long_path[0] = '/';
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         setenv(wrong[i].name, wrong[i].value, 1);
-        lines lines = lines_of(0);
+        lines_t lines = lines_of(0);
         if (lines.count != 1 || !strstr(lines.text, wrong[i].name) || !strstr(lines.text, wrong[i].valid))
             fail_msg("%s=%.40s: %d lines:\n%s", wrong[i].name, wrong[i].value, lines.count, lines.text);
         lines = lines_of(1);
@@ -107,7 +107,7 @@ static void what_is_right_is_not(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         setenv(right[i].name, right[i].value, 1);
-        lines lines = lines_of(0);
+        lines_t lines = lines_of(0);
         if (lines.count != 0)
             fail_msg("%s=%s: %s", right[i].name, right[i].value, lines.text);
         forget(right[i].name);
@@ -119,7 +119,7 @@ static void several_are_reported_each(void **state)
     (void)state;
     setenv("RUNG_CPU_ISA", "sse9", 1);
     setenv("RUNG_OVERLAP", "lots", 1);
-    lines lines = lines_of(0);
+    lines_t lines = lines_of(0);
     assert_int_equal(lines.count, 2);
     assert_non_null(strstr(lines.text, "\"sse9\""));
     assert_non_null(strstr(lines.text, "\"lots\""));

@@ -23,22 +23,22 @@ typedef struct definition {
     const char *name;
     int64_t value;
     const char *text; /* NULL: the value */
-} definition;
+} definition_t;
 
 static rungi_name look_up(const void *names, const char *name, size_t length)
 {
-    for (const definition *at = names; at->name; at++)
+    for (const definition_t *at = names; at->name; at++)
         if (strlen(at->name) == length && memcmp(at->name, name, length) == 0)
             return (rungi_name){true, at->value, at->text, at->text ? strlen(at->text) : 0};
     return (rungi_name){.known = false};
 }
 
-static const definition values[] = {
+static const definition_t values[] = {
     {"TILE", TILE, NULL},           {"ONE", ONE, NULL}, {"NONE", NONE, NULL}, {"LARGE", LARGE, NULL},
     {"WARP_SIZE", WARP_SIZE, NULL}, {"x_1", x_1, NULL}, {NULL, 0, NULL},
 };
 
-static rung_status evaluate(const char *text, const definition *names, int64_t *value)
+static rung_status evaluate(const char *text, const definition_t *names, int64_t *value)
 {
     *value = 12345;
     return rungi_expression_value(text, strlen(text), look_up, names, false, value);
@@ -64,14 +64,14 @@ static rung_status evaluate(const char *text, const definition *names, int64_t *
 typedef struct checked_expression {
     const char *text;
     int64_t value;
-} checked_expression;
+} checked_expression_t;
 
 #define BOTH(expression)          \
     {                             \
 #expression, (expression) \
     }
 /* clang-format off */
-static const checked_expression table[] = {
+static const checked_expression_t table[] = {
     BOTH(0), BOTH(00), BOTH(010), BOTH(0x10), BOTH(0XfF), BOTH(16u), BOTH(16UL), BOTH(42),
     BOTH(1234567890), BOTH(TILE), BOTH(x_1), BOTH(WARP_SIZE),
     BOTH(1 + 2 * 3), BOTH((1 + 2) * 3), BOTH(2 * 3 + 1), BOTH(10 - 4 - 3), BOTH(10 - (4 - 3)),
@@ -101,7 +101,7 @@ static const checked_expression table[] = {
 /* clang-format on */
 
 /* Constraints guard a division with what stands before it. */
-static const checked_expression guarded[] = {
+static const checked_expression_t guarded[] = {
     BOTH(NONE && 1 / NONE),
     BOTH(ONE || 1 / NONE),
     BOTH(NONE != 0 && TILE % NONE == 0),
@@ -113,7 +113,7 @@ static const checked_expression guarded[] = {
     BOTH(NONE && 1 / NONE || TILE > 8),
 };
 
-static void check_table(const checked_expression *expressions, size_t count, const definition *names)
+static void check_table(const checked_expression_t *expressions, size_t count, const definition_t *names)
 {
     for (size_t i = 0; i < count; i++) {
         int64_t value;
@@ -195,7 +195,7 @@ static void the_length_counts(void **state)
 
 static void texts_are_read_through(void **state)
 {
-    const definition names[] = {
+    const definition_t names[] = {
         {"TILE", 16, NULL}, {"BM", 0, "TILE"}, {"BN", 0, "(TILE * 2)"}, {"AREA", 0, "BM * BN"}, {NULL, 0, NULL}};
     int64_t value;
     (void)state;
@@ -212,9 +212,9 @@ static void texts_are_not_parenthesised(void **state)
 #define SUM 2 + 3
 #define NOT !
 #define LESS 1 <
-    const definition names[] = {{"SUM", 0, "2 + 3"}, {"TWICE", 0, "SUM * 2"}, {"OPEN", 0, "(1"},
-                                {"NOT", 0, "!"},     {"LESS", 0, "1 <"},      {NULL, 0, NULL}};
-    const checked_expression cases[] = {
+    const definition_t names[] = {{"SUM", 0, "2 + 3"}, {"TWICE", 0, "SUM * 2"}, {"OPEN", 0, "(1"},
+                                  {"NOT", 0, "!"},     {"LESS", 0, "1 <"},      {NULL, 0, NULL}};
+    const checked_expression_t cases[] = {
         BOTH(SUM * 4),       BOTH(4 * SUM), BOTH(SUM * SUM),     BOTH(-SUM),   BOTH((SUM)*4),
         BOTH(NOT 0 + NOT 0), BOTH(LESS 2),  BOTH(LESS SUM == 1), {"TWICE", 8}, {"OPEN + 1) * 2", 4},
     };
@@ -271,8 +271,9 @@ static void sentences_name_the_trouble(void **state)
 
 static void names_defined_by_themselves(void **state)
 {
-    const definition names[] = {{"A", 0, "A"},       {"B", 0, "C + 1"}, {"C", 0, "B"},   {"E", 0, ""},   {"P", 0, "(1"},
-                                {"Q", 0, "UNKNOWN"}, {"S", 0, "S + S"}, {"L", 0, "1 <"}, {NULL, 0, NULL}};
+    const definition_t names[] = {{"A", 0, "A"},     {"B", 0, "C + 1"}, {"C", 0, "B"},
+                                  {"E", 0, ""},      {"P", 0, "(1"},    {"Q", 0, "UNKNOWN"},
+                                  {"S", 0, "S + S"}, {"L", 0, "1 <"},   {NULL, 0, NULL}};
     const char *const texts[] = {"A", "B", "1 + C", "E", "1 + E", "P", "Q", "S", "L", "L= 2"};
     int64_t value;
     (void)state;
@@ -305,15 +306,15 @@ static void doubling_names_end_quickly(void **state)
 {
     enum { CHAIN = 30 };
     char name[CHAIN][8], text[CHAIN][24];
-    definition names[CHAIN + 1];
+    definition_t names[CHAIN + 1];
     int64_t value;
     (void)state;
     for (int i = 0; i < CHAIN; i++) {
         snprintf(name[i], sizeof name[i], "N%d", i);
         snprintf(text[i], sizeof text[i], "N%d + N%d", i + 1, i + 1);
-        names[i] = (definition){name[i], 1, i + 1 < CHAIN ? text[i] : NULL};
+        names[i] = (definition_t){name[i], 1, i + 1 < CHAIN ? text[i] : NULL};
     }
-    names[CHAIN] = (definition){NULL, 0, NULL};
+    names[CHAIN] = (definition_t){NULL, 0, NULL};
     clock_t start = clock();
     assert_int_equal(evaluate("N0", names, &value), RUNG_STATUS_INVALID);
     assert_true(clock() - start < CLOCKS_PER_SEC);

@@ -48,7 +48,7 @@ static float a_data[SIZE * SIZE], b_data[SIZE * SIZE], expected[SIZE * SIZE];
 static rung_context *context; /* with three threads; the default one is used too */
 static rung_device *device;
 static rung_plan *plan;
-static threaded kernel;
+static threaded_t kernel;
 
 static rung_matrix view(const float *data)
 {
@@ -81,7 +81,7 @@ static bool run_is_right(rung_device *where, rung_plan *what)
     return right;
 }
 
-static rung_status make_plan(rung_context *where, int64_t threads_wanted, threaded *own, rung_device **made_device,
+static rung_status make_plan(rung_context *where, int64_t threads_wanted, threaded_t *own, rung_device **made_device,
                              rung_plan **made_plan)
 {
     rung_problem form = rung_problem_of(view(NULL), view(NULL), view(NULL));
@@ -100,7 +100,7 @@ static bool life_is_right(void)
     rung_context *own;
     rung_device *own_device;
     rung_plan *own_plan;
-    threaded own_kernel;
+    threaded_t own_kernel;
     rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1, .threads = 3};
     if (rung_context_create(&options, &own) != RUNG_OK ||
         make_plan(own, 3, &own_kernel, &own_device, &own_plan) != RUNG_OK)
@@ -214,7 +214,7 @@ static bool helpers_come(void)
 
 static int steps_alone(void)
 {
-    threaded own;
+    threaded_t own;
     rung_plan *alone;
     rung_device *again;
     return make_plan(context, 1, &own, &again, &alone) == RUNG_OK && run_is_right(again, alone) ? 0 : 9;

@@ -29,23 +29,23 @@ enum {
 
 /* ---- How the words use the instructions -------------------------------------------- */
 
-typedef enum type { F16, BF16, I8, F32 } type;
+typedef enum type { F16, BF16, I8, F32 } type_t;
 
 /* One instruction of the several that make 16 x 8 and 32 bytes of k: which registers of
  * the fragments of A and of B it takes, where its sums are, and of what part they are. */
 typedef struct use {
     int a[4], b[2], sum, row, k;
-} use;
+} use_t;
 
 typedef struct engine {
     const char *options;
-    type type;
-    const ptx_mma *mma;
+    type_t type;
+    const ptx_mma_t *mma;
     int use_count;
-    use uses[4];
-} engine;
+    use_t uses[4];
+} engine_t;
 
-static const engine engines[] = {
+static const engine_t engines[] = {
     {"-DIN_F16 -DEMULATED=80", F16, &ptx_m16n8k16_f16, 1, {{{0, 1, 2, 3}, {0, 1}, 0, 0, 0}}},
     {"-DIN_BF16 -DEMULATED=80", BF16, &ptx_m16n8k16_f16, 1, {{{0, 1, 2, 3}, {0, 1}, 0, 0, 0}}},
     {"-DIN_I8 -DEMULATED=80", I8, &ptx_m16n8k32_s8, 1, {{{0, 1, 2, 3}, {0, 1}, 0, 0, 0}}},
@@ -60,7 +60,7 @@ static const engine engines[] = {
 
 enum { ENGINES = sizeof engines / sizeof *engines };
 
-static int bytes_of(type type)
+static int bytes_of(type_t type)
 {
     return type == I8 ? 1 : type == F32 ? 4 : 2;
 }
@@ -73,7 +73,7 @@ static uint32_t float_bits(float value)
 }
 
 /* A whole number as A and B have it, and as sums do. */
-static uint32_t bits_of(type type, int value)
+static uint32_t bits_of(type_t type, int value)
 {
     switch (type) {
     case F16: return rung_f16_from_f32((float)value);
@@ -83,7 +83,7 @@ static uint32_t bits_of(type type, int value)
     }
 }
 
-static uint32_t sum_bits(type type, int value)
+static uint32_t sum_bits(type_t type, int value)
 {
     return type == I8 ? (uint32_t)value : float_bits((float)value);
 }
@@ -92,34 +92,34 @@ static uint32_t sum_bits(type type, int value)
 typedef struct numbers {
     const int *first;
     int down, across;
-} numbers;
+} numbers_t;
 
-static int number_at(numbers of, int row, int col)
+static int number_at(numbers_t of, int row, int col)
 {
     return of.first[row * of.down + col * of.across];
 }
 
-static numbers moved(numbers of, int row, int col)
+static numbers_t moved(numbers_t of, int row, int col)
 {
     of.first += row * of.down + col * of.across;
     return of;
 }
 
-static void put_element(const engine *engine, uint32_t *registers, int element, uint32_t bits)
+static void put_element(const engine_t *engine, uint32_t *registers, int element, uint32_t bits)
 {
     registers[0] |= bits << element % engine->mma->in_register * (32 / engine->mma->in_register);
 }
 
 /* The registers that hold 16 rows of A and 32 bytes of k. */
-static void a_registers(const engine *engine, numbers a, uint32_t registers[WARP][4])
+static void a_registers(const engine_t *engine, numbers_t a, uint32_t registers[WARP][4])
 {
-    const ptx_mma *mma = engine->mma;
+    const ptx_mma_t *mma = engine->mma;
     memset(registers, 0, sizeof(uint32_t[WARP][4]));
     for (int u = 0; u < engine->use_count; u++) {
-        const use *use = &engine->uses[u];
+        const use_t *use = &engine->uses[u];
         for (int lane = 0; lane < WARP; lane++) {
             for (int i = 0; i < mma->a_count; i++) {
-                ptx_place at = mma->a(lane, i);
+                ptx_place_t at = mma->a(lane, i);
                 int value = number_at(a, use->row + at.row, use->k + at.col);
                 put_element(engine, &registers[lane][use->a[i / mma->in_register]], i, bits_of(engine->type, value));
             }
@@ -128,16 +128,16 @@ static void a_registers(const engine *engine, numbers a, uint32_t registers[WARP
 }
 
 /* Those that hold 16 columns of B: the instruction's operand j is registers 2 j and 2 j + 1. */
-static void b_registers(const engine *engine, numbers b, uint32_t registers[WARP][4])
+static void b_registers(const engine_t *engine, numbers_t b, uint32_t registers[WARP][4])
 {
-    const ptx_mma *mma = engine->mma;
+    const ptx_mma_t *mma = engine->mma;
     memset(registers, 0, sizeof(uint32_t[WARP][4]));
     for (int u = 0; u < engine->use_count * 2; u++) {
-        const use *use = &engine->uses[u / 2];
+        const use_t *use = &engine->uses[u / 2];
         int j = u % 2;
         for (int lane = 0; lane < WARP; lane++) {
             for (int i = 0; i < mma->b_count; i++) {
-                ptx_place at = mma->b(lane, i);
+                ptx_place_t at = mma->b(lane, i);
                 int value = number_at(b, use->k + at.row, 8 * j + at.col);
                 put_element(engine, &registers[lane][2 * j + use->b[i / mma->in_register]], i,
                             bits_of(engine->type, value));
@@ -157,16 +157,16 @@ static int digit_of(int index, int digit)
 typedef struct product {
     int m, n, k;
     int a[M_MAX * K_MAX], b[K_MAX * N_MAX], c[M_MAX * N_MAX];
-} product;
+} product_t;
 
 /* A one in every place of A and then of B, against both digits of the other; the rest
  * by chance. */
-static int product_count(const product *product)
+static int product_count(const product_t *product)
 {
     return 2 * product->k * (product->m + product->n) + 32;
 }
 
-static void fill_product(product *product, int number)
+static void fill_product(product_t *product, int number)
 {
     int a_count = product->m * product->k, b_count = product->k * product->n;
     int one_in_a = number / 2, one_in_b = number / 2 - a_count, digit = number % 2;
@@ -184,7 +184,7 @@ static void fill_product(product *product, int number)
         product->c[i] = digit_of(i, digit);
 }
 
-static int element_of_product(const product *product, int row, int col)
+static int element_of_product(const product_t *product, int row, int col)
 {
     int sum = product->c[row * product->n + col];
     for (int p = 0; p < product->k; p++)
@@ -192,7 +192,7 @@ static int element_of_product(const product *product, int row, int col)
     return sum;
 }
 
-static void expect_sum(const engine *engine, const product *product, int number, int row, int col, uint32_t bits)
+static void expect_sum(const engine_t *engine, const product_t *product, int number, int row, int col, uint32_t bits)
 {
     int expected = element_of_product(product, row, col);
     if (bits != sum_bits(engine->type, expected))
@@ -270,7 +270,7 @@ static const char kernels[] =
 
 static cl_program programs[ENGINES];
 
-static cl_program program_of(const engine *engine)
+static cl_program program_of(const engine_t *engine)
 {
     const char *const texts[] = {rungi_source_dialect,
                                  rungi_source_finish,
@@ -309,9 +309,9 @@ static int close_all(void **state)
 typedef struct argument {
     const void *value;
     size_t bytes;
-} argument;
+} argument_t;
 
-static void launch(const engine *engine, const char *name, const argument *arguments, int count, size_t blocks,
+static void launch(const engine_t *engine, const char *name, const argument_t *arguments, int count, size_t blocks,
                    size_t threads)
 {
     rungi_cl *cl = rungi_opencl_device_of(device)->cl;
@@ -333,40 +333,40 @@ typedef struct shared_words {
     int64_t bytes;
     rung_buffer *buffer;
     void *native;
-} shared_words;
+} shared_words_t;
 
-static shared_words new_words(int64_t count)
+static shared_words_t new_words(int64_t count)
 {
-    shared_words made = {.words = calloc((size_t)count, 4), .bytes = count * 4};
+    shared_words_t made = {.words = calloc((size_t)count, 4), .bytes = count * 4};
     assert_non_null(made.words);
     assert_int_equal(rung_buffer_create(device, made.bytes, &made.buffer), RUNG_OK);
     made.native = rung_buffer_native(made.buffer);
     return made;
 }
 
-static void free_words(shared_words *words)
+static void free_words(shared_words_t *words)
 {
     free(words->words);
     rung_buffer_destroy(words->buffer);
 }
 
-static void send(const shared_words *words)
+static void send(const shared_words_t *words)
 {
     assert_int_equal(rung_buffer_write(queue, words->buffer, 0, words->bytes, words->words, NULL), RUNG_OK);
 }
 
-static void receive(const shared_words *words)
+static void receive(const shared_words_t *words)
 {
     assert_int_equal(rung_buffer_read(queue, words->buffer, 0, words->bytes, words->words, NULL), RUNG_OK);
     assert_int_equal(rung_queue_finish(queue), RUNG_OK);
 }
 
-static argument argument_of(const shared_words *words)
+static argument_t argument_of(const shared_words_t *words)
 {
-    return (argument){&words->native, sizeof words->native};
+    return (argument_t){&words->native, sizeof words->native};
 }
 
-static void put_in_memory(type type, void *memory, int64_t index, int value)
+static void put_in_memory(type_t type, void *memory, int64_t index, int value)
 {
     uint32_t bits = bits_of(type, value);
     switch (bytes_of(type)) {
@@ -377,7 +377,7 @@ static void put_in_memory(type type, void *memory, int64_t index, int value)
 }
 
 /* The same, but FP32 a little above or below, for what rounds it to TF32. */
-static void put_roughly(type type, void *memory, int64_t index, int value)
+static void put_roughly(type_t type, void *memory, int64_t index, int value)
 {
     put_in_memory(type, memory, index, value);
     if (type == F32)
@@ -386,13 +386,13 @@ static void put_roughly(type type, void *memory, int64_t index, int value)
 
 /* ---- The tables themselves --------------------------------------------------------- */
 
-static void check_rule(ptx_rule *rule, int count, int rows, int cols)
+static void check_rule(ptx_rule_t *rule, int count, int rows, int cols)
 {
     int seen[16 * 32] = {0};
     assert_int_equal(count * WARP, rows * cols);
     for (int lane = 0; lane < WARP; lane++) {
         for (int i = 0; i < count; i++) {
-            ptx_place at = rule(lane, i);
+            ptx_place_t at = rule(lane, i);
             assert_true(at.row >= 0 && at.row < rows && at.col >= 0 && at.col < cols);
             assert_int_equal(seen[at.row * cols + at.col]++, 0);
         }
@@ -404,7 +404,7 @@ static void tables_are_whole(void **state)
 {
     (void)state;
     for (int i = 0; i < ENGINES; i++) {
-        const ptx_mma *mma = engines[i].mma;
+        const ptx_mma_t *mma = engines[i].mma;
         check_rule(mma->a, mma->a_count, mma->m, mma->k);
         check_rule(mma->b, mma->b_count, mma->k, mma->n);
         check_rule(mma->c, mma->c_count, mma->m, mma->n);
@@ -414,7 +414,7 @@ static void tables_are_whole(void **state)
 /* ---- mma --------------------------------------------------------------------------- */
 
 /* The word of a warp's sums that has an instruction's sum i, and the element it is of. */
-static int sum_at(const engine *engine, int fragment, int operand, int use, int lane, int i, ptx_place *place)
+static int sum_at(const engine_t *engine, int fragment, int operand, int use, int lane, int i, ptx_place_t *place)
 {
     *place = engine->mma->c(lane, i);
     place->row += 16 * fragment + engine->uses[use].row;
@@ -422,9 +422,9 @@ static int sum_at(const engine *engine, int fragment, int operand, int use, int 
     return lane * 4 * ROWS * COLS + (fragment * COLS + operand) * 4 + engine->uses[use].sum + i;
 }
 
-static void fill_sums(const engine *engine, const product *product, uint32_t *sums)
+static void fill_sums(const engine_t *engine, const product_t *product, uint32_t *sums)
 {
-    ptx_place at;
+    ptx_place_t at;
     for (int j = 0; j < ROWS * COLS * engine->use_count; j++)
         for (int lane = 0; lane < WARP; lane++)
             for (int i = 0; i < engine->mma->c_count; i++) {
@@ -433,9 +433,9 @@ static void fill_sums(const engine *engine, const product *product, uint32_t *su
             }
 }
 
-static void check_sums(const engine *engine, const product *product, int number, const uint32_t *sums)
+static void check_sums(const engine_t *engine, const product_t *product, int number, const uint32_t *sums)
 {
-    ptx_place at;
+    ptx_place_t at;
     for (int j = 0; j < ROWS * COLS * engine->use_count; j++)
         for (int lane = 0; lane < WARP; lane++)
             for (int i = 0; i < engine->mma->c_count; i++) {
@@ -444,28 +444,28 @@ static void check_sums(const engine *engine, const product *product, int number,
             }
 }
 
-static void fill_operands(const engine *engine, const product *product, uint32_t *a, uint32_t *b)
+static void fill_operands(const engine_t *engine, const product_t *product, uint32_t *a, uint32_t *b)
 {
     uint32_t registers[WARP][4];
     for (int fragment = 0; fragment < ROWS; fragment++) {
-        a_registers(engine, (numbers){product->a + 16 * fragment * product->k, product->k, 1}, registers);
+        a_registers(engine, (numbers_t){product->a + 16 * fragment * product->k, product->k, 1}, registers);
         for (int lane = 0; lane < WARP; lane++)
             memcpy(&a[lane * 4 * ROWS + 4 * fragment], registers[lane], 16);
     }
     for (int fragment = 0; fragment < COLS / 2; fragment++) {
-        b_registers(engine, (numbers){product->b + 16 * fragment, product->n, 1}, registers);
+        b_registers(engine, (numbers_t){product->b + 16 * fragment, product->n, 1}, registers);
         for (int lane = 0; lane < WARP; lane++)
             memcpy(&b[lane * 2 * COLS + 4 * fragment], registers[lane], 16);
     }
 }
 
-static void check_engine(const engine *engine)
+static void check_engine(const engine_t *engine)
 {
     enum { A_WORDS = WARP * 4 * ROWS, B_WORDS = WARP * 2 * COLS, SUMS = M_MAX * N_MAX };
-    product product = {.m = M_MAX, .n = N_MAX, .k = 32 / bytes_of(engine->type)};
-    shared_words a = new_words(WARPS * A_WORDS), b = new_words(WARPS * B_WORDS);
-    shared_words c = new_words(WARPS * SUMS), scratch = new_words(WARPS * WARP * SCRATCH_WORDS);
-    const argument arguments[] = {argument_of(&a), argument_of(&b), argument_of(&c), argument_of(&scratch)};
+    product_t product = {.m = M_MAX, .n = N_MAX, .k = 32 / bytes_of(engine->type)};
+    shared_words_t a = new_words(WARPS * A_WORDS), b = new_words(WARPS * B_WORDS);
+    shared_words_t c = new_words(WARPS * SUMS), scratch = new_words(WARPS * WARP * SCRATCH_WORDS);
+    const argument_t arguments[] = {argument_of(&a), argument_of(&b), argument_of(&c), argument_of(&scratch)};
     for (int first = 0; first < product_count(&product); first += WARPS) {
         for (int warp = 0; warp < WARPS; warp++) {
             fill_product(&product, first + warp);
@@ -496,32 +496,32 @@ static void instructions_take_registers_as_the_manual_says(void **state)
 typedef struct tile {
     int l, bytes, k, along_l, is_b, digit;
     int numbers[TILE_MAX];
-} tile;
+} tile_t;
 
-static void fill_tile(tile *tile)
+static void fill_tile(tile_t *tile)
 {
     for (int i = 0; i < tile->l * tile->k; i++)
         tile->numbers[i] = digit_of(i, tile->digit);
 }
 
-static uint row_bytes_of(const tile *tile)
+static uint row_bytes_of(const tile_t *tile)
 {
     return (uint)(tile->along_l ? tile->l * (tile->bytes / tile->k) : tile->bytes);
 }
 
 /* The registers of the 16 x 32 bytes at (l, k) must be A's there, or B's. */
-static void expect_fragment(const engine *engine, const tile *tile, int l, int k, uint32_t registers[WARP][4])
+static void expect_fragment(const engine_t *engine, const tile_t *tile, int l, int k, uint32_t registers[WARP][4])
 {
     uint32_t expected[WARP][4];
     int twos[16 * 32];
-    numbers rows = moved((numbers){tile->numbers, tile->k, 1}, l, k);
+    numbers_t rows = moved((numbers_t){tile->numbers, tile->k, 1}, l, k);
     if (tile->along_l && engine->type == I8) { /* 2 g for g, and 2 g + 1 for g + 8 */
         for (int i = 0; i < 16 * 32; i++)
             twos[i] = number_at(rows, i / 32 % 8 * 2 + i / 32 / 8, i % 32);
-        rows = (numbers){twos, 32, 1};
+        rows = (numbers_t){twos, 32, 1};
     }
     if (tile->is_b)
-        b_registers(engine, (numbers){rows.first, rows.across, rows.down}, expected);
+        b_registers(engine, (numbers_t){rows.first, rows.across, rows.down}, expected);
     else
         a_registers(engine, rows, expected);
     for (int lane = 0; lane < WARP; lane++)
@@ -533,12 +533,12 @@ static void expect_fragment(const engine *engine, const tile *tile, int l, int k
                          r, lane, (unsigned)registers[lane][r], (unsigned)expected[lane][r]);
 }
 
-typedef void tile_check(const engine *engine, const tile *tile);
+typedef void tile_check_t(const engine_t *engine, const tile_t *tile);
 
 /* Every shape of a tile, both ways round, of A and of B, with both digits. */
-static void with_every_tile(const engine *engine, tile_check *check)
+static void with_every_tile(const engine_t *engine, tile_check_t *check)
 {
-    static tile tile;
+    static tile_t tile;
     for (tile.l = 32; tile.l <= 256; tile.l *= 2)
         for (tile.bytes = 64; tile.bytes <= 256 && tile.l * tile.bytes <= TILE_MAX; tile.bytes *= 2)
             for (int i = 0; i < 8; i++) {
@@ -551,15 +551,15 @@ static void with_every_tile(const engine *engine, tile_check *check)
             }
 }
 
-static void check_taken(const engine *engine, const tile *tile)
+static void check_taken(const engine_t *engine, const tile_t *tile)
 {
-    shared_words from = new_words(TILE_MAX / 4), to = new_words(TILE_MAX / 4);
-    shared_words scratch = new_words(WARP * SCRATCH_WORDS);
+    shared_words_t from = new_words(TILE_MAX / 4), to = new_words(TILE_MAX / 4);
+    shared_words_t scratch = new_words(WARP * SCRATCH_WORDS);
     cl_uint l = (cl_uint)tile->l, bytes = (cl_uint)tile->bytes;
     cl_int along_l = tile->along_l, is_b = tile->is_b;
-    const argument arguments[] = {argument_of(&from),     argument_of(&to),           {&l, sizeof l},
-                                  {&bytes, sizeof bytes}, {&along_l, sizeof along_l}, {&is_b, sizeof is_b},
-                                  argument_of(&scratch)};
+    const argument_t arguments[] = {argument_of(&from),     argument_of(&to),           {&l, sizeof l},
+                                    {&bytes, sizeof bytes}, {&along_l, sizeof along_l}, {&is_b, sizeof is_b},
+                                    argument_of(&scratch)};
     for (int i = 0; i < tile->l * tile->k; i++)
         put_roughly(engine->type, from.words, i, tile->numbers[i]);
     send(&from);
@@ -583,11 +583,11 @@ static void fragments_are_what_the_instructions_take(void **state)
 
 /* What the instruction puts into register r of a lane, by the manual, if every lane
  * points where ldmatrix_at() says. */
-static uint32_t loaded(const unsigned char *bytes, const tile *tile, int l, int k_bytes, int lane, int r)
+static uint32_t loaded(const unsigned char *bytes, const tile_t *tile, int l, int k_bytes, int lane, int r)
 {
     uint32_t word = 0;
     for (int i = 0; i < 2; i++) {
-        ptx_place at = ptx_ldmatrix_element(lane, i, tile->along_l);
+        ptx_place_t at = ptx_ldmatrix_element(lane, i, tile->along_l);
         uint16_t half;
         int pointer = 0;
         while (ptx_ldmatrix_matrix(pointer) != r || ptx_ldmatrix_row(pointer) != at.row)
@@ -616,7 +616,7 @@ static void sort_two_by_two(uint32_t registers[4], int is_b)
     memcpy(registers, sorted, sizeof sorted);
 }
 
-static void check_pointers(const engine *engine, const tile *tile)
+static void check_pointers(const engine_t *engine, const tile_t *tile)
 {
     static uint32_t memory[TILE_MAX / 4];
     uint bytes = (uint)bytes_of(engine->type);
@@ -650,7 +650,7 @@ static void lanes_point_where_ldmatrix_wants(void **state)
 /* ---- wmma -------------------------------------------------------------------------- */
 
 /* Both as 2 steps of 16 rows of A, or columns of B, with elements of k side by side. */
-static void fill_boxes(const engine *engine, const product *product, int64_t first, void *a, void *b)
+static void fill_boxes(const engine_t *engine, const product_t *product, int64_t first, void *a, void *b)
 {
     int wk = product->k / 2;
     for (int i = 0; i < 16 * product->k; i++) {
@@ -660,13 +660,13 @@ static void fill_boxes(const engine *engine, const product *product, int64_t fir
     }
 }
 
-static void check_boxes(const engine *engine)
+static void check_boxes(const engine_t *engine)
 {
-    product product = {.m = 16, .n = 16, .k = engine->type == F32 ? 16 : 32};
+    product_t product = {.m = 16, .n = 16, .k = engine->type == F32 ? 16 : 32};
     int operand = 16 * product.k;
-    shared_words a = new_words(WARPS * operand), b = new_words(WARPS * operand);
-    shared_words c = new_words(WARPS * 256), scratch = new_words(WARPS * WARP * SCRATCH_WORDS);
-    const argument arguments[] = {argument_of(&a), argument_of(&b), argument_of(&c), argument_of(&scratch)};
+    shared_words_t a = new_words(WARPS * operand), b = new_words(WARPS * operand);
+    shared_words_t c = new_words(WARPS * 256), scratch = new_words(WARPS * WARP * SCRATCH_WORDS);
+    const argument_t arguments[] = {argument_of(&a), argument_of(&b), argument_of(&c), argument_of(&scratch)};
     for (int first = 0; first < product_count(&product); first += WARPS) {
         for (int warp = 0; warp < WARPS; warp++) {
             fill_product(&product, first + warp);
@@ -725,10 +725,10 @@ static void floats_become_the_nearest_tf32(void **state)
                                     0x3000, 0x3001, 0x7fe000, 0x7fefff, 0x7ff000, 0x7fffff, 0x400000, 0x3fffff};
     enum { ENDS = sizeof ends / sizeof *ends, COUNT = 512 * ENDS + 4096 };
     uint64_t seed = 5;
-    const engine *engine = &engines[3];
-    shared_words words = new_words(COUNT);
+    const engine_t *engine = &engines[3];
+    shared_words_t words = new_words(COUNT);
     uint32_t *before = malloc(sizeof(uint32_t[COUNT]));
-    const argument argument = argument_of(&words);
+    const argument_t argument = argument_of(&words);
     (void)state;
     assert_non_null(before);
     assert_int_equal(engine->type, F32);

@@ -9,16 +9,16 @@
 typedef struct known {
     size_t size;
     int first, second;
-} known;
+} known_t;
 
 typedef struct newer {
-    known old;
+    known_t old;
     int third, fourth; /* no padding, whose bytes would be undefined */
-} newer;
+} newer_t;
 
 static void a_smaller_struct_is_filled_with_zeros(void **state)
 {
-    known given = {sizeof(size_t) + sizeof(int), 7, 9}, read;
+    known_t given = {sizeof(size_t) + sizeof(int), 7, 9}, read;
     (void)state;
     memset(&read, 0xff, sizeof read);
     assert_int_equal(rungi_struct_read(&given, &read, sizeof read, "known", "known_default"), RUNG_OK);
@@ -29,8 +29,8 @@ static void a_smaller_struct_is_filled_with_zeros(void **state)
 
 static void a_larger_struct_must_be_zero_beyond(void **state)
 {
-    newer given = {{sizeof given, 7, 9}, 0, 0};
-    known read;
+    newer_t given = {{sizeof given, 7, 9}, 0, 0};
+    known_t read;
     (void)state;
     assert_int_equal(rungi_struct_read(&given, &read, sizeof read, "known", "known_default"), RUNG_OK);
     assert_int_equal(read.size, sizeof read);
@@ -45,7 +45,7 @@ static void a_size_that_was_not_set_is_invalid(void **state)
     const size_t wrong[] = {0, 1, sizeof(size_t), (size_t)1 << 40, (size_t)-1};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        known given = {wrong[i], 7, 9}, read;
+        known_t given = {wrong[i], 7, 9}, read;
         assert_int_equal(rungi_struct_read(&given, &read, sizeof read, "known", "known_default"), RUNG_STATUS_INVALID);
         assert_non_null(strstr(rung_error_text(), "known_default()"));
     }

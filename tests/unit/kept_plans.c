@@ -17,11 +17,11 @@ typedef struct counts {
     int64_t live, made;
     int64_t lines;
     char last_line[1024];
-} counts;
+} counts_t;
 
 static void *count_allocate(void *user, size_t bytes, size_t alignment)
 {
-    counts *counts = user;
+    counts_t *counts = user;
     void *memory = NULL;
     if (posix_memalign(&memory, alignment < sizeof memory ? sizeof memory : alignment, bytes) != 0)
         return NULL;
@@ -32,18 +32,18 @@ static void *count_allocate(void *user, size_t bytes, size_t alignment)
 
 static void count_release(void *user, void *memory)
 {
-    ((counts *)user)->live--;
+    ((counts_t *)user)->live--;
     free(memory);
 }
 
 static void count_line(void *user, const char *line)
 {
-    counts *counts = user;
+    counts_t *counts = user;
     counts->lines++;
     snprintf(counts->last_line, sizeof counts->last_line, "%s", line);
 }
 
-static rung_context *make_context(counts *counts, int verbose)
+static rung_context *make_context(counts_t *counts, int verbose)
 {
     rung_context *context;
     memset(counts, 0, sizeof *counts);
@@ -80,7 +80,7 @@ static void assert_multiplies(rung_context *context, int64_t rows)
 }
 
 /* How many allocations a call of so many rows makes. */
-static int64_t allocations_of(rung_context *context, counts *counts, int64_t rows)
+static int64_t allocations_of(rung_context *context, counts_t *counts, int64_t rows)
 {
     int64_t before = counts->made;
     assert_multiplies(context, rows);
@@ -93,7 +93,7 @@ static int64_t allocations_of(rung_context *context, counts *counts, int64_t row
  * was used the longest ago, and no other. */
 static void the_last_forms_are_kept(void **state)
 {
-    counts counts;
+    counts_t counts;
     rung_context *context = make_context(&counts, -1);
     (void)state;
     for (int64_t rows = 1; rows <= RUNGI_PLANS_KEPT; rows++)
@@ -116,7 +116,7 @@ static void the_last_forms_are_kept(void **state)
 /* A failed call leaves the plans in order. */
 static void refused_problems_put_out_nothing(void **state)
 {
-    counts counts;
+    counts_t counts;
     rung_context *context = make_context(&counts, -1);
     (void)state;
     for (int64_t rows = 1; rows <= RUNGI_PLANS_KEPT; rows++)
@@ -140,7 +140,7 @@ static float last_of(const rung_problem *problem)
 /* Each differs from the one before in what a plan was made for, or in scalars, which it was not. */
 static void problems_alike_are_told_apart(void **state)
 {
-    counts counts;
+    counts_t counts;
     rung_context *context = make_context(&counts, -1);
     float bias_memory[7] = {0, 0, 0, 0, 0, 0, 1000};
     (void)state;
@@ -266,7 +266,7 @@ static void plans_differ_by_threads(void **state)
 /* A record that is saved counts from the next call on, and every call has its line. */
 static void saved_records_are_taken(void **state)
 {
-    counts counts;
+    counts_t counts;
     rung_context *context = make_context(&counts, 1);
     rung_device *device;
     char path[] = "/tmp/rung-kept-plans-XXXXXX";
@@ -303,11 +303,11 @@ typedef struct worker {
     rung_context *context;
     int64_t first;
     int wrong;
-} worker;
+} worker_t;
 
 static void *work(void *user)
 {
-    worker *worker = user;
+    worker_t *worker = user;
     float a[15 * 5], b[5 * 7], c[15 * 7];
     uint64_t seed = (uint64_t)worker->first;
     for (int i = 0; i < 500; i++) {
@@ -330,11 +330,11 @@ static void threads_do_not_share_plans(void **state)
     rung_context *context;
     rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
     pthread_t threads[WORKERS];
-    worker workers[WORKERS];
+    worker_t workers[WORKERS];
     (void)state;
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     for (int i = 0; i < WORKERS; i++) {
-        workers[i] = (worker){.context = context, .first = 5 * i};
+        workers[i] = (worker_t){.context = context, .first = 5 * i};
         assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
     }
     for (int i = 0; i < WORKERS; i++) {

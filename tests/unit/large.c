@@ -118,10 +118,10 @@ typedef struct bench {
     rung_device *device;
     rung_queue *queue;
     rung_buffer *buffer;
-} bench;
+} bench_t;
 
 /* A buffer as large as the device has, if that is past 2^31 bytes. */
-static bool open_bench(bench *bench)
+static bool open_bench(bench_t *bench)
 {
     rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     memset(bench, 0, sizeof *bench);
@@ -133,7 +133,7 @@ static bool open_bench(bench *bench)
            rung_buffer_create(bench->device, bytes, &bench->buffer) == RUNG_OK;
 }
 
-static void close_bench(bench *bench)
+static void close_bench(bench_t *bench)
 {
     rung_buffer_destroy(bench->buffer);
     rung_queue_destroy(bench->queue);
@@ -142,7 +142,7 @@ static void close_bench(bench *bench)
 }
 
 /* Row by row to the device, or back; `host` is the rows of one view, dense. */
-static void copy_rows(bench *bench, const rung_matrix *there, float (*host)[SIZE], bool to_device)
+static void copy_rows(bench_t *bench, const rung_matrix *there, float (*host)[SIZE], bool to_device)
 {
     for (int64_t i = 0; i < SIZE; i++) {
         int64_t at = 4 * (there->offset + i * there->row_stride);
@@ -153,7 +153,7 @@ static void copy_rows(bench *bench, const rung_matrix *there, float (*host)[SIZE
     assert_int_equal(rung_queue_finish(bench->queue), RUNG_OK);
 }
 
-static void multiply_in_one_buffer(bench *bench, int64_t stride, int64_t last)
+static void multiply_in_one_buffer(bench_t *bench, int64_t stride, int64_t last)
 {
     uint64_t seed = 32;
     float host[3][SIZE][SIZE], marks[2 * GUARD], back[2 * GUARD];
@@ -191,7 +191,7 @@ static void multiply_in_one_buffer(bench *bench, int64_t stride, int64_t last)
 
 static void opencl_past_two_to_31(void **state)
 {
-    bench bench;
+    bench_t bench;
     (void)state;
     if (!open_bench(&bench)) {
         close_bench(&bench);
@@ -211,7 +211,7 @@ static int8_t far_value(int64_t item, int64_t i, int64_t j)
 }
 
 /* Writes a view of bytes element by element. */
-static void send_bytes(bench *bench, const rung_matrix *view, int64_t batch, int sign)
+static void send_bytes(bench_t *bench, const rung_matrix *view, int64_t batch, int sign)
 {
     for (int64_t item = 0; item < batch; item++)
         for (int64_t i = 0; i < SIZE; i++)
@@ -232,7 +232,7 @@ static int32_t far_sum(int64_t item, int64_t i, int64_t j)
 }
 
 /* Items, rows and columns so far apart that A's and B's last elements lie past 2^31. */
-static void multiply_far_bytes(bench *bench, const char *name)
+static void multiply_far_bytes(bench_t *bench, const char *name)
 {
     enum { ITEMS = 2 };
     int32_t c[ITEMS][SIZE][SIZE];
@@ -269,7 +269,7 @@ static void multiply_far_bytes(bench *bench, const char *name)
 static void bytes_past_two_to_31(void **state)
 {
     static const char *const kernels[] = {"01", "02", "03", "04", "05", "06", "07", "08", "09", "10"};
-    bench bench;
+    bench_t bench;
     (void)state;
     if (!open_bench(&bench) || rung_device_describe(bench.device)->max_buffer_bytes < TWO_TO_31 + (INT64_C(3) << 29)) {
         close_bench(&bench);

@@ -11,26 +11,26 @@ typedef struct pool {
     int64_t made;      /* attempts so far */
     int64_t fail_at;   /* this attempt gives NULL; 0: none does */
     int64_t misplaced; /* releases of what is not ours, alignments not kept */
-} pool;
+} pool_t;
 
 /* In front of every allocation, so that a release can tell whose it is. */
 typedef struct tag {
-    pool *owner;
+    pool_t *owner;
     void *start;
-} tag;
+} tag_t;
 
 static void *pool_allocate(void *user, size_t bytes, size_t alignment)
 {
-    pool *pool = user;
+    pool_t *pool = user;
     if (bytes == 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
         pool->misplaced++;
     if (++pool->made == pool->fail_at)
         return NULL;
-    size_t before = sizeof(tag) > alignment ? sizeof(tag) : alignment;
+    size_t before = sizeof(tag_t) > alignment ? sizeof(tag_t) : alignment;
     char *start = NULL;
     if (posix_memalign((void **)&start, before, bytes + before) != 0)
         return NULL;
-    tag tag = {pool, start};
+    tag_t tag = {pool, start};
     memcpy(start + before - sizeof tag, &tag, sizeof tag);
     memset(start + before, 0xA5, bytes); /* memory is not zero by itself */
     pool->live++;
@@ -39,8 +39,8 @@ static void *pool_allocate(void *user, size_t bytes, size_t alignment)
 
 static void pool_release(void *user, void *memory)
 {
-    pool *pool = user;
-    tag tag;
+    pool_t *pool = user;
+    tag_t tag;
     memcpy(&tag, (char *)memory - sizeof tag, sizeof tag);
     if (tag.owner != pool)
         pool->misplaced++;
@@ -48,7 +48,7 @@ static void pool_release(void *user, void *memory)
     free(tag.start);
 }
 
-static rung_status make_context(pool *pool, const char *device, int verbose, rung_context **context)
+static rung_status make_context(pool_t *pool, const char *device, int verbose, rung_context **context)
 {
     rung_context_options options = {.size = sizeof(rung_context_options),
                                     .device = device,
@@ -73,9 +73,9 @@ static bool has_opencl(void)
 typedef struct operands {
     float a_data[512], b_data[512], c_data[512];
     rung_matrix a, b, c;
-} operands;
+} operands_t;
 
-static void make_operands(operands *operands, int64_t rows)
+static void make_operands(operands_t *operands, int64_t rows)
 {
     uint64_t seed = 3;
     unit_fill(&seed, operands->a_data, 512);
@@ -89,7 +89,7 @@ static void make_operands(operands *operands, int64_t rows)
     operands->c = rung_matrix_block(c, 3, 2, rows, 4);
 }
 
-static rung_status multiply(rung_context *context, operands *operands)
+static rung_status multiply(rung_context *context, operands_t *operands)
 {
     return rung_gemm(context, 1.0, operands->a, operands->b, 0.0, operands->c);
 }
@@ -98,8 +98,8 @@ static rung_status multiply(rung_context *context, operands *operands)
  * True once N is past the last. Pinned memory may be missing without harm. */
 static bool survives_gemm_of(const char *device, int64_t rows, bool may_go_on, int64_t n)
 {
-    pool pool = {.fail_at = n};
-    operands operands;
+    pool_t pool = {.fail_at = n};
+    operands_t operands;
     rung_context *context;
     make_operands(&operands, rows);
     rung_status status = make_context(&pool, device, -1, &context);
@@ -176,9 +176,9 @@ typedef struct objects {
     rung_buffer *a, *b, *c;
     rung_plan *plan;
     float result[16];
-} objects;
+} objects_t;
 
-static rung_status make_objects(rung_context *context, const char *device, objects *objects)
+static rung_status make_objects(rung_context *context, const char *device, objects_t *objects)
 {
     rung_status status = rung_device_open(context, device, &objects->device);
     if (status == RUNG_OK)
@@ -194,7 +194,7 @@ static rung_status make_objects(rung_context *context, const char *device, objec
     return status;
 }
 
-static rung_status run_objects(objects *objects)
+static rung_status run_objects(objects_t *objects)
 {
     static const float ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, 4, 4, objects->a, 0),
@@ -215,7 +215,7 @@ static rung_status run_objects(objects *objects)
     return status;
 }
 
-static void destroy_objects(objects *objects)
+static void destroy_objects(objects_t *objects)
 {
     rung_plan_destroy(objects->plan);
     rung_buffer_destroy(objects->a);
@@ -228,7 +228,7 @@ static void destroy_objects(objects *objects)
 
 static rung_status go_the_long_way(rung_context *context, const char *device)
 {
-    objects objects = {0};
+    objects_t objects = {0};
     rung_status status = make_objects(context, device, &objects);
     if (status == RUNG_OK)
         status = run_objects(&objects);
@@ -247,7 +247,7 @@ static void ignore_line(void *user, const char *line)
 /* Verbose, so that the notes of a trace are among what fails. */
 static bool survives_the_long_way(const char *device, int64_t n)
 {
-    pool pool = {0};
+    pool_t pool = {0};
     rung_context *context;
     int lines = 0;
     rung_context_options options = {.size = sizeof(rung_context_options),
@@ -297,9 +297,9 @@ static void plans_on_opencl(void **state)
 /* "Running a plan never allocates." */
 static void running_allocates_nothing(void **state)
 {
-    pool pool = {0};
+    pool_t pool = {0};
     rung_context *context;
-    objects objects = {0};
+    objects_t objects = {0};
     const char *devices[] = {"cpu", "opencl"};
     (void)state;
     for (int i = 0; i < (has_opencl() ? 2 : 1); i++) {
@@ -346,7 +346,7 @@ static void lists_of_devices(void **state)
     int64_t n = 1;
     (void)state;
     for (; failed; n++) {
-        pool pool = {0};
+        pool_t pool = {0};
         rung_context *context;
         assert_int_equal(make_context(&pool, NULL, -1, &context), RUNG_OK);
         pool.made = 0;
@@ -412,7 +412,7 @@ static rung_status tune(rung_context *context)
 /* Returns true once n is past the last allocation of this work. */
 static bool survives(rung_status (*work)(rung_context *context), int64_t n)
 {
-    pool pool = {0};
+    pool_t pool = {0};
     rung_context *context;
     assert_int_equal(make_context(&pool, NULL, -1, &context), RUNG_OK);
     pool.made = 0;
@@ -454,7 +454,7 @@ static void reading_a_kernel(void **state)
     static const char text[] = "/* mine - a kernel */\n"
                                "#ifndef TILE\n#define TILE 8 // 8 16\n#endif\n"
                                "#define BM TILE\nKERNEL(TILE) mine(\n";
-    pool pool = {0};
+    pool_t pool = {0};
     rung_context *context;
     (void)state;
     assert_int_equal(make_context(&pool, NULL, -1, &context), RUNG_OK);
@@ -480,7 +480,7 @@ static void reading_a_kernel(void **state)
 /* A kernel keeps its context; destroyed last, it must give that back too. */
 static void a_kernel_outlives_its_context(void **state)
 {
-    pool pool = {0};
+    pool_t pool = {0};
     rung_context *context;
     rung_kernel *kernel;
     int64_t value;

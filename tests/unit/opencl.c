@@ -59,7 +59,7 @@ static void buffers_too_large(void **state)
 
 static void a_plan_from_end_to_end(void **state)
 {
-    operands operands;
+    operands_t operands;
     rung_plan *plan;
     rung_event *sent, *done;
     int64_t time = -1;
@@ -101,7 +101,7 @@ static void a_plan_from_end_to_end(void **state)
 /* Neither data of this process nor buffers of another device are reached. */
 static void plans_refuse_what_they_cannot_reach(void **state)
 {
-    operands operands;
+    operands_t operands;
     rung_plan *plan;
     (void)state;
     make_operands(device, &operands);
@@ -153,7 +153,7 @@ static void scalars_of_zero(void **state)
 /* The same where A and B are in a buffer, so that nothing keeps them from it. */
 static void what_is_not_read_stays(void **state)
 {
-    operands operands;
+    operands_t operands;
     rung_plan *plan;
     const float nan = 0.0f / 0.0f;
     (void)state;
@@ -193,7 +193,7 @@ static void what_is_not_read_stays(void **state)
     "    store(&c[at(cv, i, j)], alpha, sum, beta);\n}\n"
 
 /* The status of a plan with a kernel of this text; the plan goes to `plan`. */
-static rung_status plan_with(const char *text, const char *parameters, operands *operands, rung_plan **plan)
+static rung_status plan_with(const char *text, const char *parameters, operands_t *operands, rung_plan **plan)
 {
     rung_kernel *kernel;
     assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu", text, &kernel), RUNG_OK);
@@ -210,7 +210,7 @@ static const char sound_text[] = "#include \"dialect.h\"\n"
 static void a_kernel_of_the_caller_s(void **state)
 {
     const char *const parameters[] = {NULL, "BN=1", "BN=8", "BN=3"};
-    operands operands;
+    operands_t operands;
     rung_plan *plan;
     (void)state;
     make_operands(device, &operands);
@@ -232,7 +232,7 @@ static void a_kernel_of_the_caller_s(void **state)
 /* The compiler's complaint must point into the caller's file. */
 static void errors_name_file_and_line(void **state)
 {
-    operands operands;
+    operands_t operands;
     rung_plan *plan;
     (void)state;
     make_operands(device, &operands);
@@ -273,7 +273,7 @@ static void kernels_that_cannot_be(void **state)
          "    __syncthreads();\n    *c = all[(threadIdx.x ^ 1) * k];\n}\n",
          RUNG_STATUS_UNSUPPORTED, "shared memory"},
     };
-    operands operands;
+    operands_t operands;
     (void)state;
     make_operands(device, &operands);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -288,7 +288,7 @@ static void kernels_that_cannot_be(void **state)
 
 static void kernels_of_the_other_backend(void **state)
 {
-    operands operands;
+    operands_t operands;
     rung_kernel *kernel;
     rung_plan *plan;
     (void)state;
@@ -318,7 +318,7 @@ static void doubles_where_there_are_none(void **state)
 
 static void a_failed_plan_leaves_nothing(void **state)
 {
-    operands operands;
+    operands_t operands;
     rung_plan *plan;
     long before[RUNGI_CL_KINDS];
     (void)state;

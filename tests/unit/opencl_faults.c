@@ -283,9 +283,9 @@ typedef struct failure {
     cl_int error;
     rung_status expected;
     const char *told;
-} failure;
+} failure_t;
 
-static const failure failures[] = {
+static const failure_t failures[] = {
     {break_get_platforms, CL_OUT_OF_HOST_MEMORY, RUNG_STATUS_NO_DEVICE, "driver"},
     {break_create_context, CL_DEVICE_NOT_AVAILABLE, RUNG_STATUS_NO_DEVICE, "clCreateContext"},
     {break_create_context, CL_OUT_OF_HOST_MEMORY, RUNG_STATUS_NO_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
@@ -315,7 +315,7 @@ static void heal(rungi_cl *cl)
 #undef X
 }
 
-static void arm(rungi_cl *cl, const failure *failure, int nth)
+static void arm(rungi_cl *cl, const failure_t *failure, int nth)
 {
     memset(&fault, 0, sizeof fault);
 #define X(name) fault.real.name = cl->name;
@@ -327,7 +327,7 @@ static void arm(rungi_cl *cl, const failure *failure, int nth)
 }
 
 /* One multiply in which the n-th call fails; false if there was no n-th. */
-static bool survives(const failure *failure, int nth)
+static bool survives(const failure_t *failure, int nth)
 {
     rung_context *fresh = fresh_context();
     rungi_cl *cl = table_of(fresh);
@@ -366,7 +366,7 @@ static void each_function_may_fail_at_each_call(void **state)
 /* A run that is traced has an event of the trace's own to give back. */
 static void each_function_may_fail_while_traced(void **state)
 {
-    const failure traced[] = {
+    const failure_t traced[] = {
         {break_set_argument, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clSetKernelArg"},
         {break_launch, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clEnqueueNDRangeKernel"},
         {break_flush, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clFlush"},
@@ -390,7 +390,7 @@ enum { PANEL_ROWS = 52 }; /* three panels of 16 and one of 4: a lane is used twi
 /* Pinned memory may be missing without harm, and destroying an event may find it failed;
  * nothing else goes unnoticed. What is alive afterwards is
  * what a context keeps: three queues, and pinned memory with a queue of its own. */
-static bool survives_in_panels(const failure *failure, int nth)
+static bool survives_in_panels(const failure_t *failure, int nth)
 {
     rung_context *fresh = fresh_context();
     rungi_cl *cl = table_of(fresh);
@@ -420,7 +420,7 @@ static bool survives_in_panels(const failure *failure, int nth)
 }
 
 /* The n-th calls: the first few each, then ever fewer, since arguments are set a hundred times. */
-static void check_in_panels(const failure *failure)
+static void check_in_panels(const failure_t *failure)
 {
     int nth = 1;
     while (survives_in_panels(failure, nth))
@@ -430,7 +430,7 @@ static void check_in_panels(const failure *failure)
 
 static void each_function_may_fail_in_panels(void **state)
 {
-    const failure some[] = {
+    const failure_t some[] = {
         {break_create_queue, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clCreateCommandQueue"},
         {break_create_buffer, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_STATUS_NO_MEMORY, "clCreateBuffer"},
         {break_map, CL_MAP_FAILURE, RUNG_STATUS_DEVICE_LOST, ""},
@@ -451,7 +451,7 @@ static void each_function_may_fail_in_panels(void **state)
 /* With events for the times of everything. */
 static void each_function_may_fail_while_spans_are_told(void **state)
 {
-    const failure told[] = {
+    const failure_t told[] = {
         {break_marker, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clEnqueueMarkerWithWaitList"},
         {break_profiling, CL_PROFILING_INFO_NOT_AVAILABLE, RUNG_STATUS_UNSUPPORTED, "profiling"},
         {break_write, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_STATUS_NO_MEMORY, "clEnqueueWriteBuffer"},
@@ -470,7 +470,7 @@ static void each_function_may_fail_while_spans_are_told(void **state)
 /* After a failure every queue is waited for, not the failed one alone. */
 static void all_queues_are_waited_for(void **state)
 {
-    const failure failure = {break_flush, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clFlush"};
+    const failure_t failure = {break_flush, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clFlush"};
     (void)state;
     for (int nth = 1;; nth++) {
         rung_context *fresh = fresh_context();
@@ -498,7 +498,7 @@ static cl_int CL_API_CALL fail_finish_too(cl_command_queue on)
 /* Waiting after a failure may fail as well: what is told is what came first. */
 static void the_first_failure_is_told(void **state)
 {
-    const failure failure = {break_launch, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, ""};
+    const failure_t failure = {break_launch, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, ""};
     rung_context *fresh = fresh_context();
     rungi_cl *cl = table_of(fresh);
     (void)state;
@@ -515,7 +515,7 @@ static void the_first_failure_is_told(void **state)
  * writes must not be let go before the queue was waited for. */
 static void a_failed_flush_is_waited_for(void **state)
 {
-    const failure failure = {break_flush, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clFlush"};
+    const failure_t failure = {break_flush, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clFlush"};
     (void)state;
     for (int nth = 1;; nth++) {
         rung_context *fresh = fresh_context();
@@ -536,7 +536,7 @@ static void a_failed_flush_is_waited_for(void **state)
 
 /* A plan cuts C only where it has more blocks than a grid takes, some 2^31. Here the
  * device is told that it takes fewer. */
-static rung_plan *plan_in_pieces(operands *operands, int64_t blocks_max)
+static rung_plan *plan_in_pieces(operands_t *operands, int64_t blocks_max)
 {
     rungi_opencl_device *own = rungi_opencl_device_of(device);
     rung_kernel *kernel;
@@ -553,9 +553,9 @@ static rung_plan *plan_in_pieces(operands *operands, int64_t blocks_max)
 }
 
 /* Runs with the n-th launch failing; false if there was no n-th. */
-static bool nth_launch_fails(rung_plan *plan, operands *operands, rung_event *done, int nth)
+static bool nth_launch_fails(rung_plan *plan, operands_t *operands, rung_event *done, int nth)
 {
-    const failure failure = {break_launch, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, ""};
+    const failure_t failure = {break_launch, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, ""};
     rungi_cl *cl = table_of(context);
     rung_run_options run = {.size = sizeof(rung_run_options), .signal = done};
     long before = rungi_opencl_live(context, RUNGI_CL_EVENT);
@@ -571,7 +571,7 @@ static bool nth_launch_fails(rung_plan *plan, operands *operands, rung_event *do
 
 static void check_pieces(int64_t blocks_max, int launches)
 {
-    operands operands;
+    operands_t operands;
     rung_event *done;
     int64_t time = 0;
     make_operands(device, &operands);
@@ -682,7 +682,7 @@ static cl_int CL_API_CALL keep_read(cl_command_queue on, cl_mem from, cl_bool bl
 
 static void events_that_cannot_be_retained(void **state)
 {
-    const failure failure = {break_retain, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, ""};
+    const failure_t failure = {break_retain, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, ""};
     (void)state;
     for (int nth = 1;; nth++) {
         rung_context *fresh = fresh_context();
@@ -772,7 +772,7 @@ static void imitate_many(rungi_cl *cl)
 /* Nothing is cut: neither the lists of a driver nor its texts. */
 static void many_devices_and_long_texts(void **state)
 {
-    const failure many = {imitate_many, 0, RUNG_OK, ""};
+    const failure_t many = {imitate_many, 0, RUNG_OK, ""};
     rung_context *fresh = fresh_context();
     rungi_cl *cl = table_of(fresh);
     rung_device_list *list;

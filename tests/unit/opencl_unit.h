@@ -53,14 +53,14 @@ typedef struct operands {
     rung_matrix a, b, c; /* in memory */
     rung_buffer *a_buffer, *b_buffer, *c_buffer;
     rung_problem problem; /* in buffers, each a few elements in */
-} operands;
+} operands_t;
 
 static inline rung_matrix in_buffer(rung_matrix matrix, rung_buffer *buffer, int64_t offset)
 {
     return rung_matrix_in_buffer(matrix.type, matrix.rows, matrix.cols, buffer, offset);
 }
 
-static inline void make_operands(rung_device *where, operands *operands)
+static inline void make_operands(rung_device *where, operands_t *operands)
 {
     uint64_t seed = 21;
     unit_fill(&seed, operands->a_data, 35);
@@ -77,14 +77,14 @@ static inline void make_operands(rung_device *where, operands *operands)
                                         in_buffer(operands->c, operands->c_buffer, 3));
 }
 
-static inline void destroy_operands(operands *operands)
+static inline void destroy_operands(operands_t *operands)
 {
     rung_buffer_destroy(operands->a_buffer);
     rung_buffer_destroy(operands->b_buffer);
     rung_buffer_destroy(operands->c_buffer);
 }
 
-static inline void send_operands(rung_queue *on, operands *operands, const rung_run_options *options)
+static inline void send_operands(rung_queue *on, operands_t *operands, const rung_run_options *options)
 {
     assert_int_equal(rung_buffer_write(on, operands->a_buffer, 4, sizeof operands->a_data, operands->a_data, options),
                      RUNG_OK);
@@ -92,7 +92,7 @@ static inline void send_operands(rung_queue *on, operands *operands, const rung_
                      RUNG_OK);
 }
 
-static inline void fetch_and_check(rung_queue *on, operands *operands)
+static inline void fetch_and_check(rung_queue *on, operands_t *operands)
 {
     assert_int_equal(rung_buffer_read(on, operands->c_buffer, 12, sizeof operands->c_data, operands->c_data, NULL),
                      RUNG_OK);

@@ -18,16 +18,16 @@ typedef struct caller {
     cl_device_id id;
     cl_context context;
     cl_command_queue queue;
-} caller;
+} caller_t;
 
-static void find_symbol(caller *caller, const char *name, void *slot)
+static void find_symbol(caller_t *caller, const char *name, void *slot)
 {
     void *address = dlsym(caller->cl.library, name);
     assert_non_null(address);
     memcpy(slot, &address, sizeof address);
 }
 
-static void open_caller(caller *caller)
+static void open_caller(caller_t *caller)
 {
     cl_int error;
     memset(caller, 0, sizeof *caller);
@@ -42,19 +42,19 @@ static void open_caller(caller *caller)
     assert_int_equal(error, CL_SUCCESS);
 }
 
-static void wrap_caller(caller *caller, rung_device **wrapped)
+static void wrap_caller(caller_t *caller, rung_device **wrapped)
 {
     assert_int_equal(rung_device_wrap(context, "opencl", caller->context, caller->id, wrapped), RUNG_OK);
 }
 
-static cl_uint references(caller *caller, cl_context of)
+static cl_uint references(caller_t *caller, cl_context of)
 {
     cl_uint count = 0;
     caller->cl.GetContextInfo(of, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, NULL);
     return count;
 }
 
-static void close_caller(caller *caller)
+static void close_caller(caller_t *caller)
 {
     assert_int_equal(caller->cl.ReleaseCommandQueue(caller->queue), CL_SUCCESS);
     assert_int_equal(caller->cl.ReleaseContext(caller->context), CL_SUCCESS);
@@ -62,7 +62,7 @@ static void close_caller(caller *caller)
 }
 
 /* A driver's own threads may let go of what they used a little after it was finished. */
-static void expect_references(caller *caller, cl_uint count)
+static void expect_references(caller_t *caller, cl_uint count)
 {
     const struct timespec moment = {0, 1000000};
     for (int i = 0; i < 2000 && references(caller, caller->context) != count; i++)
@@ -72,12 +72,12 @@ static void expect_references(caller *caller, cl_uint count)
 
 static void wrapped_objects(void **state)
 {
-    caller caller;
+    caller_t caller;
     rung_device *wrapped;
     rung_queue *wrapped_queue;
     rung_buffer *a_buffer;
     rung_plan *plan;
-    operands operands;
+    operands_t operands;
     cl_int error;
     (void)state;
     open_caller(&caller);
@@ -146,7 +146,7 @@ static void two_ways_into_one_cl_mem(void **state)
 /* A sub-buffer is another cl_mem over the same memory. */
 static void sub_buffers_are_their_parent_s(void **state)
 {
-    caller caller;
+    caller_t caller;
     rung_buffer *whole, *part;
     cl_int error;
     (void)state;
@@ -173,7 +173,7 @@ static void sub_buffers_are_their_parent_s(void **state)
 
 static void wrapped_offsets_inside_an_element(void **state)
 {
-    operands operands;
+    operands_t operands;
     rung_buffer *odd;
     rung_plan *plan;
     (void)state;
@@ -189,7 +189,7 @@ static void wrapped_offsets_inside_an_element(void **state)
 
 static void objects_that_may_not_be_wrapped(void **state)
 {
-    caller caller;
+    caller_t caller;
     rung_device *wrapped;
     rung_queue *refused_queue;
     rung_buffer *buffer;
@@ -227,7 +227,7 @@ static void objects_that_may_not_be_wrapped(void **state)
 
 static void queues_of_another_context(void **state)
 {
-    caller caller;
+    caller_t caller;
     rung_queue *foreign;
     (void)state;
     open_caller(&caller);
@@ -246,12 +246,12 @@ static void pause_milliseconds(long milliseconds)
 /* Work that waits for the caller's event must not start before it. */
 static void a_wait_list_is_waited_for(void **state)
 {
-    caller caller;
+    caller_t caller;
     rung_device *wrapped;
     rung_queue *wrapped_queue;
     rung_event *gate, *done;
     rung_plan *plan;
-    operands operands;
+    operands_t operands;
     cl_int error, status = CL_QUEUED;
     (void)state;
     open_caller(&caller);
@@ -290,7 +290,7 @@ static void a_wait_list_is_waited_for(void **state)
 /* A queue made without profiling works, and says so when asked for a time. */
 static void queues_without_profiling(void **state)
 {
-    caller caller;
+    caller_t caller;
     rung_device *wrapped;
     rung_queue *plain;
     rung_buffer *buffer;

@@ -96,9 +96,9 @@ static struct {
 } memory[RUNGI_OPERANDS];
 
 /* How an operand stands. */
-typedef enum layout { ROWS, COLS, ROW_GAPS, COL_GAPS, LAYOUTS } layout;
+typedef enum layout { ROWS, COLS, ROW_GAPS, COL_GAPS, LAYOUTS } layout_t;
 
-static rung_matrix view_of(layout layout, int64_t rows, int64_t cols, float *data)
+static rung_matrix view_of(layout_t layout, int64_t rows, int64_t cols, float *data)
 {
     rung_matrix view = rung_matrix_of(RUNG_F32, rows, cols, data);
     bool by_columns = layout == COLS || layout == COL_GAPS;
@@ -193,7 +193,7 @@ static void multiply(rung_context *on, rung_problem problem)
     check(&problem);
 }
 
-static rung_problem problem_of(int64_t m, int64_t n, int64_t k, layout a, layout b, layout c)
+static rung_problem problem_of(int64_t m, int64_t n, int64_t k, layout_t a, layout_t b, layout_t c)
 {
     return rung_problem_of(view_of(a, m, k, NULL), view_of(b, k, n, NULL), view_of(c, m, n, NULL));
 }

@@ -756,11 +756,11 @@ typedef struct both {
     rung_plan *plan;
     rung_buffer *packed, *loaded;
     rung_status saved, status;
-} both;
+} both_t;
 
 static void save_and_load(void *user)
 {
-    both *both = user;
+    both_t *both = user;
     both->saved = rung_packed_save(both->plan, queue, both->packed, path);
     both->status = rung_packed_load(both->plan, queue, path, &both->loaded);
 }
@@ -771,7 +771,7 @@ static void cancellation_waits(void **state)
     open_device("amx");
     rung_problem problem = problem_of(0, M, 5, 7);
     rung_plan *plan = plan_of(&problem, 1);
-    both both = {
+    both_t both = {
         .plan = plan, .packed = packed_by(plan, &problem.b), .saved = RUNG_STATUS_IO, .status = RUNG_STATUS_IO};
     call_cancelled("rung_packed_save", save_and_load, &both, -1);
     assert_int_equal(both.saved, RUNG_OK);

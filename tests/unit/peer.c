@@ -41,10 +41,10 @@ static int close_all(void **state)
     return 0;
 }
 
-static standin_record *record_of(const char *path)
+static standin_record_t *record_of(const char *path)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-    standin_record *record = library ? dlsym(library, "standin") : NULL;
+    standin_record_t *record = library ? dlsym(library, "standin") : NULL;
     assert_non_null(record);
     return record;
 }
@@ -229,7 +229,7 @@ static void whole_numbers(void **state)
         assert_refused("00_vendor:mkl", &problem, "VNNI");
         return;
     }
-    const standin_record *record;
+    const standin_record_t *record;
     for (int order = 0; order < 2; order++) {
         a[0] = 127;
         a[M * K - 1] = 0;
@@ -328,11 +328,11 @@ typedef struct square {
     rung_plan *plan;
     rung_queue *queue;
     rung_problem problem;
-} square;
+} square_t;
 
 static atomic_bool is_over;
 
-static void make_square(square *made)
+static void make_square(square_t *made)
 {
     uint64_t seed = 3;
     unit_fill(&seed, made->a, 24 * 24);
@@ -342,7 +342,7 @@ static void make_square(square *made)
     assert_int_equal(rung_queue_create(device, &made->queue), RUNG_OK);
 }
 
-static void free_square(square *made)
+static void free_square(square_t *made)
 {
     rung_plan_destroy(made->plan);
     rung_queue_destroy(made->queue);
@@ -350,7 +350,7 @@ static void free_square(square *made)
 
 static void *multiply_often(void *user)
 {
-    square *own = user;
+    square_t *own = user;
     while (!atomic_load(&is_over))
         rung_plan_run(own->plan, own->queue, &own->problem, NULL);
     return NULL;
@@ -359,7 +359,7 @@ static void *multiply_often(void *user)
 /* A child does not wait for one who was in the library when the parent forked. */
 static void a_fork_meanwhile(void **state)
 {
-    static square busy, own;
+    static square_t busy, own;
     pthread_t thread;
     int failed = 0;
     (void)state;

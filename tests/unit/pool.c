@@ -38,11 +38,11 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 
 typedef struct memory {
     atomic_long live, bytes, most, made, fail_at;
-} memory;
+} memory_t;
 
 static void *take_memory(void *user, size_t bytes, size_t alignment)
 {
-    memory *memory = user;
+    memory_t *memory = user;
     char *start = NULL;
     if (atomic_fetch_add(&memory->made, 1) + 1 == atomic_load(&memory->fail_at))
         return NULL;
@@ -61,7 +61,7 @@ static void *take_memory(void *user, size_t bytes, size_t alignment)
 
 static void give_memory(void *user, void *given)
 {
-    memory *memory = user;
+    memory_t *memory = user;
     atomic_fetch_sub(&memory->bytes, (long)*(size_t *)((char *)given - 32));
     atomic_fetch_sub(&memory->live, 1);
     free(*(char **)((char *)given - 16));
@@ -70,20 +70,20 @@ static void give_memory(void *user, void *given)
 /* ---- A pool for each test ------------------------------------------------------------ */
 
 typedef struct fixture {
-    memory memory;
+    memory_t memory;
     char told[256];
     rung_context *context;
     rungi_pool *pool;
-} fixture;
+} fixture_t;
 
 static void keep_line(void *user, const char *line)
 {
-    snprintf(((fixture *)user)->told, sizeof((fixture *)user)->told, "%s", line);
+    snprintf(((fixture_t *)user)->told, sizeof((fixture_t *)user)->told, "%s", line);
 }
 
 static int make_pool(void **state)
 {
-    fixture *own = calloc(1, sizeof *own);
+    fixture_t *own = calloc(1, sizeof *own);
     rung_context_options options = {.size = sizeof(rung_context_options),
                                     .verbose = 1,
                                     .log = keep_line,
@@ -100,7 +100,7 @@ static int make_pool(void **state)
 
 static int destroy_pool(void **state)
 {
-    fixture *own = *state;
+    fixture_t *own = *state;
     rungi_pool_destroy(own->pool);
     rung_context_destroy(own->context);
     long live = atomic_load(&own->memory.live);
@@ -137,11 +137,11 @@ enum { PARTS_MAX = 100 };
 typedef struct tally {
     atomic_int done[PARTS_MAX];
     long who[PARTS_MAX];
-} tally;
+} tally_t;
 
 static void count_part(void *user, int64_t part, char *scratch)
 {
-    tally *tally = user;
+    tally_t *tally = user;
     (void)scratch;
     tally->who[part] = own_id();
     atomic_fetch_add(&tally->done[part], 1);
@@ -162,11 +162,11 @@ static int distinct(const long *who, int count)
 static void every_part_once(void **state)
 {
     static const int64_t parts[] = {0, 1, 2, 3, 4, 7, 8, 30, PARTS_MAX};
-    fixture *own = *state;
+    fixture_t *own = *state;
     for (int64_t threads = 1; threads <= 7; threads++) {
         assert_int_equal(rungi_pool_reserve(own->pool, threads, 0), RUNG_OK);
         for (int repeat = 0; repeat < 200; repeat++) {
-            tally tally = {0};
+            tally_t tally = {0};
             int64_t count = parts[(size_t)repeat % (sizeof parts / sizeof *parts)];
             rungi_pool_run(own->pool, threads, 0, count, count_part, &tally);
             for (int64_t i = 0; i < PARTS_MAX; i++)
@@ -181,11 +181,11 @@ static void every_part_once(void **state)
 typedef struct meeting {
     atomic_int here, too_few;
     int wanted;
-} meeting;
+} meeting_t;
 
 static void meet(void *user, int64_t part, char *scratch)
 {
-    meeting *meeting = user;
+    meeting_t *meeting = user;
     (void)part;
     (void)scratch;
     atomic_fetch_add(&meeting->here, 1);
@@ -195,7 +195,7 @@ static void meet(void *user, int64_t part, char *scratch)
 
 static bool all_come(rungi_pool *pool, int threads, int64_t scratch)
 {
-    meeting meeting = {.wanted = threads};
+    meeting_t meeting = {.wanted = threads};
     rungi_pool_run(pool, threads, scratch, threads, meet, &meeting);
     return atomic_load(&meeting.too_few) == 0;
 }
@@ -203,7 +203,7 @@ static bool all_come(rungi_pool *pool, int threads, int64_t scratch)
 /* Whether they are awake still, asleep, or just falling asleep. */
 static void workers_come(void **state)
 {
-    fixture *own = *state;
+    fixture_t *own = *state;
     assert_int_equal(rungi_pool_reserve(own->pool, 5, 0), RUNG_OK);
     for (int i = 0; i < 100; i++) {
         assert_true(all_come(own->pool, 5, 0));
@@ -227,10 +227,10 @@ static void linger(void *user, int64_t part, char *scratch)
 /* Also where workers that were called before come late: to little work that is long done. */
 static void no_more_than_asked(void **state)
 {
-    fixture *own = *state;
+    fixture_t *own = *state;
     assert_int_equal(rungi_pool_reserve(own->pool, 7, 0), RUNG_OK);
     for (int repeat = 0; repeat < 100; repeat++) {
-        tally tally = {0};
+        tally_t tally = {0};
         rungi_pool_run(own->pool, 7, 0, 7, count_part, &tally);
         rungi_pool_run(own->pool, 2, 0, 4, linger, &tally);
         assert_in_range(distinct(tally.who, 4), 1, 2);
@@ -243,11 +243,11 @@ typedef struct holding {
     int64_t threads, scratch;
     atomic_int begun, end;
     atomic_int lost; /* bytes of scratch that were not there any more at the end */
-} holding;
+} holding_t;
 
 static void hold_part(void *user, int64_t part, char *scratch)
 {
-    holding *holding = user;
+    holding_t *holding = user;
     (void)part;
     if (scratch)
         memset(scratch, 0x5A, (size_t)holding->scratch);
@@ -260,12 +260,12 @@ static void hold_part(void *user, int64_t part, char *scratch)
 
 static void *hold(void *user)
 {
-    holding *holding = user;
+    holding_t *holding = user;
     rungi_pool_run(holding->pool, holding->threads, holding->scratch, holding->threads, hold_part, holding);
     return NULL;
 }
 
-static pthread_t begin_holding(holding *holding)
+static pthread_t begin_holding(holding_t *holding)
 {
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, hold, holding), 0);
@@ -273,7 +273,7 @@ static pthread_t begin_holding(holding *holding)
     return thread;
 }
 
-static void end_holding(holding *holding, pthread_t thread)
+static void end_holding(holding_t *holding, pthread_t thread)
 {
     atomic_store(&holding->end, 1);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -283,9 +283,9 @@ static void end_holding(holding *holding, pthread_t thread)
 /* Whoever finds the workers busy does all by itself, at once. */
 static void nobody_waits_for_workers(void **state)
 {
-    fixture *own = *state;
-    holding holding = {.pool = own->pool, .threads = 3};
-    tally tally = {0};
+    fixture_t *own = *state;
+    holding_t holding = {.pool = own->pool, .threads = 3};
+    tally_t tally = {0};
     assert_int_equal(rungi_pool_reserve(own->pool, 5, 0), RUNG_OK);
     pthread_t thread = begin_holding(&holding);
     rungi_pool_run(own->pool, 5, 0, 50, count_part, &tally);
@@ -298,22 +298,22 @@ static void nobody_waits_for_workers(void **state)
 
 typedef struct nest {
     rungi_pool *pool;
-    tally tallies[4];
-} nest;
+    tally_t tallies[4];
+} nest_t;
 
 static void run_inside(void *user, int64_t part, char *scratch)
 {
-    nest *nest = user;
+    nest_t *nest = user;
     (void)scratch;
     rungi_pool_run(nest->pool, 4, 0, 20, count_part, &nest->tallies[part]);
 }
 
 static void work_may_run_work(void **state)
 {
-    fixture *own = *state;
+    fixture_t *own = *state;
     assert_int_equal(rungi_pool_reserve(own->pool, 4, 8192), RUNG_OK);
     for (int repeat = 0; repeat < 50; repeat++) {
-        nest nest = {.pool = own->pool};
+        nest_t nest = {.pool = own->pool};
         rungi_pool_run(own->pool, 4, 8192, 4, run_inside, &nest);
         for (int i = 0; i < 4; i++)
             for (int j = 0; j < PARTS_MAX; j++)
@@ -324,15 +324,15 @@ static void work_may_run_work(void **state)
 /* ---- What a worker has of the caller's ------------------------------------------------- */
 
 typedef struct seen {
-    meeting meeting;
+    meeting_t meeting;
     int rounding[4];
     sigset_t blocked[4];
     long who[4];
-} seen;
+} seen_t;
 
 static void look_around(void *user, int64_t part, char *scratch)
 {
-    seen *seen = user;
+    seen_t *seen = user;
     seen->rounding[part] = fegetround();
     seen->who[part] = own_id();
     pthread_sigmask(SIG_BLOCK, NULL, &seen->blocked[part]);
@@ -343,10 +343,10 @@ static void look_around(void *user, int64_t part, char *scratch)
 static void rounding_is_the_callers(void **state)
 {
     static const int modes[] = {FE_UPWARD, FE_TONEAREST, FE_DOWNWARD, FE_TOWARDZERO, FE_TONEAREST};
-    fixture *own = *state;
+    fixture_t *own = *state;
     assert_int_equal(rungi_pool_reserve(own->pool, 4, 0), RUNG_OK);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        seen seen = {.meeting = {.wanted = 4}};
+        seen_t seen = {.meeting = {.wanted = 4}};
         assert_int_equal(fesetround(modes[i]), 0);
         rungi_pool_run(own->pool, 4, 0, 4, look_around, &seen);
         int after = fegetround();
@@ -360,8 +360,8 @@ static void rounding_is_the_callers(void **state)
 
 static void signals_are_the_processes(void **state)
 {
-    fixture *own = *state;
-    seen seen = {.meeting = {.wanted = 4}};
+    fixture_t *own = *state;
+    seen_t seen = {.meeting = {.wanted = 4}};
     sigset_t before, after;
     pthread_sigmask(SIG_BLOCK, NULL, &before);
     assert_int_equal(rungi_pool_reserve(own->pool, 4, 0), RUNG_OK);
@@ -385,12 +385,12 @@ enum { SCRATCH = 3 << 20 };
 typedef struct patterns {
     int64_t bytes;
     atomic_int wrong;
-} patterns;
+} patterns_t;
 
 /* Fills its scratch with a number of its own, and looks later whether it is there still. */
 static void keep_pattern(void *user, int64_t part, char *scratch)
 {
-    patterns *patterns = user;
+    patterns_t *patterns = user;
     uint64_t mine = (uint64_t)own_id() << 32 | (uint64_t)part, *words = (uint64_t *)(void *)scratch;
     if ((uintptr_t)scratch % (patterns->bytes >= 2 << 20 ? 2 << 20 : 4096) != 0)
         atomic_fetch_add(&patterns->wrong, 1);
@@ -403,10 +403,10 @@ static void keep_pattern(void *user, int64_t part, char *scratch)
 
 static void scratch_is_one_threads(void **state)
 {
-    fixture *own = *state;
+    fixture_t *own = *state;
     static const int64_t sizes[] = {1, 100, 4096, 70000, 1 << 20, SCRATCH};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        patterns patterns = {.bytes = sizes[i]};
+        patterns_t patterns = {.bytes = sizes[i]};
         assert_int_equal(rungi_pool_reserve(own->pool, 4, sizes[i]), RUNG_OK);
         for (int repeat = 0; repeat < 5; repeat++)
             rungi_pool_run(own->pool, 4, sizes[i], 8, keep_pattern, &patterns);
@@ -417,9 +417,9 @@ static void scratch_is_one_threads(void **state)
 /* More and larger arenas are asked for one after the other: both are had then. */
 static void nothing_shrinks(void **state)
 {
-    fixture *own = *state;
+    fixture_t *own = *state;
     int many = (int)rungi_pool_processors(own->pool) + 3;
-    patterns large = {.bytes = SCRATCH}, larger = {.bytes = 2 * SCRATCH};
+    patterns_t large = {.bytes = SCRATCH}, larger = {.bytes = 2 * SCRATCH};
     assert_int_equal(rungi_pool_reserve(own->pool, 2, SCRATCH), RUNG_OK);
     assert_int_equal(rungi_pool_reserve(own->pool, many, 4096), RUNG_OK);
     rungi_pool_run(own->pool, 2, SCRATCH, 2, keep_pattern, &large);
@@ -432,10 +432,10 @@ static void nothing_shrinks(void **state)
 /* Who waits for memory gets what is made meanwhile. */
 static void growing_wakes(void **state)
 {
-    fixture *own = *state;
+    fixture_t *own = *state;
     int all = (int)rungi_pool_processors(own->pool);
-    holding all_of_it = {.pool = own->pool, .threads = all, .scratch = 5000};
-    holding late = {.pool = own->pool, .threads = 1, .scratch = 5000, .end = 1};
+    holding_t all_of_it = {.pool = own->pool, .threads = all, .scratch = 5000};
+    holding_t late = {.pool = own->pool, .threads = 1, .scratch = 5000, .end = 1};
     pthread_t thread;
     assert_int_equal(rungi_pool_reserve(own->pool, all, 5000), RUNG_OK);
     pthread_t first = begin_holding(&all_of_it);
@@ -456,11 +456,11 @@ typedef struct queueing {
     int count;
     atomic_int served, end, too_small;
     int64_t bytes;
-} queueing;
+} queueing_t;
 
 static void *queue_up(void *user)
 {
-    queueing *queueing = user;
+    queueing_t *queueing = user;
     rungi_arena *arena = rungi_arena_take(&queueing->arenas);
     atomic_fetch_add(&queueing->too_small, arena->bytes < queueing->bytes);
     atomic_fetch_add(&queueing->served, 1);
@@ -469,7 +469,7 @@ static void *queue_up(void *user)
     return NULL;
 }
 
-static void begin_queue(queueing *queueing, int count)
+static void begin_queue(queueing_t *queueing, int count)
 {
     queueing->count = count;
     for (int i = 0; i < count; i++)
@@ -477,7 +477,7 @@ static void begin_queue(queueing *queueing, int count)
     assert_true(reaches(&queueing->arenas.waiting, count));
 }
 
-static void end_queue(queueing *queueing)
+static void end_queue(queueing_t *queueing)
 {
     atomic_store(&queueing->end, 1);
     bool are_served = reaches(&queueing->served, queueing->count);
@@ -492,7 +492,7 @@ static void end_queue(queueing *queueing)
 static void arenas_are_made_as_needed(void **state)
 {
     enum { MOST = 3 };
-    fixture *own = *state;
+    fixture_t *own = *state;
     rungi_arenas arenas;
     rungi_arena *taken[MOST];
     rungi_arenas_init(&arenas, own->context);
@@ -518,8 +518,8 @@ static void arenas_are_made_as_needed(void **state)
 /* Who has waited is handed what comes free, and need not be quicker than others. */
 static void waiting_has_an_end(void **state)
 {
-    fixture *own = *state;
-    queueing queueing = {.bytes = 4096};
+    fixture_t *own = *state;
+    queueing_t queueing = {.bytes = 4096};
     rungi_arenas_init(&queueing.arenas, own->context);
     assert_int_equal(rungi_arenas_reserve(&queueing.arenas, 1, 4096), RUNG_OK);
     rungi_arena *arena = rungi_arena_take(&queueing.arenas);
@@ -536,8 +536,8 @@ static void waiting_has_an_end(void **state)
 /* Several come free at once, and the first who waits is called: the others are served too. */
 static void nobody_is_forgotten(void **state)
 {
-    fixture *own = *state;
-    queueing queueing = {.bytes = 4096};
+    fixture_t *own = *state;
+    queueing_t queueing = {.bytes = 4096};
     rungi_arenas_init(&queueing.arenas, own->context);
     assert_int_equal(rungi_arenas_reserve(&queueing.arenas, 1, 4096), RUNG_OK);
     rungi_arena *arena = rungi_arena_take(&queueing.arenas);
@@ -553,8 +553,8 @@ static void nobody_is_forgotten(void **state)
 /* Who waits for a large one is not handed an old one. */
 static void old_ones_are_not_handed_over(void **state)
 {
-    fixture *own = *state;
-    queueing queueing = {.bytes = 50000};
+    fixture_t *own = *state;
+    queueing_t queueing = {.bytes = 50000};
     rungi_arenas_init(&queueing.arenas, own->context);
     assert_int_equal(rungi_arenas_reserve(&queueing.arenas, 1, 4096), RUNG_OK);
     rungi_arena *old = rungi_arena_take(&queueing.arenas);
@@ -572,12 +572,12 @@ static void old_ones_are_not_handed_over(void **state)
 /* Larger memory is made while smaller is in use: at once, and under nobody's feet. */
 static void growing_while_running(void **state)
 {
-    fixture *own = *state;
-    holding holding = {.pool = own->pool, .threads = 2, .scratch = 50000};
+    fixture_t *own = *state;
+    holding_t holding = {.pool = own->pool, .threads = 2, .scratch = 50000};
     assert_int_equal(rungi_pool_reserve(own->pool, 2, 50000), RUNG_OK);
     pthread_t thread = begin_holding(&holding);
     for (int64_t bytes = 100000; bytes < 20 << 20; bytes *= 4) {
-        patterns patterns = {.bytes = bytes};
+        patterns_t patterns = {.bytes = bytes};
         assert_int_equal(rungi_pool_reserve(own->pool, 3, bytes), RUNG_OK);
         rungi_pool_run(own->pool, 3, bytes, 3, keep_pattern, &patterns);
         assert_int_equal(atomic_load(&patterns.wrong), 0);
@@ -593,9 +593,9 @@ static void growing_while_running(void **state)
 
 static void *reserve_more_and_more(void *user)
 {
-    holding *holding = user;
+    holding_t *holding = user;
     for (int64_t bytes = 4096; bytes <= 2 << 20 && !atomic_load(&holding->end); bytes *= 2) {
-        patterns patterns = {.bytes = bytes};
+        patterns_t patterns = {.bytes = bytes};
         if (rungi_pool_reserve(holding->pool, 2 + bytes % 3, bytes) != RUNG_OK)
             atomic_fetch_add(&holding->begun, 1);
         rungi_pool_run(holding->pool, 2, bytes, 2, keep_pattern, &patterns);
@@ -608,9 +608,9 @@ static void *reserve_more_and_more(void *user)
 static void growing_by_many(void **state)
 {
     enum { MANY = 8 };
-    fixture *own = *state;
+    fixture_t *own = *state;
     pthread_t threads[MANY];
-    holding holding = {.pool = own->pool};
+    holding_t holding = {.pool = own->pool};
     for (int i = 0; i < MANY; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, reserve_more_and_more, &holding), 0);
     for (int i = 0; i < MANY; i++)
@@ -619,18 +619,18 @@ static void growing_by_many(void **state)
 }
 
 typedef struct crowd {
-    fixture *own;
+    fixture_t *own;
     atomic_int wrong, done;
-} crowd;
+} crowd_t;
 
 enum { CROWD = 200, CROWD_RUNS = 10, CROWD_SCRATCH = 300000 };
 
 static void *run_in_crowd(void *user)
 {
-    crowd *crowd = user;
+    crowd_t *crowd = user;
     for (int i = 0; i < CROWD_RUNS; i++) {
-        patterns patterns = {.bytes = CROWD_SCRATCH};
-        tally tally = {0};
+        patterns_t patterns = {.bytes = CROWD_SCRATCH};
+        tally_t tally = {0};
         if (rungi_pool_reserve(crowd->own->pool, 2, CROWD_SCRATCH) != RUNG_OK)
             atomic_fetch_add(&crowd->wrong, 1);
         rungi_pool_run(crowd->own->pool, 2, CROWD_SCRATCH, 2, keep_pattern, &patterns);
@@ -646,9 +646,9 @@ static void *run_in_crowd(void *user)
 /* Two hundred callers at once: all are served, with the memory of a few. */
 static void two_hundred_callers(void **state)
 {
-    fixture *own = *state;
+    fixture_t *own = *state;
     pthread_t threads[CROWD];
-    crowd crowd = {.own = own};
+    crowd_t crowd = {.own = own};
     for (int i = 0; i < CROWD; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, run_in_crowd, &crowd), 0);
     for (int i = 0; i < CROWD; i++)
@@ -662,8 +662,8 @@ static void two_hundred_callers(void **state)
 
 static void running_allocates_nothing(void **state)
 {
-    fixture *own = *state;
-    patterns patterns = {.bytes = 10000};
+    fixture_t *own = *state;
+    patterns_t patterns = {.bytes = 10000};
     assert_int_equal(rungi_pool_reserve(own->pool, 3, 10000), RUNG_OK);
     long before = atomic_load(&own->memory.made);
     for (int i = 0; i < 100; i++)
@@ -676,7 +676,7 @@ static void running_allocates_nothing(void **state)
 
 static void no_memory(void **state)
 {
-    fixture *own = *state;
+    fixture_t *own = *state;
     long n = 1;
     for (;; n++) {
         long live = atomic_load(&own->memory.live);
@@ -691,7 +691,7 @@ static void no_memory(void **state)
         assert_int_equal(atomic_load(&own->memory.live), live); /* all given back */
     }
     assert_true(n > 2);
-    patterns patterns = {.bytes = 10000};
+    patterns_t patterns = {.bytes = 10000};
     assert_int_equal(rungi_pool_reserve(own->pool, 3, 10000), RUNG_OK);
     rungi_pool_run(own->pool, 3, 10000, 6, keep_pattern, &patterns);
     assert_int_equal(atomic_load(&patterns.wrong), 0);
@@ -700,8 +700,8 @@ static void no_memory(void **state)
 /* No memory for a worker is no failure either: the others do its parts. */
 static void no_memory_for_workers(void **state)
 {
-    fixture *own = *state;
-    tally tally = {0};
+    fixture_t *own = *state;
+    tally_t tally = {0};
     char sentence[256];
     assert_int_equal(rung_kernel_check(NULL, NULL), RUNG_STATUS_INVALID); /* a sentence that has to stay */
     snprintf(sentence, sizeof sentence, "%s", rung_error_text());
@@ -716,9 +716,9 @@ static void no_memory_for_workers(void **state)
 
 static void no_threads(void **state)
 {
-    fixture *own = *state;
+    fixture_t *own = *state;
     for (int can = 0; can < 3; can++) {
-        tally tally = {0};
+        tally_t tally = {0};
         rungi_pool *pool;
         own->told[0] = '\0';
         assert_int_equal(rungi_pool_create(own->context, &pool), RUNG_OK);
@@ -758,11 +758,11 @@ static int threads_here(void)
 
 static void destroying_ends_the_threads(void **state)
 {
-    fixture *own = *state;
+    fixture_t *own = *state;
     int before = threads_here();
     for (int i = 0; i < 20; i++) {
         rungi_pool *pool;
-        tally tally = {0};
+        tally_t tally = {0};
         assert_int_equal(rungi_pool_create(own->context, &pool), RUNG_OK);
         assert_int_equal(rungi_pool_reserve(pool, 6, i % 2 ? 5000 : 0), RUNG_OK);
         assert_true(threads_here() >= before + 5);

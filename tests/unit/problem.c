@@ -165,11 +165,11 @@ typedef struct bench {
     rung_context *context;
     rung_device *device;
     float memory[64];
-} bench;
+} bench_t;
 
 static int open_bench(void **state)
 {
-    bench *made = calloc(1, sizeof *made);
+    bench_t *made = calloc(1, sizeof *made);
     rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
     *state = made;
     if (!made || rung_context_create(&options, &made->context) != RUNG_OK)
@@ -179,7 +179,7 @@ static int open_bench(void **state)
 
 static int close_bench(void **state)
 {
-    bench *made = *state;
+    bench_t *made = *state;
     rung_device_close(made->device);
     rung_context_destroy(made->context);
     free(made);
@@ -188,7 +188,7 @@ static int close_bench(void **state)
 
 static void buffers_too_short(void **state)
 {
-    bench *bench = *state;
+    bench_t *bench = *state;
     rung_buffer *buffer;
     assert_int_equal(rung_buffer_create(bench->device, 8 * 4, &buffer), RUNG_OK);
     rung_problem problem = sound_problem();
@@ -210,7 +210,7 @@ static void buffers_too_short(void **state)
 /* A and C by three ways to the same memory: they meet, whatever the way. */
 static void wrapped_memory_is_recognised(void **state)
 {
-    bench *bench = *state;
+    bench_t *bench = *state;
     rung_buffer *all, *later, *shifted;
     float *memory = bench->memory;
     assert_int_equal(rung_buffer_wrap(bench->device, memory, 0, 64 * 4, &all), RUNG_OK);
@@ -246,7 +246,7 @@ static void wrapped_memory_is_recognised(void **state)
 /* A float at an odd address is undefined behaviour, by whatever way it comes. */
 static void wrapped_memory_must_be_aligned(void **state)
 {
-    bench *bench = *state;
+    bench_t *bench = *state;
     rung_buffer *by_pointer, *by_offset;
     char *memory = (char *)bench->memory;
     assert_int_equal(rung_buffer_wrap(bench->device, memory + 2, 0, 64, &by_pointer), RUNG_OK);
@@ -408,7 +408,7 @@ static void assert_multiplies(rung_context *context, rung_matrix a, rung_matrix 
 
 static void neighbouring_blocks_are_taken(void **state)
 {
-    bench *bench = *state;
+    bench_t *bench = *state;
     float data[64] = {0}, small[64] = {0}, before[64];
     uint64_t seed = 15;
     rung_matrix parent = rung_matrix_of(RUNG_F32, 8, 8, data);
@@ -448,7 +448,7 @@ static void neighbouring_blocks_are_taken(void **state)
 
 static void c_may_not_repeat(void **state)
 {
-    bench *bench = *state;
+    bench_t *bench = *state;
     rung_problem p = sound_problem();
     p.c.row_stride = 0;
     assert_int_equal(rung_gemm(bench->context, 1.0, p.a, p.b, 0.0, p.c), RUNG_STATUS_ALIASED);
@@ -462,7 +462,7 @@ static void packed_memory_is_no_operands(void **state)
 {
     enum { SIZE = 8, ROOM = 1 << 16 };
     static alignas(64) float memory[ROOM], other[3][SIZE * SIZE];
-    bench *bench = *state;
+    bench_t *bench = *state;
     rung_buffer *packed;
     rung_queue *queue;
     rung_plan *plan;

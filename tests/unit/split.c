@@ -16,9 +16,9 @@ typedef struct sketch {
     rung_device device;
     rung_plan plan;
     rung_problem problem;
-} sketch;
+} sketch_t;
 
-static void draw(sketch *sketch, const char *kernel, int64_t m, int64_t n, int64_t k)
+static void draw(sketch_t *sketch, const char *kernel, int64_t m, int64_t n, int64_t k)
 {
     rung_kernel *found;
     assert_int_equal(rung_kernel_find(context, "opencl", kernel, &found), RUNG_OK);
@@ -30,7 +30,7 @@ static void draw(sketch *sketch, const char *kernel, int64_t m, int64_t n, int64
                                       rung_matrix_of(RUNG_F32, m, n, NULL));
 }
 
-static rungi_simt_split cut(const sketch *sketch, int64_t blocks, int64_t bk)
+static rungi_simt_split cut(const sketch_t *sketch, int64_t blocks, int64_t bk)
 {
     rungi_simt_split split;
     assert_int_equal(rungi_simt_split_of(&sketch->plan, &sketch->problem, blocks, bk, true, &split), RUNG_OK);
@@ -56,7 +56,7 @@ static void check_shares(const rungi_simt_split *split, int64_t k, int64_t bk)
 static void shares_cover_k_once(void **state)
 {
     static const int64_t steps[] = {1, 4, 8, 32}, asked[] = {1, 2, 3, 4, 7, 16, 100, INT64_MAX};
-    sketch sketch;
+    sketch_t sketch;
     (void)state;
     draw(&sketch, "07", 5, 6, 0);
     for (int64_t k = 1; k < 300; k++)
@@ -80,7 +80,7 @@ static void shares_cover_k_once(void **state)
 
 static void the_library_cuts_within_limits(void **state)
 {
-    sketch sketch;
+    sketch_t sketch;
     int cuts = 0;
     (void)state;
     draw(&sketch, "07", 100, 90, 0);
@@ -104,7 +104,7 @@ static void the_library_cuts_within_limits(void **state)
 /* Not the kernel that cannot, not a C of several launches, not one step; 1 is 1. */
 static void what_is_not_cut(void **state)
 {
-    sketch sketch;
+    sketch_t sketch;
     rungi_simt_split split;
     (void)state;
     draw(&sketch, "07", 5, 6, 4096);
@@ -133,7 +133,7 @@ static void what_the_workspace_holds(void **state)
                 {RUNG_F64, RUNG_F64, 8},
                 {RUNG_F64, RUNG_F32, 8},
                 {RUNG_I8, RUNG_I32, 4}};
-    sketch sketch;
+    sketch_t sketch;
     (void)state;
     draw(&sketch, "07", 3, 5, 64);
     sketch.problem.batch = 7;
@@ -161,7 +161,7 @@ static void what_the_workspace_holds(void **state)
 static void workspaces_past_the_address_space(void **state)
 {
     static const int64_t offset = 1;
-    sketch sketch;
+    sketch_t sketch;
     rungi_simt_split split;
     (void)state;
     draw(&sketch, "07", INT64_C(1) << 31, INT64_C(1) << 31, 4096);
@@ -192,7 +192,7 @@ typedef struct work {
     int64_t elements[OPERANDS];
     rung_buffer *buffers[OPERANDS];
     rung_buffer *workspace;
-} work;
+} work_t;
 
 static rung_matrix *view_of(rung_problem *problem, int operand)
 {
@@ -201,7 +201,7 @@ static rung_matrix *view_of(rung_problem *problem, int operand)
 }
 
 /* m x k by k x n, dense, items one after the other, and a bias of one row. */
-static void make_work(work *work, int64_t m, int64_t n, int64_t k, int64_t batch, uint64_t seed)
+static void make_work(work_t *work, int64_t m, int64_t n, int64_t k, int64_t batch, uint64_t seed)
 {
     const int64_t sizes[OPERANDS][2] = {{m, k}, {k, n}, {m, n}, {1, n}};
     memset(work, 0, sizeof *work);
@@ -221,14 +221,14 @@ static void make_work(work *work, int64_t m, int64_t n, int64_t k, int64_t batch
     work->here.bias = (rung_matrix){0}; /* until it is asked for */
 }
 
-static void add_bias(work *work)
+static void add_bias(work_t *work)
 {
     rung_matrix row = rung_matrix_of(RUNG_F32, 1, work->here.c.cols, work->data[BIAS]);
     work->here.bias = rung_matrix_broadcast(row, work->here.c.rows, work->here.c.cols);
 }
 
 /* The problem in buffers, once `here` is as it should be. */
-static void move_work(work *work)
+static void move_work(work_t *work)
 {
     work->there = work->here;
     for (int i = 0; i < OPERANDS; i++) {
@@ -240,14 +240,14 @@ static void move_work(work *work)
     }
 }
 
-static void send_work(rung_queue *on, work *work)
+static void send_work(rung_queue *on, work_t *work)
 {
     for (int i = 0; i < OPERANDS; i++)
         assert_int_equal(rung_buffer_write(on, work->buffers[i], 0, 4 * work->elements[i], work->data[i], NULL),
                          RUNG_OK);
 }
 
-static void destroy_work(work *work)
+static void destroy_work(work_t *work)
 {
     for (int i = 0; i < OPERANDS; i++) {
         rung_buffer_destroy(work->buffers[i]);
@@ -275,7 +275,7 @@ static float expected_of(const rung_problem *problem, int64_t item, int64_t i, i
 
 /* Compares what was fetched with the loops over `here`, whose C is still the old one.
  * Returns the number of wrong elements: threads have nowhere to fail. */
-static int64_t wrong_elements(const work *work, const float *found)
+static int64_t wrong_elements(const work_t *work, const float *found)
 {
     rung_matrix view = work->here.c;
     int64_t wrong = 0;
@@ -289,7 +289,7 @@ static int64_t wrong_elements(const work *work, const float *found)
     return wrong;
 }
 
-static rung_plan *make_plan(const work *work, const char *name, const char *parameters, int64_t splits)
+static rung_plan *make_plan(const work_t *work, const char *name, const char *parameters, int64_t splits)
 {
     rung_kernel *kernel;
     rung_plan *plan;
@@ -301,14 +301,14 @@ static rung_plan *make_plan(const work *work, const char *name, const char *para
     return plan;
 }
 
-static void give_workspace(work *work, const rung_plan *plan)
+static void give_workspace(work_t *work, const rung_plan *plan)
 {
     int64_t bytes = rung_plan_describe(plan)->workspace_bytes;
     assert_int_equal(rung_buffer_create(device, bytes, &work->workspace), RUNG_OK);
 }
 
 /* Sends all, runs once and fetches C's memory. */
-static void run_work(work *work, rung_plan *plan, float *found)
+static void run_work(work_t *work, rung_plan *plan, float *found)
 {
     rung_run_options options = {.size = sizeof(rung_run_options), .workspace = work->workspace};
     send_work(queue, work);
@@ -319,7 +319,7 @@ static void run_work(work *work, rung_plan *plan, float *found)
 }
 
 /* From a problem that stands in `here` to a checked result, with so many shares. */
-static void check_work(work *work, const char *kernel, const char *parameters, int64_t splits)
+static void check_work(work_t *work, const char *kernel, const char *parameters, int64_t splits)
 {
     float *found = malloc((size_t)work->elements[C] * sizeof *found + 1);
     assert_non_null(found);
@@ -345,7 +345,7 @@ static void shares_are_added_up(void **state)
     (void)state;
     for (int64_t i = 0; rung_kernel_at(context, "opencl", i, &kernel) == RUNG_OK; i++) {
         const rung_kernel_info *info = rung_kernel_describe(kernel);
-        work work;
+        work_t work;
         if (!(info->abilities & RUNG_ABILITY_SPLIT_K))
             continue;
         count++;
@@ -366,7 +366,7 @@ static void shares_are_added_up(void **state)
 /* Scalars, bias and relu after the shares have come together, and once. */
 static void an_epilogue_is_applied_once(void **state)
 {
-    work work;
+    work_t work;
     (void)state;
     make_work(&work, 19, 21, 83, 1, 53);
     for (int i = A; i <= B; i++)
@@ -388,7 +388,7 @@ static void an_epilogue_is_applied_once(void **state)
 /* With alpha = 0 neither A nor B is read, and what the workspace held does not count. */
 static void shares_of_nothing(void **state)
 {
-    work work;
+    work_t work;
     float found[19 * 21];
     (void)state;
     make_work(&work, 19, 21, 83, 1, 55);
@@ -413,7 +413,7 @@ static void the_same_bits_every_run(void **state)
     enum { SIZE = 24 };
     float first[SIZE * SIZE], found[SIZE * SIZE];
     uint64_t seed = 56;
-    work work;
+    work_t work;
     (void)state;
     make_work(&work, SIZE, SIZE, 500, 1, 56);
     for (int i = A; i <= B; i++)
@@ -434,7 +434,7 @@ static void the_same_bits_every_run(void **state)
 
 static void a_plan_tells_what_it_needs(void **state)
 {
-    work work;
+    work_t work;
     rung_buffer *small, *crooked;
     float memory[19 * 21];
     (void)state;
@@ -476,7 +476,7 @@ static void a_plan_tells_what_it_needs(void **state)
 /* The workspace of another device, though it be large enough. */
 static void workspaces_of_another_device(void **state)
 {
-    work work;
+    work_t work;
     rung_device *cpu;
     rung_buffer *buffer;
     (void)state;
@@ -496,7 +496,7 @@ static void workspaces_of_another_device(void **state)
 /* Partial sums over an operand would be wrong only at the second run. */
 static void workspaces_that_are_operands(void **state)
 {
-    work work;
+    work_t work;
     (void)state;
     make_work(&work, 19, 21, 83, 1, 57);
     move_work(&work);
@@ -519,7 +519,7 @@ static void workspaces_that_are_operands(void **state)
 
 static void kernels_that_cannot_cut(void **state)
 {
-    work work;
+    work_t work;
     rung_kernel *kernel;
     rung_plan *plan;
     (void)state;
@@ -539,7 +539,7 @@ static void kernels_that_cannot_cut(void **state)
 /* One call brings a workspace of its own; a plan that is offered none is not cut. */
 static void the_library_cuts_by_itself(void **state)
 {
-    work work;
+    work_t work;
     rung_plan *plan;
     float found[8 * 8];
     int64_t units = rung_device_describe(device)->compute_units;
@@ -578,7 +578,7 @@ static int64_t *make_offsets(const rung_matrix *view, int64_t batch, bool ascend
     return offsets;
 }
 
-static void scatter(work *work, int64_t *offsets[3])
+static void scatter(work_t *work, int64_t *offsets[3])
 {
     rung_matrix *views[] = {&work->here.a, &work->here.b, &work->here.c};
     for (int i = 0; i < 3; i++) {
@@ -590,7 +590,7 @@ static void scatter(work *work, int64_t *offsets[3])
 
 static void batches_with_shares(void **state)
 {
-    work work;
+    work_t work;
     int64_t *offsets[3];
     (void)state;
     make_work(&work, 19, 21, 83, 5, 59);
@@ -609,7 +609,7 @@ static void batches_with_shares(void **state)
 /* A column-major C exchanges A and B, and their offsets with them. */
 static void turned_batches_by_offsets(void **state)
 {
-    work work;
+    work_t work;
     int64_t *offsets[3];
     (void)state;
     make_work(&work, 19, 21, 83, 5, 61);
@@ -633,7 +633,7 @@ static void many_items_by_strides(void **state)
     (void)state;
     assert_true(many > RUNGI_SIMT_ITEMS_MAX);
     for (int i = 0; i < 2; i++) {
-        work work;
+        work_t work;
         make_work(&work, 2, 2, 2, many, 62);
         check_work(&work, kernels[i], "tiny", 0);
         destroy_work(&work);
@@ -642,7 +642,7 @@ static void many_items_by_strides(void **state)
 
 static void many_items_by_offsets(void **state)
 {
-    work work;
+    work_t work;
     int64_t *offsets[3];
     (void)state;
     make_work(&work, 2, 2, 2, many, 63);
@@ -657,7 +657,7 @@ static void many_items_by_offsets(void **state)
  * of each item's own goes with it. */
 static void many_items_with_shares(void **state)
 {
-    work work;
+    work_t work;
     (void)state;
     make_work(&work, 1, 1, 8, many, 64);
     work.here.bias = work.here.a; /* eight elements an item, the first of them */
@@ -677,7 +677,7 @@ static void many_items_with_shares(void **state)
 
 static void kernels_that_cannot_scatter(void **state)
 {
-    work work;
+    work_t work;
     rung_kernel *kernel;
     rung_plan *plan;
     int64_t *offsets[3];
@@ -702,7 +702,7 @@ static void kernels_that_cannot_scatter(void **state)
 /* One call, with operands that are brought over item by item. */
 static void one_call_takes_a_scattered_batch(void **state)
 {
-    work work;
+    work_t work;
     int64_t *offsets[3];
     float found[5 * 6 * 7];
     (void)state;
@@ -724,7 +724,7 @@ static void one_call_takes_a_scattered_batch(void **state)
 static void wide_only_where_every_item_is(void **state)
 {
     static const int64_t even[] = {0, 2052}, odd[] = {0, 2050};
-    work work;
+    work_t work;
     (void)state;
     make_work(&work, 32, 16, 64, 3, 68);
     move_work(&work);
@@ -755,7 +755,7 @@ static void wide_only_where_every_item_is(void **state)
 /* An empty bias is none, whatever else its view says. */
 static void an_empty_view_may_say_anything(void **state)
 {
-    work work;
+    work_t work;
     float found[6 * 7];
     (void)state;
     make_work(&work, 6, 7, 9, 1, 69);
@@ -777,7 +777,7 @@ static void an_empty_view_may_say_anything(void **state)
 
 static void run_and_destroy(void)
 {
-    work work;
+    work_t work;
     int64_t *offsets[3];
     make_work(&work, 19, 21, 83, 5, 67);
     scatter(&work, offsets);
@@ -807,14 +807,14 @@ enum { THREADS = 2, REPEATS = 500 };
 typedef struct worker {
     rung_plan *plan;
     rung_queue *queue;
-    work work;
+    work_t work;
     int failures;
     char told[256];
-} worker;
+} worker_t;
 
-static bool run_once(worker *worker, float *found)
+static bool run_once(worker_t *worker, float *found)
 {
-    work *work = &worker->work;
+    work_t *work = &worker->work;
     rung_run_options options = {.size = sizeof(rung_run_options), .workspace = work->workspace};
     return rung_buffer_write(worker->queue, work->buffers[C], 0, 4 * work->elements[C], work->data[C], NULL) ==
                RUNG_OK &&
@@ -826,7 +826,7 @@ static bool run_once(worker *worker, float *found)
 /* The first result is compared with the loops, those after it with the first. */
 static void *run_often(void *opaque)
 {
-    worker *worker = opaque;
+    worker_t *worker = opaque;
     float first[2 * 19 * 21], found[2 * 19 * 21];
     bool right = run_once(worker, first) && wrong_elements(&worker->work, first) == 0;
     for (int i = 0; i < REPEATS; i++) {
@@ -840,7 +840,7 @@ static void *run_often(void *opaque)
 /* One plan has one kernel object, whose arguments both threads set. */
 static void two_threads_run_one_plan(void **state)
 {
-    static worker workers[THREADS];
+    static worker_t workers[THREADS];
     pthread_t threads[THREADS];
     (void)state;
     memset(workers, 0, sizeof workers);

@@ -30,7 +30,7 @@ typedef int INT;
 #define NAME(name) name
 #endif
 
-SHOWN standin_record standin;
+SHOWN standin_record_t standin;
 static int64_t threads_now = 7;
 
 /* Sees to it that the name is looked up: what it gives is the last step of every element. */

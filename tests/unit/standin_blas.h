@@ -10,6 +10,6 @@ typedef struct standin_record {
     const void *a;
     int64_t lda;
     int32_t added; /* to the first column, of whole numbers */
-} standin_record;
+} standin_record_t;
 
 #endif /* STANDIN_BLAS_H */

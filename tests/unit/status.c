@@ -82,11 +82,11 @@ static void version_is_the_header_s(void **state)
 
 typedef struct thread_report {
     bool empty_at_first, own_sentence;
-} thread_report;
+} thread_report_t;
 
 static void *fail_in_thread(void *opaque)
 {
-    thread_report *report = opaque;
+    thread_report_t *report = opaque;
     const char *text = rung_error_text();
     report->empty_at_first = text && *text == '\0';
     rungi_fail(RUNG_STATUS_INVALID, "the other thread's sentence");
@@ -96,7 +96,7 @@ static void *fail_in_thread(void *opaque)
 
 static void error_text_is_a_thread_s_own(void **state)
 {
-    thread_report report = {false, false};
+    thread_report_t report = {false, false};
     pthread_t thread;
     (void)state;
     assert_non_null(rung_error_text());

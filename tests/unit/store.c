@@ -1097,11 +1097,11 @@ static void processes_lose_nothing(void **state)
 typedef struct writer {
     int number;
     const char *path;
-} writer;
+} writer_t;
 
 static void *save_in_thread(void *user)
 {
-    const writer *writer = user;
+    const writer_t *writer = user;
     save_some(writer->number, writer->path);
     rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
     for (int i = 0; i < 20; i++) {
@@ -1117,7 +1117,7 @@ static void threads_lose_nothing(void **state)
 {
     const char *path = path_of("shared");
     pthread_t threads[WRITERS];
-    writer writers[WRITERS];
+    writer_t writers[WRITERS];
     rung_context *quiet;
     rung_context_options options = {.size = sizeof(rung_context_options),
                                     .verbose = -1}; /* our log is for one thread */
@@ -1125,7 +1125,7 @@ static void threads_lose_nothing(void **state)
     assert_int_equal(rung_context_create(&options, &quiet), RUNG_OK);
     device.context = quiet;
     for (int i = 0; i < WRITERS; i++) {
-        writers[i] = (writer){i, path};
+        writers[i] = (writer_t){i, path};
         assert_int_equal(pthread_create(&threads[i], NULL, save_in_thread, &writers[i]), 0);
     }
     for (int i = 0; i < WRITERS; i++)
@@ -1136,7 +1136,7 @@ static void threads_lose_nothing(void **state)
 
 static void *save_again_and_again(void *user)
 {
-    const writer *writer = user;
+    const writer_t *writer = user;
     for (int i = 0; i < 300; i++) {
         rung_problem problem = square_of(RUNG_F32, 64, 64, 64);
         rung_tuning found = {sizeof(rung_tuning), "04_shared", "TILE=8", i};
@@ -1150,7 +1150,7 @@ static void *save_again_and_again(void *user)
 static void children_hold_no_lock(void **state)
 {
     enum { CHILDREN = 40 };
-    writer writer = {0, path_of("shared")};
+    writer_t writer = {0, path_of("shared")};
     pid_t children[CHILDREN];
     pthread_t thread;
     void *failed;
@@ -1230,11 +1230,11 @@ static void another_process_uses_it(void **state)
 
 typedef struct pool {
     int64_t made, fail_at, live;
-} pool;
+} pool_t;
 
 static void *pool_allocate(void *user, size_t bytes, size_t alignment)
 {
-    pool *pool = user;
+    pool_t *pool = user;
     void *memory = NULL;
     if (++pool->made == pool->fail_at || posix_memalign(&memory, alignment < 8 ? 8 : alignment, bytes) != 0)
         return NULL;
@@ -1244,7 +1244,7 @@ static void *pool_allocate(void *user, size_t bytes, size_t alignment)
 
 static void pool_release(void *user, void *memory)
 {
-    ((pool *)user)->live--;
+    ((pool_t *)user)->live--;
     free(memory);
 }
 
@@ -1253,7 +1253,7 @@ static int total_failures;
 /* A plan by the store, a save and a merge, whose N-th allocation fails. */
 static bool survives(const char *path, const char *into, int64_t n)
 {
-    pool pool = {.fail_at = n};
+    pool_t pool = {.fail_at = n};
     rung_context_options options = {.size = sizeof(rung_context_options),
                                     .verbose = -1,
                                     .allocate = pool_allocate,

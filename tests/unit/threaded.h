@@ -45,10 +45,10 @@ static const rungi_cpu_kernel threaded_table = {.run = threaded_run, .settle = t
 typedef struct threaded {
     rung_kernel kernel; /* for rung_plan_options, as long as the context lives */
     rungi_ladder_step step;
-} threaded;
+} threaded_t;
 
 /* False if there is no ladder. */
-static inline bool threaded_make(rung_context *context, threaded *made)
+static inline bool threaded_make(rung_context *context, threaded_t *made)
 {
     rung_kernel *naive;
     if (rung_kernel_find(context, "cpu", "1", &naive) != RUNG_OK)

@@ -20,15 +20,15 @@ typedef struct worker {
     uint64_t seed;
     int failures;
     char told[256];
-} worker;
+} worker_t;
 
-static void note(worker *worker, const char *what)
+static void note(worker_t *worker, const char *what)
 {
     if (worker->failures++ == 0)
         snprintf(worker->told, sizeof worker->told, "%s: %.200s", what, rung_error_text());
 }
 
-static void run_threads(worker *workers, void *(*function)(void *))
+static void run_threads(worker_t *workers, void *(*function)(void *))
 {
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
@@ -53,9 +53,9 @@ static bool has_device(const char *name)
 typedef struct buffers {
     float a[SIZE_MAX_HERE * SIZE_MAX_HERE], b[SIZE_MAX_HERE * SIZE_MAX_HERE];
     float c[SIZE_MAX_HERE * SIZE_MAX_HERE];
-} buffers;
+} buffers_t;
 
-static void multiply(worker *worker, buffers *buffers, int64_t m, int64_t n, int64_t k, bool turned)
+static void multiply(worker_t *worker, buffers_t *buffers, int64_t m, int64_t n, int64_t k, bool turned)
 {
     unit_fill(&worker->seed, buffers->a, m * k);
     unit_fill(&worker->seed, buffers->b, k * n);
@@ -72,8 +72,8 @@ static void multiply(worker *worker, buffers *buffers, int64_t m, int64_t n, int
 
 static void *multiply_often(void *opaque)
 {
-    worker *worker = opaque;
-    buffers *buffers = calloc(1, sizeof *buffers);
+    worker_t *worker = opaque;
+    buffers_t *buffers = calloc(1, sizeof *buffers);
     for (int i = 0; buffers && i < REPEATS; i++) {
         int64_t m = 1 + unit_random(&worker->seed, SIZE_MAX_HERE);
         int64_t n = 1 + unit_random(&worker->seed, SIZE_MAX_HERE);
@@ -87,9 +87,9 @@ static void *multiply_often(void *opaque)
 /* The largest of each kind first, by one thread: PoCL before 7.0 loads a kernel again for a
  * grid wider than any before, and while it does so gives up other threads' holds on the
  * copy they run ("found->ref_count > 0"). docs/problems.md tells users. */
-static void widest_first(worker *worker)
+static void widest_first(worker_t *worker)
 {
-    buffers *buffers = calloc(1, sizeof *buffers);
+    buffers_t *buffers = calloc(1, sizeof *buffers);
     for (int i = 0; buffers && i < 4; i++)
         multiply(worker, buffers, SIZE_MAX_HERE - i / 2, SIZE_MAX_HERE - i / 2, SIZE_MAX_HERE, i % 2);
     free(buffers);
@@ -99,7 +99,7 @@ static void widest_first(worker *worker)
 static void share_a_context(const char *device)
 {
     rung_context *context;
-    worker workers[THREADS] = {0};
+    worker_t workers[THREADS] = {0};
     rung_context_options options = {.size = sizeof(rung_context_options), .device = device, .verbose = -1};
     if (!has_device(device))
         skip();
@@ -128,7 +128,7 @@ static void a_context_on_opencl(void **state)
 /* The default context is made by whoever comes first. */
 static void the_default_context(void **state)
 {
-    worker workers[THREADS] = {0};
+    worker_t workers[THREADS] = {0};
     (void)state;
     for (int i = 0; i < THREADS; i++)
         workers[i].seed = (uint64_t)i + 200;
@@ -143,9 +143,9 @@ typedef struct own {
     rung_queue *queue;
     rung_event *event;
     rung_buffer *a, *b, *c;
-} own;
+} own_t;
 
-static rung_status make_own(rung_device *device, own *own)
+static rung_status make_own(rung_device *device, own_t *own)
 {
     rung_status status = rung_queue_create(device, &own->queue);
     if (status == RUNG_OK)
@@ -159,7 +159,7 @@ static rung_status make_own(rung_device *device, own *own)
     return status;
 }
 
-static void destroy_own(own *own)
+static void destroy_own(own_t *own)
 {
     rung_buffer_destroy(own->a);
     rung_buffer_destroy(own->b);
@@ -168,7 +168,7 @@ static void destroy_own(own *own)
     rung_queue_destroy(own->queue);
 }
 
-static rung_status run_once(worker *worker, own *own, buffers *buffers)
+static rung_status run_once(worker_t *worker, own_t *own, buffers_t *buffers)
 {
     rung_problem problem = rung_problem_of(rung_matrix_in_buffer(RUNG_F32, M, K, own->a, 0),
                                            rung_matrix_in_buffer(RUNG_F32, K, N, own->b, 0),
@@ -190,9 +190,9 @@ static rung_status run_once(worker *worker, own *own, buffers *buffers)
 
 static void *run_often(void *opaque)
 {
-    worker *worker = opaque;
-    own own = {0};
-    buffers *buffers = calloc(1, sizeof *buffers);
+    worker_t *worker = opaque;
+    own_t own = {0};
+    buffers_t *buffers = calloc(1, sizeof *buffers);
     if (!buffers || make_own(worker->device, &own) != RUNG_OK)
         note(worker, "making queue and buffers");
     for (int i = 0; worker->failures == 0 && i < REPEATS; i++) {
@@ -216,7 +216,7 @@ static void share_a_plan(const char *name)
     rung_context *context;
     rung_device *device;
     rung_plan *plan;
-    worker workers[THREADS] = {0};
+    worker_t workers[THREADS] = {0};
     rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     if (!has_device(name))
         skip();
@@ -226,7 +226,7 @@ static void share_a_plan(const char *name)
     assert_int_equal(rung_device_open(context, name, &device), RUNG_OK);
     assert_int_equal(rung_plan_create(device, &form, NULL, &plan), RUNG_OK);
     for (int i = 0; i < THREADS; i++)
-        workers[i] = (worker){.context = context, .device = device, .plan = plan, .seed = (uint64_t)i + 300};
+        workers[i] = (worker_t){.context = context, .device = device, .plan = plan, .seed = (uint64_t)i + 300};
     run_threads(workers, run_often);
     rung_plan_destroy(plan);
     rung_device_close(device);
@@ -250,7 +250,7 @@ static void a_plan_on_opencl(void **state)
 /* Devices opened, kernels found, plans made and all of it destroyed, at once. */
 static void *make_often(void *opaque)
 {
-    worker *worker = opaque;
+    worker_t *worker = opaque;
     rung_problem form = rung_problem_of(rung_matrix_of(RUNG_F32, M, K, NULL), rung_matrix_of(RUNG_F32, K, N, NULL),
                                         rung_matrix_of(RUNG_F32, M, N, NULL));
     for (int i = 0; i < 5; i++) {
@@ -278,13 +278,13 @@ static void *make_often(void *opaque)
 static void share_the_making(const char *name)
 {
     rung_context *context;
-    worker workers[THREADS] = {0};
+    worker_t workers[THREADS] = {0};
     rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     if (!has_device(name))
         skip();
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
     for (int i = 0; i < THREADS; i++)
-        workers[i] = (worker){.context = context, .name = name};
+        workers[i] = (worker_t){.context = context, .name = name};
     run_threads(workers, make_often);
     rung_context_destroy(context);
 }
@@ -305,7 +305,7 @@ static void making_on_opencl(void **state)
 /* One kernel asked by all, and to each thread its own last sentence. */
 static void *evaluate_often(void *opaque)
 {
-    worker *worker = opaque;
+    worker_t *worker = opaque;
     for (int i = 0; i < REPEATS; i++) {
         rung_kernel *kernel;
         int64_t value = 0;
@@ -321,7 +321,7 @@ static void *evaluate_often(void *opaque)
 static void kernels_are_shared(void **state)
 {
     rung_context *context;
-    worker workers[THREADS] = {0};
+    worker_t workers[THREADS] = {0};
     rung_context_options options = {.size = sizeof(rung_context_options), .verbose = -1};
     (void)state;
     assert_int_equal(rung_context_create(&options, &context), RUNG_OK);

@@ -269,11 +269,11 @@ static void the_fastest_is_saved(void **state)
 
 typedef struct progress {
     int64_t calls, stop_at, tried;
-} progress;
+} progress_t;
 
 static int count_progress(void *user, const rung_tune_progress *given)
 {
-    progress *progress = user;
+    progress_t *progress = user;
     assert_true(given->tried > progress->tried && given->tried <= given->total);
     assert_true(*given->kernel && given->parameters && given->best_gflops > 0 && given->gflops >= 0);
     progress->tried = given->tried;
@@ -288,7 +288,7 @@ static void progress_stops(void **state)
     options.seconds = 60;
     options.progress = count_progress;
     for (int64_t stop_at = 1; stop_at < 5; stop_at++) {
-        progress progress = {.stop_at = stop_at};
+        progress_t progress = {.stop_at = stop_at};
         rung_tune_report *report;
         options.user = &progress;
         must(rung_tune(device, &problem, &options, &report));
@@ -426,7 +426,7 @@ static void one_kernel_on_opencl(void **state)
 {
     rung_problem problem = square(RUNG_F32, 60);
     rung_tune_options options = short_options();
-    progress progress = {.stop_at = 3};
+    progress_t progress = {.stop_at = 3};
     rung_tune_report *report;
     rung_kernel *kernel;
     (void)state;

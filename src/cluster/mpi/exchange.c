@@ -24,17 +24,17 @@ typedef struct stroll {
     char *memory;          /* what is packed */
     char *share;
     rungi_scaling scaling;
-} stroll;
+} stroll_t;
 
 static void visit(void *user, const rungi_patch *patch)
 {
-    stroll *stroll = user;
+    stroll_t *stroll = user;
     int64_t rank = stroll->route->team->rank;
     stroll->act(stroll, patch, stroll->owner == rank ? patch->rank : stroll->owner);
 }
 
 /* All patches of this rank's own blocks. */
-static void walk_blocks(stroll *stroll)
+static void walk_blocks(stroll_t *stroll)
 {
     const rungi_layout *layout = stroll->route->layout;
     stroll->owner = stroll->route->team->rank;
@@ -46,7 +46,7 @@ static void walk_blocks(stroll *stroll)
 }
 
 /* All patches of this rank's share that are in others' blocks. */
-static void walk_share(stroll *stroll)
+static void walk_share(stroll_t *stroll)
 {
     const rungi_layout *layout = stroll->route->layout;
     int64_t rank = stroll->route->team->rank;
@@ -69,7 +69,7 @@ static void walk_share(stroll *stroll)
 
 /* ---- Counting --------------------------------------------------------------------------------- */
 
-static void count_patch(stroll *stroll, const rungi_patch *patch, int64_t other)
+static void count_patch(stroll_t *stroll, const rungi_patch *patch, int64_t other)
 {
     if (other != stroll->route->team->rank)
         stroll->counts[other] += rungi_elements(patch->at);
@@ -98,7 +98,7 @@ static void find_starts(rungi_route *route)
 /* ---- Packing and unpacking -------------------------------------------------------------------- */
 
 /* The patch in the message of that rank, dense; and the message goes on behind it. */
-static rungi_strided in_message(stroll *stroll, const rungi_patch *patch, int64_t other)
+static rungi_strided in_message(stroll_t *stroll, const rungi_patch *patch, int64_t other)
 {
     char *place = stroll->memory + stroll->starts[other] + stroll->counts[other] * stroll->route->size;
     stroll->counts[other] += rungi_elements(patch->at);
@@ -106,43 +106,43 @@ static rungi_strided in_message(stroll *stroll, const rungi_patch *patch, int64_
 }
 
 /* The patch in this rank's share; and in its block. */
-static rungi_strided in_share(const stroll *stroll, const rungi_patch *patch)
+static rungi_strided in_share(const stroll_t *stroll, const rungi_patch *patch)
 {
     int64_t first = stroll->route->chunk_starts[patch->chunk] + patch->offset;
     return (rungi_strided){stroll->share + first * stroll->route->size, patch->stride, 1};
 }
 
-static rungi_strided in_block(const stroll *stroll, const rungi_patch *patch)
+static rungi_strided in_block(const stroll_t *stroll, const rungi_patch *patch)
 {
     rung_matrix view = rungi_layout_view(stroll->route->layout, stroll->i, stroll->j);
     rungi_rectangle block = rungi_layout_block(stroll->route->layout, stroll->i, stroll->j);
     return rungi_strided_of(&view, patch->at.row - block.row, patch->at.col - block.col);
 }
 
-static void copy(const stroll *stroll, const rungi_patch *patch, rungi_strided from, rungi_strided to)
+static void copy(const stroll_t *stroll, const rungi_patch *patch, rungi_strided from, rungi_strided to)
 {
     rungi_copy_rectangle(stroll->route->size, patch->at.rows, patch->at.cols, from, to);
 }
 
 /* From a block into a message, or straight into the own share. */
-static void pack_block(stroll *stroll, const rungi_patch *patch, int64_t other)
+static void pack_block(stroll_t *stroll, const rungi_patch *patch, int64_t other)
 {
     bool stays = other == stroll->route->team->rank;
     copy(stroll, patch, in_block(stroll, patch), stays ? in_share(stroll, patch) : in_message(stroll, patch, other));
 }
 
-static void unpack_share(stroll *stroll, const rungi_patch *patch, int64_t other)
+static void unpack_share(stroll_t *stroll, const rungi_patch *patch, int64_t other)
 {
     copy(stroll, patch, in_message(stroll, patch, other), in_share(stroll, patch));
 }
 
-static void pack_share(stroll *stroll, const rungi_patch *patch, int64_t other)
+static void pack_share(stroll_t *stroll, const rungi_patch *patch, int64_t other)
 {
     copy(stroll, patch, in_share(stroll, patch), in_message(stroll, patch, other));
 }
 
 /* From a message, or straight from the own share, into C. */
-static void finish_block(stroll *stroll, const rungi_patch *patch, int64_t other)
+static void finish_block(stroll_t *stroll, const rungi_patch *patch, int64_t other)
 {
     bool stayed = other == stroll->route->team->rank;
     rungi_strided sums = stayed ? in_share(stroll, patch) : in_message(stroll, patch, other);
@@ -174,7 +174,7 @@ static int post(rungi_route *route, bool is_in, int rank, char *place, int64_t b
 typedef struct side {
     const rungi_messages *messages;
     char *memory;
-} side;
+} side_t;
 
 /* In round r each rank sends to the one r behind it and receives from the one r before it. */
 static int peer_of(const rungi_team *team, bool is_in, int round)
@@ -183,7 +183,7 @@ static int peer_of(const rungi_team *team, bool is_in, int round)
 }
 
 /* Some rounds: sides[0] goes out, sides[1] comes in. */
-static rung_status fly(rungi_route *route, const side *sides, int first, int end)
+static rung_status fly(rungi_route *route, const side_t *sides, int first, int end)
 {
     int code = MPI_SUCCESS;
     int64_t count = 0;
@@ -200,7 +200,7 @@ static rung_status fly(rungi_route *route, const side *sides, int first, int end
     return rungi_team_wait(route->team, count, route->requests, route->peers);
 }
 
-static rung_status send_all(rungi_route *route, const side *sides)
+static rung_status send_all(rungi_route *route, const side_t *sides)
 {
     rung_status status = RUNG_OK;
     for (int first = 1; status == RUNG_OK && first < route->team->ranks; first += ROUNDS_UNDER_WAY)
@@ -250,8 +250,8 @@ rung_status rungi_route_open(rungi_route *route, const rung_cluster_problem *clu
     rung_status status = open_lists(route);
     if (status != RUNG_OK)
         return status;
-    walk_blocks(&(stroll){.route = route, .act = count_patch, .counts = route->of_blocks.elements});
-    walk_share(&(stroll){.route = route, .act = count_patch, .counts = route->of_share.elements});
+    walk_blocks(&(stroll_t){.route = route, .act = count_patch, .counts = route->of_blocks.elements});
+    walk_share(&(stroll_t){.route = route, .act = count_patch, .counts = route->of_share.elements});
     find_messages(route, &route->of_blocks);
     find_messages(route, &route->of_share);
     find_starts(route);
@@ -274,22 +274,22 @@ void rungi_route_close(rungi_route *route)
 /* ---- There and back --------------------------------------------------------------------------- */
 
 /* A walk that packs or unpacks messages of these. */
-static stroll stroll_of(rungi_route *route, const rungi_messages *messages, char *memory, char *share)
+static stroll_t stroll_of(rungi_route *route, const rungi_messages *messages, char *memory, char *share)
 {
     memset(route->packed, 0, (size_t)route->team->ranks * sizeof *route->packed);
-    return (stroll){
+    return (stroll_t){
         .route = route, .counts = route->packed, .starts = messages->starts, .memory = memory, .share = share};
 }
 
 rung_status rungi_route_gather(rungi_route *route, char *out, char *in, char *share)
 {
-    stroll packing = stroll_of(route, &route->of_blocks, out, share);
+    stroll_t packing = stroll_of(route, &route->of_blocks, out, share);
     packing.act = pack_block;
     walk_blocks(&packing);
-    rung_status status = send_all(route, (const side[]){{&route->of_blocks, out}, {&route->of_share, in}});
+    rung_status status = send_all(route, (const side_t[]){{&route->of_blocks, out}, {&route->of_share, in}});
     if (status != RUNG_OK)
         return status;
-    stroll unpacking = stroll_of(route, &route->of_share, in, share);
+    stroll_t unpacking = stroll_of(route, &route->of_share, in, share);
     unpacking.act = unpack_share;
     walk_share(&unpacking);
     return RUNG_OK;
@@ -297,13 +297,13 @@ rung_status rungi_route_gather(rungi_route *route, char *out, char *in, char *sh
 
 rung_status rungi_route_return(rungi_route *route, char *out, char *in, const char *share, rungi_scaling scaling)
 {
-    stroll packing = stroll_of(route, &route->of_share, out, (char *)share);
+    stroll_t packing = stroll_of(route, &route->of_share, out, (char *)share);
     packing.act = pack_share;
     walk_share(&packing);
-    rung_status status = send_all(route, (const side[]){{&route->of_share, out}, {&route->of_blocks, in}});
+    rung_status status = send_all(route, (const side_t[]){{&route->of_share, out}, {&route->of_blocks, in}});
     if (status != RUNG_OK)
         return status;
-    stroll unpacking = stroll_of(route, &route->of_blocks, in, (char *)share);
+    stroll_t unpacking = stroll_of(route, &route->of_blocks, in, (char *)share);
     unpacking.act = finish_block;
     unpacking.scaling = scaling;
     walk_blocks(&unpacking);

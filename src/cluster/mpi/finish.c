@@ -79,10 +79,10 @@ FINISH(finish_f32_to_f16, float, uint16_t, (float), rung_f16_to_f32, rung_f16_fr
 FINISH(finish_f32_to_bf16, float, uint16_t, (float), rung_bf16_to_f32, rung_bf16_from_f32)
 FINISH(finish_i32, uint32_t, uint32_t, TO_WHOLE, AS_IT_IS, AS_IT_IS)
 
-typedef void (*finish_function)(int64_t rows, int64_t cols, double alpha, rungi_strided sums, double beta,
-                                rungi_strided c);
+typedef void (*finish_function_t)(int64_t rows, int64_t cols, double alpha, rungi_strided sums, double beta,
+                                  rungi_strided c);
 
-static finish_function function_of(rung_type sum, rung_type out)
+static finish_function_t function_of(rung_type sum, rung_type out)
 {
     if (sum == RUNG_F64)
         return out == RUNG_F64 ? finish_f64 : finish_f64_to_f32;
@@ -94,7 +94,7 @@ static finish_function function_of(rung_type sum, rung_type out)
 void rungi_finish(rung_type sum, rung_type out, int64_t rows, int64_t cols, double alpha, rungi_strided sums,
                   double beta, rungi_strided c)
 {
-    finish_function finish = function_of(sum, out);
+    finish_function_t finish = function_of(sum, out);
     int64_t size = rung_type_size(out);
     if (sums.data && sum == out && alpha == 1.0 && beta == 0.0) {
         rungi_copy_rectangle(size, rows, cols, sums, c);

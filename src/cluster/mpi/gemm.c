@@ -46,7 +46,7 @@ typedef struct call {
     rung_cluster_report report; /* without the grid */
     rungi_report *wanted;       /* the caller's; NULL: none */
     bool wants_report;
-} call;
+} call_t;
 
 /* ---- What can be wrong ------------------------------------------------------------------------ */
 
@@ -73,7 +73,7 @@ static rung_status check_options(const rung_cluster_options *options)
 }
 
 /* Sizes and types fit together. */
-static rung_status check_shapes(call *call)
+static rung_status check_shapes(call_t *call)
 {
     const rungi_layout *a = &call->layouts[0], *b = &call->layouts[1], *c = &call->layouts[2];
     rung_type types[] = {call->matrices[0]->type, call->matrices[1]->type, call->matrices[2]->type};
@@ -94,12 +94,12 @@ static rung_status check_shapes(call *call)
 }
 
 /* Whether there is anything to multiply. Without, C is scaled where it lies. */
-static bool has_product(const call *call)
+static bool has_product(const call_t *call)
 {
     return call->alpha != 0.0 && call->cluster.m > 0 && call->cluster.n > 0 && call->cluster.k > 0;
 }
 
-static rung_status choose_grid(call *call)
+static rung_status choose_grid(call_t *call)
 {
     call->grid = rung_cluster_grid_of(0, 0, 0);
     if (!call->options.grid)
@@ -120,7 +120,7 @@ static rung_status choose_grid(call *call)
 }
 
 /* Shares are there, of as many elements as the grid has for this rank. */
-static rung_status check_shares(const call *call)
+static rung_status check_shares(const call_t *call)
 {
     for (int i = 0; i < OPERANDS; i++) {
         const rung_cluster_matrix *matrix = call->matrices[i];
@@ -134,7 +134,7 @@ static rung_status check_shares(const call *call)
 }
 
 /* Reads the caller's description of one operand. */
-static rung_status read_matrix(call *call, int operand)
+static rung_status read_matrix(call_t *call, int operand)
 {
     static const char *const names[] = {"a", "b", "c"};
     call->matrices[operand] = &call->read[operand];
@@ -145,7 +145,7 @@ static rung_status read_matrix(call *call, int operand)
                              "rung_cluster_matrix_of_...");
 }
 
-static rung_status check(call *call)
+static rung_status check(call_t *call)
 {
     rung_status status = call->read_status;
     if (status != RUNG_OK) /* the sentence is another one's by now: rungi_team_of may have set one */
@@ -169,7 +169,7 @@ static rung_status check(call *call)
 }
 
 /* What all ranks should say alike. */
-static uint64_t sign(const call *call)
+static uint64_t sign(const call_t *call)
 {
     const rung_cluster_options *options = &call->options;
     int64_t numbers[] = {call->grid.pm,
@@ -190,19 +190,19 @@ static uint64_t sign(const call *call)
 /* ---- Memory ----------------------------------------------------------------------------------- */
 
 /* Sums may be made in the caller's own share of C if nothing is to be done to them. */
-static bool sums_in_place(const call *call)
+static bool sums_in_place(const call_t *call)
 {
     const rung_cluster_matrix *c = call->matrices[2];
     return c->layout == RUNG_CLUSTER_LAYOUT_SHARES && c->type == rungi_sum_type_of(&call->cluster) &&
            call->alpha == 1.0 && call->beta == 0.0;
 }
 
-static int64_t element_bytes(const call *call, int operand)
+static int64_t element_bytes(const call_t *call, int operand)
 {
     return operand == RUNG_CLUSTER_OPERAND_C ? rungi_sum_bytes(&call->cluster) : rungi_in_bytes(&call->cluster);
 }
 
-static rung_status open_share(call *call, int operand)
+static rung_status open_share(call_t *call, int operand)
 {
     const rung_cluster_matrix *matrix = call->matrices[operand];
     int64_t size = element_bytes(call, operand);
@@ -228,7 +228,7 @@ static rung_status open_share(call *call, int operand)
 }
 
 /* One memory for what leaves and one for what comes: the operands go one after the other. */
-static rung_status open_messages(call *call)
+static rung_status open_messages(call_t *call)
 {
     int64_t out = 0, in = 0;
     for (int i = 0; i < OPERANDS; i++) {
@@ -248,7 +248,7 @@ static rung_status open_messages(call *call)
     return RUNG_OK;
 }
 
-static rung_status prepare(call *call)
+static rung_status prepare(call_t *call)
 {
     rung_status status = RUNG_OK;
     for (int i = 0; status == RUNG_OK && i < OPERANDS; i++)
@@ -273,7 +273,7 @@ static rung_status prepare(call *call)
     return rungi_duty_prepare(&call->job);
 }
 
-static void close_call(call *call)
+static void close_call(call_t *call)
 {
     rungi_duty_free(&call->job);
     rungi_team_release(call->team, call->out);
@@ -289,7 +289,7 @@ static void close_call(call *call)
 /* ---- The work --------------------------------------------------------------------------------- */
 
 /* C where it lies, of no sums: beta * C. */
-static void scale_blocks(const call *call)
+static void scale_blocks(const call_t *call)
 {
     const rungi_layout *layout = &call->layouts[2];
     rung_type sum = rungi_sum_type_of(&call->cluster);
@@ -303,7 +303,7 @@ static void scale_blocks(const call *call)
 }
 
 /* The same of a share, of these sums or of none. */
-static void finish_share(const call *call, const void *sums)
+static void finish_share(const call_t *call, const void *sums)
 {
     const rung_cluster_matrix *c = call->matrices[2];
     int64_t elements = rung_cluster_share_elements(&call->cluster, &call->grid, call->team->rank,
@@ -312,7 +312,7 @@ static void finish_share(const call *call, const void *sums)
                  (rungi_strided){(char *)sums, elements, 1}, call->beta, (rungi_strided){c->data, elements, 1});
 }
 
-static rung_status gather(call *call)
+static rung_status gather(call_t *call)
 {
     rung_status status = RUNG_OK;
     double start = rungi_seconds();
@@ -323,7 +323,7 @@ static rung_status gather(call *call)
     return status;
 }
 
-static rung_status put_back(call *call)
+static rung_status put_back(call_t *call)
 {
     rung_status status = RUNG_OK;
     double start = rungi_seconds();
@@ -337,7 +337,7 @@ static rung_status put_back(call *call)
 }
 
 /* A rank whose multiply failed has sent all that others wait for; it goes on to the end with them. */
-static rung_status multiply(call *call)
+static rung_status multiply(call_t *call)
 {
     rung_status status = gather(call);
     if (status != RUNG_OK)
@@ -356,7 +356,7 @@ static rung_status multiply(call *call)
     return status;
 }
 
-static rung_status run(call *call)
+static rung_status run(call_t *call)
 {
     rung_status status = check(call);
     status = rungi_team_agree(call->team, status, status == RUNG_OK ? sign(call) : 0);
@@ -380,7 +380,7 @@ static rung_status run(call *call)
 
 /* ---- The call --------------------------------------------------------------------------------- */
 
-static void read_options(call *call)
+static void read_options(call_t *call)
 {
     call->options = rung_cluster_options_default();
     if (!call->given_options)
@@ -391,7 +391,7 @@ static void read_options(call *call)
         call->options = rung_cluster_options_default();
 }
 
-static void write_report(call *call, double seconds)
+static void write_report(call_t *call, double seconds)
 {
     rung_cluster_report *report = &call->report;
     if (!call->wanted)
@@ -413,7 +413,7 @@ rung_status rung_cluster_gemm(MPI_Comm comm, double alpha, const rung_cluster_ma
                               rung_cluster_report **report)
 {
     RUNGI_DISABLE_CANCELLATION;
-    call call = {
+    call_t call = {
         .given_options = options, .alpha = alpha, .beta = beta, .given = {a, b, c}, .wants_report = report != NULL};
     double start = rungi_seconds();
     /* What is wrong here is told to the other ranks before this one returns: they wait for it. */

@@ -21,18 +21,18 @@ typedef struct bundle {
     MPI_Request *requests;
     int *ranks; /* that they are from or to */
     int64_t count;
-} bundle;
+} bundle_t;
 
 typedef struct exchange {
-    bundle in, out;
-} exchange;
+    bundle_t in, out;
+} exchange_t;
 
 /* A block whose sums are on their way. */
 typedef struct summing {
-    exchange exchange;
+    exchange_t exchange;
     void *memory;   /* this rank's summand, and behind it those of the others to its piece */
     int64_t number; /* of the block; -1: none */
-} summing;
+} summing_t;
 
 /* One of A and B. */
 typedef struct operand {
@@ -42,16 +42,16 @@ typedef struct operand {
     int64_t chunks;
     void *share, *whole;                  /* the same memory where nobody shares it */
     int64_t *share_starts, *whole_starts; /* elements before each chunk, and at last all */
-} operand;
+} operand_t;
 
 struct rungi_work {
     rungi_duty *job;
     rungi_place at;
     int64_t in, sum; /* bytes of an element */
-    operand a, b;
+    operand_t a, b;
     int64_t *c_starts; /* of this rank's pieces of C's blocks */
-    exchange gathers[RUNGI_GATHERS_UNDER_WAY];
-    summing sums[RUNGI_SUMS_UNDER_WAY];
+    exchange_t gathers[RUNGI_GATHERS_UNDER_WAY];
+    summing_t sums[RUNGI_SUMS_UNDER_WAY];
     int64_t posted, multiplied; /* gathers and blocks so far */
     rung_status multiply_status;
     bool is_broken; /* messages may still be on their way */
@@ -114,7 +114,7 @@ static char *at_byte(const rungi_work *work, void *memory, int64_t offset)
 }
 
 /* Sends or receives that many bytes, in as many messages as it takes. */
-static rung_status post(rungi_work *work, bundle *bundle, bool is_in, int64_t rank, int tag, void *memory,
+static rung_status post(rungi_work *work, bundle_t *bundle, bool is_in, int64_t rank, int tag, void *memory,
                         int64_t offset, int64_t bytes)
 {
     rungi_duty *job = work->job;
@@ -135,7 +135,7 @@ static rung_status post(rungi_work *work, bundle *bundle, bool is_in, int64_t ra
     return RUNG_OK;
 }
 
-static rung_status wait_for(rungi_work *work, bundle *bundle)
+static rung_status wait_for(rungi_work *work, bundle_t *bundle)
 {
     const rungi_local *local = work->job->local;
     rung_status status = RUNG_OK;
@@ -150,20 +150,20 @@ static rung_status wait_for(rungi_work *work, bundle *bundle)
 
 /* ---- Gathers -------------------------------------------------------------------------------- */
 
-static int64_t chunk_elements(const operand *operand, int64_t index)
+static int64_t chunk_elements(const operand_t *operand, int64_t index)
 {
     return operand->whole_starts[index + 1] - operand->whole_starts[index];
 }
 
 /* The rank that is number `index` among those that share this one's chunks. */
-static int64_t sharing_rank(const rungi_work *work, const operand *operand, int64_t index)
+static int64_t sharing_rank(const rungi_work *work, const operand_t *operand, int64_t index)
 {
     rungi_place at = work->at;
     *(operand->is_b ? &at.i : &at.j) = index;
     return rungi_rank_at(work->job->grid, at);
 }
 
-static rung_status gather_chunk(rungi_work *work, operand *operand, int64_t chunk, exchange *exchange)
+static rung_status gather_chunk(rungi_work *work, operand_t *operand, int64_t chunk, exchange_t *exchange)
 {
     const rungi_local *local = work->job->local;
     int64_t elements = chunk_elements(operand, chunk), start = operand->whole_starts[chunk];
@@ -194,7 +194,7 @@ static rung_status post_gathers(rungi_work *work, int64_t number)
     int64_t end = rungi_smaller(number + RUNGI_GATHERS_UNDER_WAY, grid->a_chunks + grid->b_chunks);
     rung_status status = RUNG_OK;
     for (; status == RUNG_OK && work->posted < end; work->posted++) {
-        exchange *exchange = &work->gathers[work->posted % RUNGI_GATHERS_UNDER_WAY];
+        exchange_t *exchange = &work->gathers[work->posted % RUNGI_GATHERS_UNDER_WAY];
         rungi_arrival arrival = rungi_arrival_at(grid, work->posted);
         status = wait_for(work, &exchange->out);
         if (status == RUNG_OK)
@@ -211,7 +211,7 @@ static int64_t summand_start(int64_t elements, int64_t own, int64_t l, int64_t f
     return elements + (from < l ? from : from - 1) * own;
 }
 
-static rung_status send_summands(rungi_work *work, summing *summing)
+static rung_status send_summands(rungi_work *work, summing_t *summing)
 {
     const rung_cluster_grid *grid = work->job->grid;
     int64_t elements = block_elements(work->job->cluster, grid, work->at, summing->number), l = work->at.l;
@@ -234,7 +234,7 @@ static rung_status send_summands(rungi_work *work, summing *summing)
 }
 
 /* Adds up in the order of ranks, whichever came first. */
-static void add_summands(rungi_work *work, const summing *summing)
+static void add_summands(rungi_work *work, const summing_t *summing)
 {
     const rungi_duty *job = work->job;
     const rungi_local *local = job->local;
@@ -252,7 +252,7 @@ static void add_summands(rungi_work *work, const summing *summing)
     }
 }
 
-static rung_status finish_sums(rungi_work *work, summing *summing)
+static rung_status finish_sums(rungi_work *work, summing_t *summing)
 {
     rung_status status = summing->number < 0 ? RUNG_OK : wait_for(work, &summing->exchange.in);
     if (status == RUNG_OK && summing->number >= 0) {
@@ -285,7 +285,7 @@ static rung_status multiply_block(rungi_work *work, int64_t s, int64_t t)
         multiply_into(work, s, t, at_byte(work, job->c, work->c_starts[number] * work->sum));
         return RUNG_OK;
     }
-    summing *summing = &work->sums[work->multiplied++ % RUNGI_SUMS_UNDER_WAY];
+    summing_t *summing = &work->sums[work->multiplied++ % RUNGI_SUMS_UNDER_WAY];
     rung_status status = finish_sums(work, summing);
     if (status != RUNG_OK)
         return status;
@@ -341,8 +341,8 @@ bool rungi_duty_is_broken(const rungi_duty *duty)
 /* ---- Memory --------------------------------------------------------------------------------- */
 
 /* Starts of so many pieces, one behind the other. */
-static int64_t *starts_of(int64_t count, int64_t (*size)(const rungi_work *, const operand *, int64_t),
-                          const rungi_work *work, const operand *operand)
+static int64_t *starts_of(int64_t count, int64_t (*size)(const rungi_work *, const operand_t *, int64_t),
+                          const rungi_work *work, const operand_t *operand)
 {
     int64_t *starts = malloc((size_t)(count + 1) * sizeof *starts);
     if (!starts)
@@ -353,24 +353,24 @@ static int64_t *starts_of(int64_t count, int64_t (*size)(const rungi_work *, con
     return starts;
 }
 
-static int64_t whole_size(const rungi_work *work, const operand *operand, int64_t chunk)
+static int64_t whole_size(const rungi_work *work, const operand_t *operand, int64_t chunk)
 {
     return rungi_elements(chunk_of(work->job->cluster, work->job->grid, work->at, operand->is_b, chunk));
 }
 
-static int64_t share_size(const rungi_work *work, const operand *operand, int64_t chunk)
+static int64_t share_size(const rungi_work *work, const operand_t *operand, int64_t chunk)
 {
     return rungi_part_size(whole_size(work, operand, chunk), operand->ranks, operand->index);
 }
 
-static int64_t piece_size(const rungi_work *work, const operand *operand, int64_t block)
+static int64_t piece_size(const rungi_work *work, const operand_t *operand, int64_t block)
 {
     (void)operand;
     return rungi_part_size(block_elements(work->job->cluster, work->job->grid, work->at, block), work->job->grid->pk,
                            work->at.l);
 }
 
-static bool make_bundle(bundle *bundle, int64_t messages)
+static bool make_bundle(bundle_t *bundle, int64_t messages)
 {
     bundle->requests = malloc((size_t)(messages + 1) * sizeof *bundle->requests);
     bundle->ranks = malloc((size_t)(messages + 1) * sizeof *bundle->ranks);
@@ -378,13 +378,13 @@ static bool make_bundle(bundle *bundle, int64_t messages)
 }
 
 /* To or from so many others, each a piece of at most so many bytes. */
-static bool make_exchange(const rungi_work *work, exchange *exchange, int64_t others, int64_t bytes)
+static bool make_exchange(const rungi_work *work, exchange_t *exchange, int64_t others, int64_t bytes)
 {
     int64_t messages = others * rungi_divide_up(bytes, work->job->local->message_bytes);
     return make_bundle(&exchange->in, messages) && make_bundle(&exchange->out, messages);
 }
 
-static bool make_operand(rungi_work *work, operand *operand)
+static bool make_operand(rungi_work *work, operand_t *operand)
 {
     const rungi_local *local = work->job->local;
     operand->whole_starts = starts_of(operand->chunks, whole_size, work, operand);
@@ -401,7 +401,7 @@ static bool make_operand(rungi_work *work, operand *operand)
 }
 
 /* The longest piece of a chunk that a rank may have to send. */
-static int64_t longest(const operand *operand)
+static int64_t longest(const operand_t *operand)
 {
     int64_t most = 0;
     for (int64_t i = 0; i < operand->chunks; i++) {
@@ -431,7 +431,7 @@ static bool make_sums(rungi_work *work)
         most = rungi_larger(elements, most);
     }
     for (int i = 0; i < RUNGI_SUMS_UNDER_WAY; i++) {
-        summing *summing = &work->sums[i];
+        summing_t *summing = &work->sums[i];
         summing->number = -1;
         if (job->grid->pk == 1)
             continue;
@@ -456,9 +456,9 @@ rung_status rungi_duty_prepare(rungi_duty *job)
     work->at = rungi_place_of(grid, job->rank);
     work->in = rungi_in_bytes(job->cluster);
     work->sum = rungi_sum_bytes(job->cluster);
-    work->a = (operand){
+    work->a = (operand_t){
         .tag = TAG_A, .ranks = grid->pn, .index = work->at.j, .chunks = grid->a_chunks, .share = job->a};
-    work->b = (operand){
+    work->b = (operand_t){
         .is_b = true, .tag = TAG_B, .ranks = grid->pm, .index = work->at.i, .chunks = grid->b_chunks, .share = job->b};
     work->c_starts = starts_of(grid->a_chunks * grid->b_chunks, piece_size, work, NULL);
     if (work->c_starts && make_operand(work, &work->a) && make_operand(work, &work->b) && make_gathers(work) &&
@@ -468,7 +468,7 @@ rung_status rungi_duty_prepare(rungi_duty *job)
     return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a rank's blocks of A, B and C; use more ranks");
 }
 
-static void free_exchange(exchange *exchange)
+static void free_exchange(exchange_t *exchange)
 {
     free(exchange->in.requests);
     free(exchange->in.ranks);
@@ -476,7 +476,7 @@ static void free_exchange(exchange *exchange)
     free(exchange->out.ranks);
 }
 
-static void free_operand(const rungi_work *work, operand *operand)
+static void free_operand(const rungi_work *work, operand_t *operand)
 {
     const rungi_local *local = work->job->local;
     if (operand->ranks > 1)

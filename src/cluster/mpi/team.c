@@ -264,9 +264,9 @@ typedef struct vigil {
     double looked; /* when this rank last looked */
     double silent; /* seconds without an event */
     bool has_asked;
-} vigil;
+} vigil_t;
 
-static void begin_silence(vigil *vigil)
+static void begin_silence(vigil_t *vigil)
 {
     vigil->idle = 0;
     vigil->looked = rungi_seconds();
@@ -275,20 +275,20 @@ static void begin_silence(vigil *vigil)
 }
 
 /* Time in which this rank itself was stopped, or had no processor, is not the silence of others. */
-static void add_silence(vigil *vigil)
+static void add_silence(vigil_t *vigil)
 {
     double now = rungi_seconds(), most = vigil->team->silence / 8.0;
     vigil->silent += now - vigil->looked < most ? now - vigil->looked : most;
     vigil->looked = now;
 }
 
-static bool is_awaited(const vigil *vigil, int64_t i)
+static bool is_awaited(const vigil_t *vigil, int64_t i)
 {
     return vigil->requests[i] != MPI_REQUEST_NULL;
 }
 
 /* Each that something is awaited of, once. */
-static void ask_awaited(vigil *vigil)
+static void ask_awaited(vigil_t *vigil)
 {
     rungi_team *team = vigil->team;
     memset(team->heard, NOT_ASKED, (size_t)team->ranks);
@@ -299,7 +299,7 @@ static void ask_awaited(vigil *vigil)
 }
 
 /* Ranks that were asked, are awaited and have not answered, each once; at most so many. */
-static int list_lost(const vigil *vigil, int *list, int capacity)
+static int list_lost(const vigil_t *vigil, int *list, int capacity)
 {
     int count = 0;
     for (int64_t i = 0; i < vigil->count && count < capacity; i++) {
@@ -313,7 +313,7 @@ static int list_lost(const vigil *vigil, int *list, int capacity)
 }
 
 /* If all have answered, the silence begins anew. */
-static rung_status lose_silent(vigil *vigil)
+static rung_status lose_silent(vigil_t *vigil)
 {
     int list[NAMED_MAX + 1], count = list_lost(vigil, list, NAMED_MAX + 1);
     char names[128] = "";
@@ -331,7 +331,7 @@ static rung_status lose_silent(vigil *vigil)
 }
 
 /* Takes what is done. */
-static rung_status take_done(vigil *vigil, bool *any)
+static rung_status take_done(vigil_t *vigil, bool *any)
 {
     *any = false;
     for (int64_t i = 0; i < vigil->count; i++) {
@@ -348,7 +348,7 @@ static rung_status take_done(vigil *vigil, bool *any)
 }
 
 /* Half the time gone by, the silent ranks are asked; at its end, those that have not answered are lost. */
-static rung_status watch_time(vigil *vigil)
+static rung_status watch_time(vigil_t *vigil)
 {
     add_silence(vigil);
     while (hear(vigil->team))
@@ -362,7 +362,7 @@ static rung_status watch_time(vigil *vigil)
     return RUNG_OK;
 }
 
-static void rest(vigil *vigil)
+static void rest(vigil_t *vigil)
 {
     vigil->idle++;
     if (vigil->idle > YIELDING)
@@ -374,7 +374,7 @@ static void rest(vigil *vigil)
 rung_status rungi_team_wait(rungi_team *team, int64_t count, MPI_Request *requests, const int *ranks)
 {
     double start = rungi_seconds();
-    vigil vigil = {.team = team, .count = count, .requests = requests, .ranks = ranks};
+    vigil_t vigil = {.team = team, .count = count, .requests = requests, .ranks = ranks};
     rung_status status = rungi_team_failed(team); /* news may have come while nobody waited */
     for (int64_t i = 0; i < count; i++)
         vigil.left += is_awaited(&vigil, i);

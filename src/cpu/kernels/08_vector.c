@@ -35,9 +35,9 @@
 #endif
 
 /* How the NR columns of B stand that a tile reads. */
-typedef enum b_form { WHOLE, PARTLY, SPREAD } b_form;
+typedef enum b_form { WHOLE, PARTLY, SPREAD } b_form_t;
 
-static inline vec_t load_b(const rungi_cpu_job *block, const in_t *from, int64_t count, b_form form)
+static inline vec_t load_b(const rungi_cpu_job *block, const in_t *from, int64_t count, b_form_t form)
 {
     if (form == WHOLE)
         return load(from);
@@ -47,7 +47,7 @@ static inline vec_t load_b(const rungi_cpu_job *block, const in_t *from, int64_t
 
 /* Sums (i, j) and on below and beside it, of which the block has at least one. */
 static inline __attribute__((always_inline)) void add_tile(const rungi_cpu_job *block, int64_t i, int64_t j,
-                                                           sum_t *sums, int64_t bn, b_form form)
+                                                           sum_t *sums, int64_t bn, b_form_t form)
 {
     const in_t *a = block->a.first, *b = (const in_t *)block->b.first + at(block->b, 0, j);
     const int64_t cols = block->n - j;

@@ -137,23 +137,23 @@ static void add_tile(const sum_t *a, const sum_t *b, int64_t depth, bool begins,
 /* The memory of a run. */
 typedef struct room {
     sum_t *a, *b, *sums;
-} room;
+} room_t;
 
 /* Where a panel begins: its row and column of C, and its step of k. */
 typedef struct place {
     int64_t i, j, p;
-} place;
+} place_t;
 
 /* The sums of the tile at (r, c) of a panel; where none has to wait, one place serves all. */
-static sum_t *sums_of(const rungi_cpu_job *job, const room *room, int64_t r, int64_t c)
+static sum_t *sums_of(const rungi_cpu_job *job, const room_t *room, int64_t r, int64_t c)
 {
     const int64_t nc = job->parameters[1], kc = job->parameters[2];
     return job->k > kc ? room->sums + r * nc + c * MR : room->sums;
 }
 
 /* A block of C, whose steps are packed, from row `first` of its panel on. */
-static void add_block(const rungi_cpu_job *job, place at_place, const rungi_cpu_job *block, int64_t first,
-                      const room *room)
+static void add_block(const rungi_cpu_job *job, place_t at_place, const rungi_cpu_job *block, int64_t first,
+                      const room_t *room)
 {
     for (int64_t c = 0; c < block->n; c += NR)
         for (int64_t r = 0; r < block->m; r += MR) {
@@ -165,7 +165,7 @@ static void add_block(const rungi_cpu_job *job, place at_place, const rungi_cpu_
 }
 
 /* NC columns of C, and as many rows as may wait. */
-static void make_panel(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t rows, const room *room)
+static void make_panel(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t rows, const room_t *room)
 {
     const int64_t mc = job->parameters[0], nc = job->parameters[1], kc = job->parameters[2];
     for (int64_t p = 0; p < job->k; p += kc) {
@@ -174,7 +174,7 @@ static void make_panel(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t r
         for (int64_t r = 0; r < panel.m; r += mc) {
             const rungi_cpu_job block = block_of(&panel, r, 0, 0, mc, nc, kc);
             pack_a(&block, room->a);
-            add_block(job, (place){i, j, p}, &block, r, room);
+            add_block(job, (place_t){i, j, p}, &block, r, room);
         }
     }
 }
@@ -190,7 +190,7 @@ static void run(const rungi_cpu_job *job)
 {
     const int64_t mc = job->parameters[0], nc = job->parameters[1], kc = job->parameters[2];
     const int64_t rows = rows_at_once(job);
-    room room = {.a = (sum_t *)job->scratch};
+    room_t room = {.a = (sum_t *)job->scratch};
     room.b = room.a + mc * kc;
     room.sums = room.b + nc * kc;
     if (job->k == 0)

@@ -70,7 +70,7 @@ typedef struct work {
     char *a_rows, *b_panels, *sums; /* scratch */
     int64_t i, j, rows, cols;       /* the block of C at hand, */
     int64_t p, depth;               /* and the stretch of k */
-} work;
+} work_t;
 
 /* ---- What is settled for the whole problem -------------------------------------------------------------- */
 
@@ -96,14 +96,14 @@ static int64_t width_of(const rungi_cpu_job *job, int64_t tile, int64_t step_byt
 }
 
 /* Bytes from one copied row of A to the next, which is at another place of the cache. */
-static int64_t a_row_bytes(const work *work, int64_t depth)
+static int64_t a_row_bytes(const work_t *work, int64_t depth)
 {
     return rungi_round_up(depth * work->size, GAP) + GAP;
 }
 
 /* Rows of A whose copies are kept, of the whole problem. A part of it has its own number of rows, of which more might
  * fit evenly: it keeps no more all the same, since the scratch was asked for once. */
-static int64_t rows_kept(const work *work)
+static int64_t rows_kept(const work_t *work)
 {
     int64_t row = a_row_bytes(work, work->kc), tile = work->tiles->rows, m = work->job->m;
     int64_t bytes = work->job->features->blocks.kept_a;
@@ -112,7 +112,7 @@ static int64_t rows_kept(const work *work)
 }
 
 /* For a panel, for those that are kept, or for all rows where B is read in place. */
-static int64_t a_bytes(const work *work, bool in_place)
+static int64_t a_bytes(const work_t *work, bool in_place)
 {
     int64_t rows = in_place ? work->job->m : work->keeps_a ? work->kept : work->tiles->rows;
     return in_place || work->copies_a ? rungi_round_up(rows * a_row_bytes(work, work->kc), PAGE) : 0;
@@ -120,7 +120,7 @@ static int64_t a_bytes(const work *work, bool in_place)
 
 /* A very large A would come from many pages of memory for each block of B. It is copied, as one is whose rows must be,
  * and where several blocks of B follow each other the copy is kept for them. */
-static void settle_copies(work *work, bool in_place)
+static void settle_copies(work_t *work, bool in_place)
 {
     const rungi_cpu_job *job = work->job;
     bool is_immense = (double)job->m * (double)job->k * (double)work->size > 32e6;
@@ -129,7 +129,7 @@ static void settle_copies(work *work, bool in_place)
     work->copies_a = work->copies_a || work->keeps_a;
 }
 
-static void begin(work *work, const rungi_cpu_job *job, const rungi_cpu_form *form)
+static void begin(work_t *work, const rungi_cpu_job *job, const rungi_cpu_form *form)
 {
     rung_type sum = sum_type(job);
     memset(work, 0, sizeof *work);
@@ -145,7 +145,7 @@ static void begin(work *work, const rungi_cpu_job *job, const rungi_cpu_form *fo
 }
 
 /* Bytes of sums beside C. */
-static int64_t sum_bytes(const work *work, bool in_place)
+static int64_t sum_bytes(const work_t *work, bool in_place)
 {
     if (!work->keeps_sums)
         return 0;
@@ -154,18 +154,18 @@ static int64_t sum_bytes(const work *work, bool in_place)
                : SUM_ROWS * work->nc * work->size;
 }
 
-static double b_bytes(const work *work)
+static double b_bytes(const work_t *work)
 {
     return (double)work->job->n * (double)work->job->k * (double)work->size;
 }
 
-static bool is_b_large(const work *work)
+static bool is_b_large(const work_t *work)
 {
     return b_bytes(work) > (double)work->job->features->blocks.in_place_b;
 }
 
 /* Whether B is read where it stands: for two panels of rows always, for some more where it comes from the memory. */
-static bool is_in_place(const work *work)
+static bool is_in_place(const work_t *work)
 {
     return work->b_fits && work->job->m <= (is_b_large(work) ? FEW : 2) * work->tiles->rows;
 }
@@ -179,7 +179,7 @@ static void fit(const rungi_blocks *blocks, int64_t sum_bytes, int64_t *paramete
 }
 
 /* The layout of a packed B: see packed_place. */
-static rung_status settle_packed(const work *work, rungi_cpu_form *form)
+static rung_status settle_packed(const work_t *work, rungi_cpu_form *form)
 {
     const rungi_cpu_job *job = work->job;
     int64_t width = 2 * work->tiles->lanes, bytes;
@@ -192,7 +192,7 @@ static rung_status settle_packed(const work *work, rungi_cpu_form *form)
     return RUNG_OK;
 }
 
-static bool is_near(const work *work, const rungi_cpu_form *form)
+static bool is_near(const work_t *work, const rungi_cpu_form *form)
 {
     int64_t panel = work->tiles->rows;
     return form->takes_packed && !work->keeps_sums && is_b_large(work) && work->job->m > panel &&
@@ -201,7 +201,7 @@ static bool is_near(const work *work, const rungi_cpu_form *form)
 
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
 {
-    work work;
+    work_t work;
     rung_status status = RUNG_OK;
     (void)compute;
     begin(&work, job, form);
@@ -231,13 +231,13 @@ static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_
 
 /* ---- Packing --------------------------------------------------------------------------------------------- */
 
-static const char *a_at(const work *work, int64_t i, int64_t p)
+static const char *a_at(const work_t *work, int64_t i, int64_t p)
 {
     const rungi_cpu_input *a = &work->job->a;
     return (const char *)a->first + (i * a->row_stride + p * a->col_stride) * work->in_size;
 }
 
-static const char *b_at(const work *work, int64_t p, int64_t j)
+static const char *b_at(const work_t *work, int64_t p, int64_t j)
 {
     const rungi_cpu_input *b = &work->job->b;
     return (const char *)b->first + (p * b->row_stride + j * b->col_stride) * work->in_size;
@@ -245,7 +245,7 @@ static const char *b_at(const work *work, int64_t p, int64_t j)
 
 /* The block of B, tile after tile. Behind its last column stand zeros, since what is left of other
  * matrices might be slow to multiply, or raise a flag of the floating-point unit. */
-static void pack_b(const work *work)
+static void pack_b(const work_t *work)
 {
     const rungi_cpu_input *b = &work->job->b;
     int64_t tile = 2 * work->tiles->lanes;
@@ -262,20 +262,20 @@ static void pack_b(const work *work)
 
 /* All of B, one stretch of k after the other, each as the blocks of it stand beside each other: where
  * the block at hand is. */
-static int64_t packed_place(const work *work, int64_t col)
+static int64_t packed_place(const work_t *work, int64_t col)
 {
     int64_t cols = rungi_round_up(work->job->form->whole_n, 2 * work->tiles->lanes);
     return (work->p * cols + col * work->depth) * work->size;
 }
 
-static const char *packed_at(const work *work)
+static const char *packed_at(const work_t *work)
 {
     return work->job->packed + packed_place(work, work->job->first_col + work->j);
 }
 
 static void pack(const rungi_cpu_job *job, char *packed)
 {
-    work work;
+    work_t work;
     begin(&work, job, job->form);
     work.cols = job->n;
     for (work.p = 0; work.p < job->k; work.p += job->form->kc) {
@@ -286,13 +286,13 @@ static void pack(const rungi_cpu_job *job, char *packed)
 }
 
 /* Whether the copies that are kept were made for an earlier block of B. */
-static bool has_a(const work *work)
+static bool has_a(const work_t *work)
 {
     return work->keeps_a && work->j > 0;
 }
 
 /* Some rows of A, where they stand or as a copy. */
-static void take_a(const work *work, int64_t i, int64_t rows, rungi_tile_job *tile)
+static void take_a(const work_t *work, int64_t i, int64_t rows, rungi_tile_job *tile)
 {
     const rungi_cpu_input *a = &work->job->a;
     tile->a = a_at(work, i, work->p);
@@ -309,7 +309,7 @@ static void take_a(const work *work, int64_t i, int64_t rows, rungi_tile_job *ti
 }
 
 /* The rows that are asked for while a panel is multiplied, the next ones, where they will be read or copied from. */
-static void take_next(const work *work, int64_t i, bool is_there, rungi_tile_job *tile)
+static void take_next(const work_t *work, int64_t i, bool is_there, rungi_tile_job *tile)
 {
     if (is_there && has_a(work)) {
         tile->next = work->a_rows + (i - work->i) * tile->a_row * work->size;
@@ -327,7 +327,7 @@ static void take_next(const work *work, int64_t i, bool is_there, rungi_tile_job
 
 /* Where a panel's sums go, and how they are taken: k's first stretch replaces, the others add. A large alpha waits for the
  * last one: what a part of k comes to may be too large for it where the whole is not. */
-static void take_c(const work *work, int64_t i, int64_t j, rungi_tile_job *tile)
+static void take_c(const work_t *work, int64_t i, int64_t j, rungi_tile_job *tile)
 {
     const rungi_cpu_job *job = work->job;
     bool is_first = work->p == 0;
@@ -344,9 +344,9 @@ static void take_c(const work *work, int64_t i, int64_t j, rungi_tile_job *tile)
     }
 }
 
-typedef rungi_tile *tile_table[RUNGI_TILE_ROWS][RUNGI_TILE_VECTORS];
+typedef rungi_tile *tile_table_t[RUNGI_TILE_ROWS][RUNGI_TILE_VECTORS];
 
-static const tile_table *table_of(const work *work, bool packing)
+static const tile_table_t *table_of(const work_t *work, bool packing)
 {
     return packing                             ? &work->tiles->packing
            : work->job->form->path == IN_PLACE ? &work->tiles->in_place
@@ -354,7 +354,7 @@ static const tile_table *table_of(const work *work, bool packing)
 }
 
 /* A panel of rows by `cols` columns of B, from column j of C on. */
-static void multiply(const work *work, const tile_table *table, int64_t rows, int64_t cols, rungi_tile_job *tile)
+static void multiply(const work_t *work, const tile_table_t *table, int64_t rows, int64_t cols, rungi_tile_job *tile)
 {
     int64_t lanes = work->tiles->lanes, width = 2 * lanes, whole = (int64_t)((uint64_t)cols / (uint64_t)width);
     int64_t rest = cols - whole * width;
@@ -376,7 +376,7 @@ static void multiply(const work *work, const tile_table *table, int64_t rows, in
     (*table)[rows - 1][rest > lanes](tile);
 }
 
-static void scale(const work *work, int64_t i, int64_t rows)
+static void scale(const work_t *work, int64_t i, int64_t rows)
 {
     const rungi_cpu_job *job = work->job;
     for (int64_t row = i; row < i + rows; row++)
@@ -390,7 +390,7 @@ static void scale(const work *work, int64_t i, int64_t rows)
 }
 
 /* What follows the last stretch of k. */
-static void finish(const work *work, int64_t i, int64_t rows)
+static void finish(const work_t *work, int64_t i, int64_t rows)
 {
     int64_t sums_row = rungi_round_up(work->cols, 2 * work->tiles->lanes);
     if (work->p + work->depth < work->job->k)
@@ -409,23 +409,23 @@ static void finish(const work *work, int64_t i, int64_t rows)
 /* Rows in panels of nearly the same height: the first `taller` have one row more. */
 typedef struct panels {
     int64_t count, height, taller;
-} panels;
+} panels_t;
 
-static panels panels_of(const work *work)
+static panels_t panels_of(const work_t *work)
 {
     int64_t most = work->tiles->rows, count = work->rows <= most ? 1 : (work->rows + most - 1) / most;
     int64_t height = work->rows / count;
-    return (panels){count, height, work->rows - height * count};
+    return (panels_t){count, height, work->rows - height * count};
 }
 
 /* All rows by one packed tile of columns and one stretch of k, whose rows of A are kept as copies. The second panel
  * prefetches the next steps, which follow in memory: in this tile, or in the next one. */
-static void multiply_packed_near(const work *whole)
+static void multiply_packed_near(const work_t *whole)
 {
-    panels panels = panels_of(whole);
+    panels_t panels = panels_of(whole);
     int64_t width = 2 * whole->tiles->lanes, a_row = a_row_bytes(whole, whole->depth) / whole->size, rows;
     rungi_tile_job tile = {.panels = 1, .brings_c = whole->brings_c};
-    work part = *whole;
+    work_t part = *whole;
     for (int64_t q = 0; q < whole->depth; q += NEAR_STEPS) {
         part.p = whole->p + q;
         part.depth = rungi_smaller(NEAR_STEPS, whole->depth - q);
@@ -446,9 +446,9 @@ static void multiply_packed_near(const work *whole)
 }
 
 /* One block of C by one stretch of k. */
-static void multiply_block(const work *work)
+static void multiply_block(const work_t *work)
 {
-    panels panels = panels_of(work);
+    panels_t panels = panels_of(work);
     bool is_packed = work->job->form->takes_packed;
     const char *b_panels = is_packed ? packed_at(work) : work->b_panels;
     bool packing = work->b_fits && work->tiles->packing[panels.height + (panels.taller > 0) - 1][0];
@@ -479,7 +479,7 @@ static void multiply_block(const work *work)
     }
 }
 
-static void run_kept(work *work)
+static void run_kept(work_t *work)
 {
     const rungi_cpu_job *job = work->job;
     int64_t high = work->kept;
@@ -495,7 +495,7 @@ static void run_kept(work *work)
     }
 }
 
-static void run_packed(work *work)
+static void run_packed(work_t *work)
 {
     const rungi_cpu_job *job = work->job;
     int64_t high = work->keeps_sums ? SUM_ROWS : job->m;
@@ -515,9 +515,9 @@ static void run_packed(work *work)
 
 /* All rows by `cols` columns near each other, from column j of the block on: those after the first find B in the
  * first cache, and the second panel asks for what is next, `aside` elements on. */
-static void multiply_near(const work *work, rungi_tile_job tile, int64_t j, int64_t cols, int64_t aside)
+static void multiply_near(const work_t *work, rungi_tile_job tile, int64_t j, int64_t cols, int64_t aside)
 {
-    panels panels = panels_of(work);
+    panels_t panels = panels_of(work);
     const char *a = tile.a;
     int64_t rows, i = 0;
     for (int64_t panel = 0; panel < panels.count; panel++, i += rows) {
@@ -532,7 +532,7 @@ static void multiply_near(const work *work, rungi_tile_job tile, int64_t j, int6
 }
 
 /* Columns of B whose next few rows stay in L1 while all panels of A are multiplied with them. */
-static int64_t columns_in_l1(const work *work)
+static int64_t columns_in_l1(const work_t *work)
 {
     int64_t tile = 2 * work->tiles->lanes, tiles = NEAR;
     while (tiles > 1 && tiles * SHALLOW * tile * work->size > work->job->features->blocks.l1_tiles)
@@ -540,7 +540,7 @@ static int64_t columns_in_l1(const work *work)
     return tile * tiles;
 }
 
-static void multiply_stretch(const work *work)
+static void multiply_stretch(const work_t *work)
 {
     int64_t near = work->rows > work->tiles->rows ? columns_in_l1(work) : work->cols;
     int64_t step = work->job->b.row_stride;
@@ -552,7 +552,7 @@ static void multiply_stretch(const work *work)
 }
 
 /* B is large and goes by once: a few of its rows at a time, as they stand in memory. */
-static void run_in_place(work *work)
+static void run_in_place(work_t *work)
 {
     const rungi_cpu_job *job = work->job;
     work->rows = job->m;
@@ -570,7 +570,7 @@ static void run_in_place(work *work)
 /* ---- The kernel ---------------------------------------------------------------------------------------------- */
 
 /* Nothing to multiply. */
-static void run_empty(work *work)
+static void run_empty(work_t *work)
 {
     static const double nothing[SUM_ROWS];
     for (int64_t i = 0; i < work->job->m; i++)
@@ -580,7 +580,7 @@ static void run_empty(work *work)
 
 static void run(const rungi_cpu_job *job)
 {
-    work work;
+    work_t work;
     begin(&work, job, job->form);
     if (job->k == 0) {
         run_empty(&work);

@@ -75,11 +75,11 @@
 /* The order in which the file lists them. */
 enum { KC_GIVEN, KD_GIVEN, MC_GIVEN, NC_GIVEN, SMALL_GIVEN, THIN_GIVEN, STREAM_GIVEN };
 
-typedef enum path { TILES_BF16, TILES_I8, TILES_PARTS, DOT_BF16, DOT_I8, FEW_ROWS, ONE_ROW, ONE_COLUMN } path;
+typedef enum path { TILES_BF16, TILES_I8, TILES_PARTS, DOT_BF16, DOT_I8, FEW_ROWS, ONE_ROW, ONE_COLUMN } path_t;
 
 /* How a problem goes through the caches: all of it is in the second; C has so few rows that all depends on how B
  * comes from the memory; or neither. */
-typedef enum regime { IS_SMALL, IS_THIN, IS_LARGE, REGIMES } regime;
+typedef enum regime { IS_SMALL, IS_THIN, IS_LARGE, REGIMES } regime_t;
 
 enum {
     PANEL = RUNGI_PANEL,
@@ -93,7 +93,8 @@ enum {
 /* Where C is thin, short stretches of long rows of B; where all is small, a panel of B at a time. In parts all are
  * alike, since slices decide what is summed how. A packed B has slices of KC for every m, and is read again for each
  * block of rows: blocks are narrower where C is thin, and twice as high where it is large. */
-static rungi_layout lay_out(const rungi_cpu_job *job, path path, regime regime, bool has_packed_b, int64_t most_kept)
+static rungi_layout lay_out(const rungi_cpu_job *job, path_t path, regime_t regime, bool has_packed_b,
+                            int64_t most_kept)
 {
     const int64_t *given = job->parameters, kept_bytes = job->features->blocks.kept_b;
     rungi_packing packing = path == TILES_PARTS || path == FEW_ROWS ? RUNGI_PACK_PARTS
@@ -160,68 +161,68 @@ static int64_t ranges_place(const rungi_layout *l, const rungi_cpu_job *job, int
 typedef struct engine {
     const rungi_cpu_job *job;
     rungi_layout l;
-    path path;
-    regime regime;
+    path_t path;
+    regime_t regime;
     bool is_plain;        /* sums are stored as they are, */
     bool is_streamed;     /* past the caches */
     rungi_place held;     /* where the sums in the tiles belong, */
     bool is_settled;      /* and whether nothing more becomes of them there */
     rungi_block block[2]; /* else the blocks of C that they are */
-} engine;
+} engine_t;
 
 /* A slice of k. */
 typedef struct k_slice {
     int64_t number, p, depth, steps;
     bool is_first, is_last;
-} k_slice;
+} k_slice_t;
 
 /* 32 rows of a block of C, or the last few of them. */
 typedef struct strip {
     int64_t i, j, height, width;
     int64_t number; /* where its sums are kept */
     bool is_far;    /* the first of its block to read a packed B, which may come from memory */
-} strip;
+} strip_t;
 
-static k_slice slice_of(const engine *e, int64_t number)
+static k_slice_t slice_of(const engine_t *e, int64_t number)
 {
     int64_t p = number * e->l.depth, depth = rungi_smaller(e->l.depth, e->job->k - p);
-    return (k_slice){
+    return (k_slice_t){
         number, p, depth, rungi_round_up(depth, e->l.step) / e->l.step, number == 0, number + 1 == e->l.slices};
 }
 
-static rungi_block block_of(const strip *s, int64_t panel)
+static rungi_block block_of(const strip_t *s, int64_t panel)
 {
     return (rungi_block){s->i, s->j + panel * PANEL, s->height, rungi_smaller(PANEL, s->width - panel * PANEL)};
 }
 
-static char *sums_at(const engine *e, const strip *s, int64_t panel)
+static char *sums_at(const engine_t *e, const strip_t *s, int64_t panel)
 {
     if (e->l.slices > 1)
         return e->job->scratch + e->l.sums + (s->number * e->l.panels + panel) * SUMS_BYTES;
     return e->job->scratch + e->l.block + panel % 2 * SUMS_BYTES;
 }
 
-static rungi_stretch rows_of(const engine *e, int64_t i, int64_t rows, const k_slice *slice)
+static rungi_stretch rows_of(const engine_t *e, int64_t i, int64_t rows, const k_slice_t *slice)
 {
     const rungi_cpu_input *a = &e->job->a;
     return (rungi_stretch){(const char *)a->first + (i * a->row_stride + slice->p * a->col_stride) * e->l.size,
                            a->row_stride, a->col_stride, rows, slice->depth};
 }
 
-static rungi_stretch columns_of(const engine *e, int64_t j, int64_t cols, const k_slice *slice)
+static rungi_stretch columns_of(const engine_t *e, int64_t j, int64_t cols, const k_slice_t *slice)
 {
     const rungi_cpu_input *b = &e->job->b;
     return (rungi_stretch){(const char *)b->first + (slice->p * b->row_stride + j * b->col_stride) * e->l.size,
                            b->col_stride, b->row_stride, cols, slice->depth};
 }
 
-static char *scratch_slice_at(const engine *e, const k_slice *slice)
+static char *scratch_slice_at(const engine_t *e, const k_slice_t *slice)
 {
     return e->job->scratch + e->l.b + slice->number % e->l.kept * e->l.slice_bytes;
 }
 
 /* The panels of a slice from column j on, where a block of C begins. */
-static const char *slice_at(const engine *e, const k_slice *slice, int64_t j)
+static const char *slice_at(const engine_t *e, const k_slice_t *slice, int64_t j)
 {
     const rungi_cpu_job *job = e->job;
     if (!job->packed)
@@ -230,19 +231,19 @@ static const char *slice_at(const engine *e, const k_slice *slice, int64_t j)
 }
 
 /* The panel of a packed F32 as it is, from column j on. */
-static const float *floats_at(const engine *e, const k_slice *slice, int64_t j)
+static const float *floats_at(const engine_t *e, const k_slice_t *slice, int64_t j)
 {
     const rungi_cpu_job *job = e->job;
     return (const float *)(const void *)(job->packed + packed_place(FLOATS_UNIT, &e->l, job->form->whole_n, slice->p,
                                                                     slice->steps, job->first_col + j));
 }
 
-static rungi_range *scratch_ranges_at(const engine *e, const k_slice *slice)
+static rungi_range *scratch_ranges_at(const engine_t *e, const k_slice_t *slice)
 {
     return (rungi_range *)(void *)(e->job->scratch + e->l.ranges) + slice->number % e->l.kept * e->l.panels;
 }
 
-static const rungi_range *ranges_at(const engine *e, const k_slice *slice, int64_t j)
+static const rungi_range *ranges_at(const engine_t *e, const k_slice_t *slice, int64_t j)
 {
     const rungi_cpu_job *job = e->job;
     if (!job->packed)
@@ -254,7 +255,7 @@ static const rungi_range *ranges_at(const engine *e, const k_slice *slice, int64
 /* ---- From block to block --------------------------------------------------------------------------------- */
 
 /* The last word on a block, whose sums are in memory. */
-static void finish(const engine *e, const rungi_block *block, const char *sums)
+static void finish(const engine_t *e, const rungi_block *block, const char *sums)
 {
     bool is_whole = block->rows == PANEL && block->cols == PANEL;
     if (e->is_plain)
@@ -264,7 +265,7 @@ static void finish(const engine *e, const rungi_block *block, const char *sums)
 }
 
 /* The tiles were stored, some time ago: what a tile has stored is slow to be read again at once. */
-static void finish_held(engine *e)
+static void finish_held(engine_t *e)
 {
     if (e->is_settled)
         return;
@@ -273,7 +274,7 @@ static void finish_held(engine *e)
         finish(e, &e->block[1], e->held.bottom);
 }
 
-static rungi_place no_place(const engine *e)
+static rungi_place no_place(const engine_t *e)
 {
     char *nowhere = e->job->scratch + e->l.block;
     return (rungi_place){nowhere, nowhere, RUNGI_SUMS_ROW};
@@ -282,7 +283,7 @@ static rungi_place no_place(const engine *e)
 /* What is in the tiles belongs here: to where its sums are kept, or to C itself if nothing becomes of them. The
  * second block is of 16 x 64 alone. Written field by field, to be read so: a struct that is copied as a whole just
  * after its fields were written waits until they are in the cache, and before them all that tiles have stored. */
-RUNGI_TILE_INLINE void hold(engine *e, bool is_last, rungi_block first, rungi_block second, char *top, char *bottom)
+RUNGI_TILE_INLINE void hold(engine_t *e, bool is_last, rungi_block first, rungi_block second, char *top, char *bottom)
 {
     const rungi_cpu_job *job = e->job;
     bool is_flat = second.cols > 0;
@@ -308,7 +309,7 @@ RUNGI_TILE_INLINE void hold(engine *e, bool is_last, rungi_block first, rungi_bl
     e->is_settled = true;
 }
 
-RUNGI_TILE_INLINE void let_go(engine *e)
+RUNGI_TILE_INLINE void let_go(engine_t *e)
 {
     rungi_tiles_store(&e->held);
     finish_held(e);
@@ -317,8 +318,8 @@ RUNGI_TILE_INLINE void let_go(engine *e)
 }
 
 /* 32 x 32 of C by a slice. */
-RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, bool is_far, const k_slice *slice, const rungi_rows *a,
-                                       const char *b, char *sums, rungi_block block)
+RUNGI_TILE_INLINE void multiply_square(engine_t *e, bool is_i8, bool is_far, const k_slice_t *slice,
+                                       const rungi_rows *a, const char *b, char *sums, rungi_block block)
 {
     char *bottom = sums + 16 * RUNGI_SUMS_ROW;
     if (slice->is_first)
@@ -336,7 +337,7 @@ RUNGI_TILE_INLINE void multiply_square(engine *e, bool is_i8, bool is_far, const
 }
 
 /* 16 x 64. An odd panel is multiplied twice, for want of another, and stored twice to the same place. */
-RUNGI_TILE_INLINE void multiply_flat(engine *e, bool is_i8, const k_slice *slice, const strip *s, int64_t panel,
+RUNGI_TILE_INLINE void multiply_flat(engine_t *e, bool is_i8, const k_slice_t *slice, const strip_t *s, int64_t panel,
                                      const rungi_rows *a, const char *b)
 {
     bool is_alone = (panel + 1) * PANEL >= s->width;
@@ -357,7 +358,8 @@ RUNGI_TILE_INLINE void multiply_flat(engine *e, bool is_i8, const k_slice *slice
 
 /* ---- Strips ------------------------------------------------------------------------------------------------ */
 
-RUNGI_TILE_INLINE void strip_of_tiles(engine *e, bool is_i8, const k_slice *slice, const strip *s, const rungi_rows *a)
+RUNGI_TILE_INLINE void strip_of_tiles(engine_t *e, bool is_i8, const k_slice_t *slice, const strip_t *s,
+                                      const rungi_rows *a)
 {
     const char *b = slice_at(e, slice, s->j);
     int64_t panel_bytes = slice->steps * RUNGI_PANEL_BYTES, together = s->height <= 16 ? 2 : 1;
@@ -368,18 +370,18 @@ RUNGI_TILE_INLINE void strip_of_tiles(engine *e, bool is_i8, const k_slice *slic
             multiply_square(e, is_i8, s->is_far, slice, a, b, sums_at(e, s, panel), block_of(s, panel));
 }
 
-RUNGI_ON_AMX static void strip_of_bf16(engine *e, const k_slice *slice, const strip *s, const rungi_rows *a)
+RUNGI_ON_AMX static void strip_of_bf16(engine_t *e, const k_slice_t *slice, const strip_t *s, const rungi_rows *a)
 {
     strip_of_tiles(e, false, slice, s, a);
 }
 
-RUNGI_ON_AMX static void strip_of_i8(engine *e, const k_slice *slice, const strip *s, const rungi_rows *a)
+RUNGI_ON_AMX static void strip_of_i8(engine_t *e, const k_slice_t *slice, const strip_t *s, const rungi_rows *a)
 {
     strip_of_tiles(e, true, slice, s, a);
 }
 
 /* Without tiles. */
-static void strip_of_dots(engine *e, bool is_i8, const k_slice *slice, const strip *s, const rungi_rows *a)
+static void strip_of_dots(engine_t *e, bool is_i8, const k_slice_t *slice, const strip_t *s, const rungi_rows *a)
 {
     for (int64_t panel = 0; panel * PANEL < s->width; panel++) {
         const char *b = slice_at(e, slice, s->j) + panel * slice->steps * RUNGI_PANEL_BYTES;
@@ -409,7 +411,7 @@ static bool suits_parts(const rungi_range *a, const rungi_range *b, int64_t k)
            a_least + b_least >= LEAST_OF_BOTH;
 }
 
-static void sum_by_fma(engine *e, const k_slice *slice, const rungi_block *block, char *sums)
+static void sum_by_fma(engine_t *e, const k_slice_t *slice, const rungi_block *block, char *sums)
 {
     rungi_stretch a = rows_of(e, block->i, block->rows, slice);
     float *rows = (float *)(void *)(e->job->scratch + e->l.room), *laid = rows + slice->depth * PANEL;
@@ -425,7 +427,7 @@ static void sum_by_fma(engine *e, const k_slice *slice, const rungi_block *block
 }
 
 /* A block that was once summed by FMA goes on so, since its sums may be smaller than a tile takes. */
-RUNGI_ON_AMX static void strip_of_parts(engine *e, const k_slice *slice, const strip *s, const rungi_rows *a,
+RUNGI_ON_AMX static void strip_of_parts(engine_t *e, const k_slice_t *slice, const strip_t *s, const rungi_rows *a,
                                         const rungi_range *range)
 {
     char *worn = e->job->scratch + e->l.worn + s->number * e->l.panels;
@@ -452,7 +454,7 @@ RUNGI_ON_AMX static void strip_of_parts(engine *e, const k_slice *slice, const s
 }
 
 /* F32 as it is, for which parts do not pay: the rows are laid out once for all panels. */
-static void strip_of_floats(engine *e, const k_slice *slice, const strip *s)
+static void strip_of_floats(engine_t *e, const k_slice_t *slice, const strip_t *s)
 {
     rungi_stretch from = rows_of(e, s->i, s->height, slice);
     float *rows = (float *)(void *)(e->job->scratch + e->l.room);
@@ -471,14 +473,14 @@ static void strip_of_floats(engine *e, const k_slice *slice, const strip *s)
 
 /* Rows that a tile may be loaded from as they stand: whole lines of the cache, at a distance that does not put
  * all of them into the same few places of it; and not often enough to pay for a copy. */
-static bool is_in_place(const engine *e, const strip *s, const k_slice *slice)
+static bool is_in_place(const engine_t *e, const strip_t *s, const k_slice_t *slice)
 {
     int64_t row = e->job->a.row_stride * e->l.size;
     return e->path <= TILES_I8 && e->job->a.col_stride == 1 && s->height == PANEL && slice->depth % e->l.step == 0 &&
            (uintptr_t)e->job->a.first % 64 == 0 && row % 64 == 0 && row % 2048 != 0 && s->width <= IN_PLACE_WIDTH;
 }
 
-static rungi_rows as_they_stand(const engine *e, const strip *s, const k_slice *slice)
+static rungi_rows as_they_stand(const engine_t *e, const strip_t *s, const k_slice_t *slice)
 {
     int64_t row = e->job->a.row_stride * e->l.size;
     return (rungi_rows){rows_of(e, s->i, s->height, slice).first, row, 16 * row, RUNGI_STEP_BYTES};
@@ -489,7 +491,7 @@ static rungi_rows packed(const char *first)
     return (rungi_rows){first, RUNGI_STEP_BYTES, RUNGI_TILE_BYTES, RUNGI_PANEL_BYTES};
 }
 
-static rungi_rows take_rows(const engine *e, const strip *s, const k_slice *slice, rungi_range *range)
+static rungi_rows take_rows(const engine_t *e, const strip_t *s, const k_slice_t *slice, rungi_range *range)
 {
     char *to = e->job->scratch + e->l.a;
     rungi_stretch from = rows_of(e, s->i, s->height, slice);
@@ -503,7 +505,7 @@ static rungi_rows take_rows(const engine *e, const strip *s, const k_slice *slic
 
 /* ---- Columns of B -------------------------------------------------------------------------------------------- */
 
-static void pack_slice(const engine *e, const k_slice *slice, int64_t j, int64_t cols)
+static void pack_slice(const engine_t *e, const k_slice_t *slice, int64_t j, int64_t cols)
 {
     rungi_stretch from = columns_of(e, j, cols, slice);
     rungi_pack_columns(e->l.packing, &from, scratch_slice_at(e, slice),
@@ -513,24 +515,25 @@ static void pack_slice(const engine *e, const k_slice *slice, int64_t j, int64_t
 /* ---- Small problems -------------------------------------------------------------------------------------------- */
 
 /* All of A, packed or as it stands, comes by a panel of B, or by two. */
-static rungi_rows rows_at(const engine *e, const strip *s, const k_slice *slice)
+static rungi_rows rows_at(const engine_t *e, const strip_t *s, const k_slice_t *slice)
 {
     if (is_in_place(e, s, slice))
         return as_they_stand(e, s, slice);
     return packed(e->job->scratch + e->l.a + (s->i / PANEL * e->l.slices + slice->number) * e->l.panel_bytes);
 }
 
-static strip strip_at(const engine *e, int64_t i, int64_t j)
+static strip_t strip_at(const engine_t *e, int64_t i, int64_t j)
 {
-    return (strip){i, j, rungi_smaller(PANEL, e->job->m - i), rungi_smaller(e->l.nc, e->job->n - j), i / PANEL, false};
+    return (strip_t){i,         j,    rungi_smaller(PANEL, e->job->m - i), rungi_smaller(e->l.nc, e->job->n - j),
+                     i / PANEL, false};
 }
 
-static void pack_all_rows(const engine *e)
+static void pack_all_rows(const engine_t *e)
 {
     for (int64_t i = 0; i < e->job->m; i += PANEL)
         for (int64_t number = 0; number < e->l.slices; number++) {
-            strip s = strip_at(e, i, 0);
-            k_slice slice = slice_of(e, number);
+            strip_t s = strip_at(e, i, 0);
+            k_slice_t slice = slice_of(e, number);
             rungi_stretch from = rows_of(e, i, s.height, &slice);
             rungi_rows to = rows_at(e, &s, &slice);
             if (to.step == RUNGI_PANEL_BYTES)
@@ -538,19 +541,19 @@ static void pack_all_rows(const engine *e)
         }
 }
 
-RUNGI_TILE_INLINE void multiply_small(engine *e, bool is_i8)
+RUNGI_TILE_INLINE void multiply_small(engine_t *e, bool is_i8)
 {
     pack_all_rows(e);
     for (int64_t j = 0; j < e->job->n; j += e->l.nc)
         for (int64_t number = 0; number < e->l.slices; number++) {
-            k_slice slice = slice_of(e, number);
+            k_slice_t slice = slice_of(e, number);
             int64_t cols = rungi_smaller(e->l.nc, e->job->n - j);
             const char *b = slice_at(e, &slice, j);
             if (!e->job->packed)
                 pack_slice(e, &slice, j, cols);
             for (int64_t panel = 0; panel * PANEL < cols; panel++)
                 for (int64_t i = 0; i < e->job->m; i += PANEL) {
-                    strip s = strip_at(e, i, j);
+                    strip_t s = strip_at(e, i, j);
                     rungi_rows a = rows_at(e, &s, &slice);
                     multiply_square(e, is_i8, false, &slice, &a, b + panel * slice.steps * RUNGI_PANEL_BYTES,
                                     sums_at(e, &s, panel), block_of(&s, panel));
@@ -558,19 +561,19 @@ RUNGI_TILE_INLINE void multiply_small(engine *e, bool is_i8)
         }
 }
 
-RUNGI_ON_AMX static void multiply_small_bf16(engine *e)
+RUNGI_ON_AMX static void multiply_small_bf16(engine_t *e)
 {
     multiply_small(e, false);
 }
 
-RUNGI_ON_AMX static void multiply_small_i8(engine *e)
+RUNGI_ON_AMX static void multiply_small_i8(engine_t *e)
 {
     multiply_small(e, true);
 }
 
 /* ---- Large ones -------------------------------------------------------------------------------------------------- */
 
-static void multiply_strip(engine *e, const k_slice *slice, const strip *s)
+static void multiply_strip(engine_t *e, const k_slice_t *slice, const strip_t *s)
 {
     rungi_range range = {0, 0, 0};
     if (e->path == FEW_ROWS) {
@@ -591,38 +594,38 @@ static void multiply_strip(engine *e, const k_slice *slice, const strip *s)
 }
 
 /* A block of C by the slices from `first` to `end`, which are packed. */
-static void multiply_stretch(engine *e, int64_t i, int64_t j, int64_t first, int64_t end)
+static void multiply_stretch(engine_t *e, int64_t i, int64_t j, int64_t first, int64_t end)
 {
     int64_t height = rungi_smaller(e->l.mc, e->job->m - i), width = rungi_smaller(e->l.nc, e->job->n - j);
     for (int64_t x = 0; x < height; x += PANEL) {
-        strip s = {i + x,
-                   j,
-                   rungi_smaller(PANEL, height - x),
-                   width,
-                   e->l.slices > e->l.stretch ? x / PANEL : 0,
-                   x == 0 && e->job->packed};
+        strip_t s = {i + x,
+                     j,
+                     rungi_smaller(PANEL, height - x),
+                     width,
+                     e->l.slices > e->l.stretch ? x / PANEL : 0,
+                     x == 0 && e->job->packed};
         for (int64_t number = first; number < end; number++) {
-            k_slice slice = slice_of(e, number);
+            k_slice_t slice = slice_of(e, number);
             multiply_strip(e, &slice, &s);
         }
     }
 }
 
 /* The mc x nc block of C at (i, j), by all of k. */
-static void multiply_block(engine *e, int64_t i, int64_t j)
+static void multiply_block(engine_t *e, int64_t i, int64_t j)
 {
     bool is_there = e->job->packed || (i > 0 && e->l.kept == e->l.slices);
     for (int64_t first = 0; first < e->l.slices; first += e->l.stretch) {
         int64_t end = rungi_smaller(first + e->l.stretch, e->l.slices);
         for (int64_t number = first; number < end && !is_there; number++) {
-            k_slice slice = slice_of(e, number);
+            k_slice_t slice = slice_of(e, number);
             pack_slice(e, &slice, j, rungi_smaller(e->l.nc, e->job->n - j));
         }
         multiply_stretch(e, i, j, first, end);
     }
 }
 
-static void multiply_large(engine *e)
+static void multiply_large(engine_t *e)
 {
     for (int64_t j = 0; j < e->job->n; j += e->l.nc)
         for (int64_t i = 0; i < e->job->m; i += e->l.mc)
@@ -655,7 +658,7 @@ static bool is_streamed(const rungi_cpu_job *job)
            job->m * job->n >= job->parameters[STREAM_GIVEN] << 18;
 }
 
-RUNGI_ON_AMX static void multiply_on_tiles(engine *e)
+RUNGI_ON_AMX static void multiply_on_tiles(engine_t *e)
 {
     bool has_squares = e->path == TILES_PARTS || e->regime == IS_SMALL; /* whole tiles, however few the rows */
     rungi_tiles_configure(has_squares ? 16 : e->job->m);
@@ -688,13 +691,13 @@ static void multiply_packed_column(const rungi_cpu_job *job)
 
 RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
 {
-    path path = (enum path)(job->form->path / REGIMES);
-    engine e = {.job = job,
-                .path = path,
-                .regime = (regime)(job->form->path % REGIMES),
-                .is_plain = is_plain(job),
-                .is_streamed = is_streamed(job),
-                .is_settled = true};
+    path_t path = (enum path)(job->form->path / REGIMES);
+    engine_t e = {.job = job,
+                  .path = path,
+                  .regime = (regime_t)(job->form->path % REGIMES),
+                  .is_plain = is_plain(job),
+                  .is_streamed = is_streamed(job),
+                  .is_settled = true};
     if (job->k == 0) {
         finish_zeros(job);
         return;
@@ -718,7 +721,7 @@ RUNGI_ON_AVX512 static void run(const rungi_cpu_job *job)
 
 /* ---- Packing B beforehand ---------------------------------------------------------------------------------------- */
 
-static void pack_floats(const engine *e, const k_slice *slice, char *packed)
+static void pack_floats(const engine_t *e, const k_slice_t *slice, char *packed)
 {
     int64_t n = e->job->n;
     for (int64_t j = 0; j < n; j += PANEL) {
@@ -730,19 +733,19 @@ static void pack_floats(const engine *e, const k_slice *slice, char *packed)
 
 /* Whether the layout has bytes that packing does not write: an odd last panel, or floats and ranges that end before
  * their places do. */
-static bool has_gaps(const engine *e)
+static bool has_gaps(const engine_t *e)
 {
     return e->job->n % (2 * PANEL) != 0 || e->l.packing == RUNGI_PACK_PARTS;
 }
 
 static void pack(const rungi_cpu_job *job, char *packed)
 {
-    path path = (enum path)(job->form->path / REGIMES);
-    engine e = {.job = job, .path = path, .l = lay_out(job, path, IS_LARGE, true, INT64_MAX)};
+    path_t path = (enum path)(job->form->path / REGIMES);
+    engine_t e = {.job = job, .path = path, .l = lay_out(job, path, IS_LARGE, true, INT64_MAX)};
     if (has_gaps(&e)) /* a file of the packed B must not hold what was in this memory before */
         memset(packed, 0, (size_t)job->form->packed.bytes);
     for (int64_t number = 0; number < e.l.slices; number++) {
-        k_slice slice = slice_of(&e, number);
+        k_slice_t slice = slice_of(&e, number);
         rungi_stretch from = columns_of(&e, 0, job->n, &slice);
         char *ranges = packed + ranges_place(&e.l, job, job->n, number, 0);
         rungi_pack_columns(e.l.packing, &from, packed + engine_place(&e.l, job, job->n, slice.p, slice.steps, 0),
@@ -756,7 +759,7 @@ static void pack(const rungi_cpu_job *job, char *packed)
 
 /* Tiles, or dot products where there are none or the system does not let them be used. It is asked only if nothing else
  * stands against it, since the process is another one afterwards (rung.h, "Signals"). */
-static rung_status take_path(rung_type in, const rungi_cpu_features *has, path *path)
+static rung_status take_path(rung_type in, const rungi_cpu_features *has, path_t *path)
 {
     bool has_tiles = has->isa >= RUNGI_ISA_AMX, has_dots = in == RUNG_BF16 ? has->has_bf16 : has->has_vnni;
     if (in == RUNG_F32 && !has_tiles)
@@ -780,7 +783,7 @@ static rung_status take_path(rung_type in, const rungi_cpu_features *has, path *
 }
 
 /* C has twice the room of each operand: it is written once. */
-static regime regime_of(const rungi_cpu_job *job)
+static regime_t regime_of(const rungi_cpu_job *job)
 {
     int64_t size = job->in == RUNG_BF16 ? 2 : 1, bytes = job->parameters[SMALL_GIVEN] << 10;
     if (job->m > 16 && job->m <= bytes && job->n <= bytes && job->k <= bytes && job->m * job->k * size <= bytes &&
@@ -801,7 +804,7 @@ static bool takes_packed_column(const rungi_cpu_job *job)
     return job->in == RUNG_BF16 && job->n == 1 && (job->a.row_stride == 1 || job->a.col_stride == 1);
 }
 
-static rung_status settle_packed(const rungi_cpu_job *job, path path, rungi_cpu_form *form)
+static rung_status settle_packed(const rungi_cpu_job *job, path_t path, rungi_cpu_form *form)
 {
     rungi_layout l = lay_out(job, path, IS_LARGE, true, INT64_MAX);
     int64_t bytes, unit = l.unit + floats_unit(&l) + (path == TILES_PARTS ? (int64_t)sizeof(rungi_range) : 0);
@@ -818,8 +821,8 @@ static rung_status settle_packed(const rungi_cpu_job *job, path path, rungi_cpu_
 
 static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
 {
-    path path = TILES_BF16;
-    regime regime = IS_LARGE;
+    path_t path = TILES_BF16;
+    regime_t regime = IS_LARGE;
     (void)compute;
     rung_status status = take_path(job->in, job->features, &path);
     if (status == RUNG_OK && form->takes_packed)
