@@ -1,30 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is compiled of the CPU's kernels. A file that ends in a TYPED_KERNEL is compiled once for
-# each type of A and B, and one that includes simd.h for each instruction set too. Each of
-# those is a part, made by a file of three lines; one more file puts the parts together as
-# the kernel that the ladder knows (cmake/cpu_kernel.c.in).
+# Compiles the CPU kernels. A file that ends in a TYPED_KERNEL is compiled once per type of A and B. A file that also
+# includes simd.h is compiled once per type and instruction set. Each combination is a variant: a generated file of three
+# lines. One more generated file selects the variant of a job (cmake/cpu_kernel_dispatch.c.in).
 set(cpu_types F32 F64 F16 BF16 I8 I32)
 set(cpu_isas PORTABLE)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     list(APPEND cpu_isas AVX2 AVX512)
 endif()
-# As src/cpu/features.h has them.
+# The instruction sets of src/cpu/features.h.
 set(cpu_flags_PORTABLE "")
 set(cpu_flags_AVX2 -mavx2 -mfma -mf16c)
 set(cpu_flags_AVX512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c)
-# Up to 07 each step is to show one thing, and with every compiler the same one: vectors come
-# in 08, and are then the file's own.
+# Kernels 01 to 07 each show one idea, with every compiler the same one. Vectors are introduced by 08, explicitly.
 set(cpu_flags_scalar -fno-tree-vectorize -fno-tree-slp-vectorize)
 
 set(RUNG_CPU_KERNEL_SOURCES "")
-set(parts_folder "${PROJECT_BINARY_DIR}/cpu_kernels")
+set(variants_folder "${PROJECT_BINARY_DIR}/cpu_kernels")
 
 function(rung_cpu_kernel name)
     set(isas ${cpu_isas})
-    set(flags -ffp-contract=fast) # an instruction that multiplies and adds, where there is one
+    set(flags -ffp-contract=fast) # use fused multiply-add instructions
     set(declarations "")
     set(table "")
-    set(sources "${parts_folder}/${name}.c")
+    set(sources "${variants_folder}/${name}.c")
     file(STRINGS "src/cpu/kernels/${name}.c" by_isa REGEX "^#include \"cpu/kernels/simd.h\"")
     if(NOT by_isa)
         set(isas PORTABLE)
@@ -32,17 +30,17 @@ function(rung_cpu_kernel name)
     endif()
     foreach(isa IN LISTS isas)
         foreach(type IN LISTS cpu_types)
-            set(part "${parts_folder}/${name}_${type}_${isa}.c")
-            file(CONFIGURE OUTPUT "${part}" CONTENT
-                 "#define PART ${type}_${isa}\n#define IN_${type}\n#include \"cpu/kernels/${name}.c\"\n")
-            set_source_files_properties("${part}" PROPERTIES COMPILE_OPTIONS "${flags};${cpu_flags_${isa}}")
-            list(APPEND sources "${part}")
+            set(variant "${variants_folder}/${name}_${type}_${isa}.c")
+            file(CONFIGURE OUTPUT "${variant}" CONTENT
+                 "#define VARIANT ${type}_${isa}\n#define IN_${type}\n#include \"cpu/kernels/${name}.c\"\n")
+            set_source_files_properties("${variant}" PROPERTIES COMPILE_OPTIONS "${flags};${cpu_flags_${isa}}")
+            list(APPEND sources "${variant}")
             string(APPEND declarations "extern const rungi_cpu_kernel rungi_cpu_${name}_${type}_${isa};\n")
             string(APPEND table
                    "    [RUNGI_ISA_${isa}][RUNG_${type}] = &rungi_cpu_${name}_${type}_${isa},\n")
         endforeach()
     endforeach()
-    configure_file(cmake/cpu_kernel.c.in "${parts_folder}/${name}.c" @ONLY)
+    configure_file(cmake/cpu_kernel_dispatch.c.in "${variants_folder}/${name}.c" @ONLY)
     list(APPEND RUNG_CPU_KERNEL_SOURCES ${sources})
     set(RUNG_CPU_KERNEL_SOURCES "${RUNG_CPU_KERNEL_SOURCES}" PARENT_SCOPE)
 endfunction()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes sources.h and sources.c: the text of each kernel file as an array of
-# bytes (a string literal that long is more than C promises to take).
+# Writes sources.h and sources.c, which hold the text of each kernel file as an array of bytes. (Such
+# long string literals exceed the minimum that the C standard guarantees.)
 #
 #   cmake -DOUT=folder "-DFILES=symbol=path;symbol=path" [-DPREFIX=rungi_source_] -P embed.cmake
 if(NOT PREFIX)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Reads src/core/ladder.def, the one list of kernels, for the build: which files
-# are compiled, which are embedded, and which the checkers go through.
+# Reads src/core/ladder.def, the only list of kernels, and derives the files to compile, to embed
+# and to check.
 file(STRINGS "${PROJECT_SOURCE_DIR}/src/core/ladder.def" ladder_lines REGEX "^ *(CPU|SIMT)\\(")
 set(RUNG_CPU_KERNELS "")
 set(RUNG_SIMT_KERNELS "")
@@ -12,17 +12,17 @@ foreach(line IN LISTS ladder_lines)
     endforeach()
 endforeach()
 
-# A change of the list is a change of the build.
+# Configure again when the list changes.
 set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
              "${PROJECT_SOURCE_DIR}/src/core/ladder.def")
 
 set(embedded "")
 set(embedded_files "")
-foreach(header dialect finish tile async swizzle engine matrix wmma)
+foreach(header dialect epilogue tile async swizzle engine mma wmma)
     list(APPEND embedded "${header}=${PROJECT_SOURCE_DIR}/src/simt/kernels/${header}.h")
     list(APPEND embedded_files "${PROJECT_SOURCE_DIR}/src/simt/kernels/${header}.h")
 endforeach()
-# No step of the ladder, but the second half of some.
+# Not a step of the ladder: the reduction of split-K.
 list(APPEND embedded "reduce=${PROJECT_SOURCE_DIR}/src/simt/kernels/reduce.cu")
 list(APPEND embedded_files "${PROJECT_SOURCE_DIR}/src/simt/kernels/reduce.cu")
 set(RUNG_CPU_KERNEL_FILES "")

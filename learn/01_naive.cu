@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 01_naive - step 1: one thread, one element of C.
+/* 01_naive - step 1: one thread per element of C.
  *
- * Fill in the loop. Then: rung verify learn/01_naive.cu */
+ * Write the loop. Then run: rung verify learn/01_naive.cu */
 #include "dialect.h"
 
 #define BLOCK 32
@@ -23,7 +23,7 @@ learn_01_naive(index_t m, index_t n, index_t k,
         return;
 
     sum_t sum = 0;
-    /* TODO: for each i below k, add A(row, i) times B(i, col) to sum. A(row, i) is
-     * widen(a[at(a_view, row, i)]), and B's the same. */
+    /* TODO: for each i below k, add A(row, i) * B(i, col) to sum. A(row, i) is
+     * widen(a[at(a_view, row, i)]); B(i, col) is written in the same way. */
     store(&c[at(c_view, row, col)], alpha, sum, beta);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 02_coalesced - step 2: the same work, other seats.
+/* 02_coalesced - step 2: the same work, assigned to other threads.
  *
- * This one is right, and slow: neighbouring threads stand below each other. Let them
- * stand side by side. Then: rung explain learn/02_coalesced.cu */
+ * This kernel is correct but slow: adjacent threads handle adjacent rows. Let them handle
+ * adjacent columns. Then run: rung explain learn/02_coalesced.cu */
 #include "dialect.h"
 
 #define BLOCK 32
@@ -18,7 +18,7 @@ learn_02_coalesced(index_t m, index_t n, index_t k,
     const uint blocks_across = (uint)((n + BN - 1) / BN);
     const uint block_row = blockIdx.x / blocks_across;
     const uint block_col = blockIdx.x - block_row * blocks_across;
-    /* TODO: threads 0, 1, 2, ... are to own columns 0, 1, 2, ... of a row. */
+    /* TODO: let threads 0, 1, 2, ... compute columns 0, 1, 2, ... of a row. */
     const index_t row = (index_t)block_row * BM + threadIdx.x % BLOCK;
     const index_t col = (index_t)block_col * BN + threadIdx.x / BLOCK;
     if (row >= m || col >= n)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 04_shared - step 3: fetch together, use often.
+/* 04_shared - step 3: load tiles together, use them many times.
  *
- * The threads of a block want the same rows of A and columns of B. Let them fetch a tile
- * of each into shared memory, one element a thread, and multiply from there.
- * Then: rung verify learn/04_shared.cu, which looks for forgotten barriers too. */
+ * The threads of a block need the same rows of A and columns of B. Let them load one tile
+ * of each into shared memory, one element per thread, and multiply from there. Then run:
+ * rung verify learn/04_shared.cu, which also detects missing barriers. */
 #include "dialect.h"
 
 #define TILE 16
@@ -30,15 +30,15 @@ learn_04_shared(index_t m, index_t n, index_t k,
 
     sum_t sum = 0;
     for (index_t k0 = 0; k0 < k; k0 += BK) {
-        /* TODO: put A(row, k0 + tile_col) and B(k0 + tile_row, col) into the tiles.
-         * load_or_zero(a, a_view, row, k0 + tile_col, m, k) gives 0 past an edge. */
+        /* TODO: store A(row, k0 + tile_col) and B(k0 + tile_row, col) in the tiles.
+         * load_or_zero(a, a_view, row, k0 + tile_col, m, k) returns 0 past an edge. */
         a_tile[tile_row][tile_col] = 0;
         b_tile[tile_row][tile_col] = 0;
 
-        /* TODO: what must have happened before anyone multiplies? */
+        /* TODO: what must have happened before any thread multiplies? */
         for (uint i = 0; i < TILE; i++)
             sum += widen(a_tile[tile_row][i]) * widen(b_tile[i][tile_col]);
-        /* TODO: and before anyone loads again? */
+        /* TODO: what must have happened before any thread loads the next tile? */
     }
     if (row < m && col < n)
         store(&c[at(c_view, row, col)], alpha, sum, beta);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 05_padded - step 4: every bank once.
+/* 05_padded - step 4: avoid bank conflicts.
  *
- * Later steps want A's tile turned, k by k. Here it is, and it is right; but the 32 threads
- * that store a row of A go down a column of the tile: 32 words of one bank.
- * Then: rung explain learn/05_padded.cu */
+ * Later steps need A's tile transposed. This kernel transposes it correctly, but the 32 threads
+ * that store a row of A write down a column of the tile: 32 words of the same bank.
+ * Remove the conflict. Then run: rung explain learn/05_padded.cu */
 #include "dialect.h"
 
 #define TILE 32
@@ -17,7 +17,7 @@ learn_05_padded(index_t m, index_t n, index_t k,
                 GLOBAL const in_t *__restrict__ b, view_t b_view,
                 sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view)
 {
-    /* TODO: a row longer by how much puts a column's elements into different banks? */
+    /* TODO: how much longer must a row be, so that the elements of a column are in different banks? */
     __shared__ in_t a_tile[TILE][TILE];
     __shared__ in_t b_tile[TILE][TILE];
 

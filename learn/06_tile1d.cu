@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 06_tile1d - step 5: TM elements a thread, ROWS apart in a column of C.
+/* 06_tile1d - step 5: TM elements per thread, ROWS apart in a column of C.
  *
- * The block has ROWS x TILE threads for TILE x TILE elements. An element of B, once in a
- * register, is to serve TM products. Then: rung verify learn/06_tile1d.cu */
+ * The block has ROWS x TILE threads for TILE x TILE elements. Each element of B in a register
+ * serves TM products. Then run: rung verify learn/06_tile1d.cu */
 #include "dialect.h"
 
 #define TILE 32
@@ -21,7 +21,7 @@ learn_06_tile1d(index_t m, index_t n, index_t k,
     __shared__ in_t a_tile[TILE][TILE];
     __shared__ in_t b_tile[TILE][TILE];
 
-    const uint tile_row = threadIdx.x / TILE; /* of the first of the thread's rows */
+    const uint tile_row = threadIdx.x / TILE; /* first of this thread's rows */
     const uint tile_col = threadIdx.x % TILE;
     const uint blocks_across = (uint)((n + BN - 1) / BN);
     const uint block_row = blockIdx.x / blocks_across;
@@ -41,7 +41,7 @@ learn_06_tile1d(index_t m, index_t n, index_t k,
         __syncthreads();
         for (uint step = 0; step < TILE; step++) {
             const sum_t b_value = widen(b_tile[step][tile_col]);
-            /* TODO: this is the first of TM sums; the i-th has its row i * ROWS further down. */
+            /* TODO: this is the first of TM sums. The row of sum i is i * ROWS further down. */
             sum[0] += widen(a_tile[tile_row][step]) * b_value;
         }
         __syncthreads();

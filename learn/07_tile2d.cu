@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 07_tile2d - step 6: EACH x EACH elements a thread, an outer product in registers.
+/* 07_tile2d - step 6: EACH x EACH elements per thread, an outer product in registers.
  *
- * A thread's elements of C are SIDE apart, down and across. At each step it needs EACH
- * elements of A and EACH of B, and multiplies each by each. Then: rung verify learn/07_tile2d.cu */
+ * The elements of a thread are SIDE rows and SIDE columns apart. In each step a thread multiplies
+ * EACH elements of A by EACH elements of B, every pair. Then run: rung verify learn/07_tile2d.cu */
 #include "dialect.h"
 
 #define TILE 64
@@ -30,7 +30,7 @@ learn_07_tile2d(index_t m, index_t n, index_t k,
     const index_t row0 = (index_t)block_row * BM;
     const index_t col0 = (index_t)block_col * BN;
 
-    sum_t sum[EACH][EACH], a_part[EACH], b_part[EACH];
+    sum_t sum[EACH][EACH], a_fragment[EACH], b_fragment[EACH];
     for (uint i = 0; i < EACH; i++)
         for (uint j = 0; j < EACH; j++)
             sum[i][j] = 0;
@@ -43,12 +43,12 @@ learn_07_tile2d(index_t m, index_t n, index_t k,
         __syncthreads();
         for (uint step = 0; step < STEPS; step++) {
             for (uint i = 0; i < EACH; i++)
-                a_part[i] = widen(a_tile[tile_row + i * SIDE][step]);
-            /* TODO: the same for b_part, along the row `step` of b_tile. */
+                a_fragment[i] = widen(a_tile[tile_row + i * SIDE][step]);
+            /* TODO: do the same for b_fragment, along row `step` of b_tile. */
             for (uint j = 0; j < EACH; j++)
-                b_part[j] = 0;
-            /* TODO: to each sum[i][j] add the product of its two. */
-            sum[0][0] += a_part[0] * b_part[0];
+                b_fragment[j] = 0;
+            /* TODO: add a_fragment[i] * b_fragment[j] to every sum[i][j]. */
+            sum[0][0] += a_fragment[0] * b_fragment[0];
         }
         __syncthreads();
     }

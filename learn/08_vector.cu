@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 08_vector - step 7: four elements an instruction.
+/* 08_vector - step 7: four elements per load instruction.
  *
- * Now a thread's elements are neighbours, and A's tile is turned, so that what a thread needs
- * at a step lies side by side: 16 bytes, which one load can fetch. This one is right, and
- * fetches them one by one. Then: rung explain learn/08_vector.cu */
+ * The elements of a thread are now adjacent, and A's tile is transposed. The four elements that a
+ * thread needs in a step are 16 adjacent bytes, which one load can read. This kernel is correct
+ * but reads them one by one. Then run: rung explain learn/08_vector.cu */
 #include "dialect.h"
 
 #define TILE 64
@@ -24,7 +24,7 @@ learn_08_vector(index_t m, index_t n, index_t k,
     __shared__ __align__(32) in_t a_tile[STEPS][TILE + PAD];
     __shared__ __align__(32) in_t b_tile[STEPS][TILE];
 
-    const uint tile_row = threadIdx.x / SIDE * EACH; /* four neighbours, down and across */
+    const uint tile_row = threadIdx.x / SIDE * EACH; /* four adjacent rows, four adjacent columns */
     const uint tile_col = threadIdx.x % SIDE * EACH;
     const uint blocks_across = (uint)((n + BN - 1) / BN);
     const uint block_row = blockIdx.x / blocks_across;
@@ -32,7 +32,7 @@ learn_08_vector(index_t m, index_t n, index_t k,
     const index_t row0 = (index_t)block_row * BM;
     const index_t col0 = (index_t)block_col * BN;
 
-    sum_t sum[EACH][EACH], a_part[EACH], b_part[EACH];
+    sum_t sum[EACH][EACH], a_fragment[EACH], b_fragment[EACH];
     for (uint i = 0; i < EACH; i++)
         for (uint j = 0; j < EACH; j++)
             sum[i][j] = 0;
@@ -44,15 +44,15 @@ learn_08_vector(index_t m, index_t n, index_t k,
         }
         __syncthreads();
         for (uint step = 0; step < STEPS; step++) {
-            /* TODO: read four at once, const in4_t four = *(SHARED const in4_t *)&a_tile[step][tile_row],
-             * and take four.x, four.y, four.z and four.w; the same of b_tile. */
+            /* TODO: read four elements at once, const in4_t four = *(SHARED const in4_t *)&a_tile[step][tile_row],
+             * and use four.x, four.y, four.z and four.w. Do the same for b_tile. */
             for (uint i = 0; i < EACH; i++) {
-                a_part[i] = widen(a_tile[step][tile_row + i]);
-                b_part[i] = widen(b_tile[step][tile_col + i]);
+                a_fragment[i] = widen(a_tile[step][tile_row + i]);
+                b_fragment[i] = widen(b_tile[step][tile_col + i]);
             }
             for (uint i = 0; i < EACH; i++)
                 for (uint j = 0; j < EACH; j++)
-                    sum[i][j] += a_part[i] * b_part[j];
+                    sum[i][j] += a_fragment[i] * b_fragment[j];
         }
         __syncthreads();
     }

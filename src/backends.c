@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backends.c - the one file that knows every backend by name. */
+/* backends.c - the list of backends: the only file that names each of them. */
 #include "core/backend.h"
-#include "cpu/cpu.h"
+#include "cpu/cpu_backend.h"
 
 #ifdef RUNG_WITH_CUDA
-#include "cuda/device.h"
+#include "cuda/cuda_device.h"
 #endif
 #ifdef RUNG_WITH_OPENCL
-#include "opencl/opencl.h"
+#include "opencl/opencl_device.h"
 #endif
 
 const rungi_backend *const rungi_backends[] = {

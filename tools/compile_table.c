@@ -5,7 +5,7 @@
  *
  * Compiles every kernel of the ladder for each architecture: what a plan takes by
  * default in each type and on each path (see tile.h), with an epilogue, cut along k, and
- * told both at run time (see finish.h), and its presets in f32; of preset small also the
+ * told both at run time (see epilogue.h), and its presets in f32; of preset small also the
  * path for run time and, of the top of the ladder, the wide ones; of those for matrix engines
  * what the architecture's engine multiplies. Prints a line each: kernel, parameters, type,
  * path, architecture, registers a thread, shared bytes a block, spilled bytes. Exits with
@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "product.h"
+#include "common/type_pair.h"
 #include "rung/rung.h"
 
 static const char *const all_architectures[] = {"sm_60", "sm_61", "sm_70", "sm_75",  "sm_80",
@@ -40,7 +40,7 @@ typedef struct nvrtc {
     int (*destroy)(nvrtc_program_t **);
 } nvrtc_t;
 
-static void find(void *library, const char *name, void *slot)
+static void load_symbol(void *library, const char *name, void *slot)
 {
     void *address = dlsym(library, name);
     if (!address) {
@@ -58,11 +58,11 @@ static nvrtc_t load(const char *path)
         fprintf(stderr, "compile_table: %s\n", dlerror());
         exit(2);
     }
-    find(library, "nvrtcCreateProgram", &nvrtc.create);
-    find(library, "nvrtcCompileProgram", &nvrtc.compile);
-    find(library, "nvrtcGetProgramLogSize", &nvrtc.log_size);
-    find(library, "nvrtcGetProgramLog", &nvrtc.log);
-    find(library, "nvrtcDestroyProgram", &nvrtc.destroy);
+    load_symbol(library, "nvrtcCreateProgram", &nvrtc.create);
+    load_symbol(library, "nvrtcCompileProgram", &nvrtc.compile);
+    load_symbol(library, "nvrtcGetProgramLogSize", &nvrtc.log_size);
+    load_symbol(library, "nvrtcGetProgramLog", &nvrtc.log);
+    load_symbol(library, "nvrtcDestroyProgram", &nvrtc.destroy);
     return nvrtc;
 }
 
@@ -111,16 +111,16 @@ static void read_headers(const char *folder)
 typedef struct path {
     const char *name;
     const char *defines; /* "NAME=value,...", like parameters */
-} path_t;
+} compile_path_t;
 
-static const path_t paths[] = {
+static const compile_path_t paths[] = {
     {"general", ""},
     {"wide", "WIDE=1,GUARDED=0"},
     {"wide_guarded", "WIDE=1,GUARDED=1"},
 };
 
 /* What is added to the paths of f32: everything an epilogue may have, and a cut k. */
-static const path_t more_paths[] = {
+static const compile_path_t f32_paths[] = {
     {"wide_epilogue", "WIDE=1,GUARDED=0,BIAS=1,ACTIVATION=2,RESIDUAL=1"},
     {"general_split", "SPLIT=1"},
     {"wide_split", "WIDE=1,GUARDED=0,SPLIT=1"},
@@ -128,34 +128,34 @@ static const path_t more_paths[] = {
 
 /* Of a matrix engine's operands: how they stand decides how they are read (see swizzle.h);
  * and chunks that an edge cuts. */
-static const path_t engine_paths[] = {
-    {"wide_along_k", "WIDE=1,GUARDED=1,B_ALONG_L=0"},
-    {"wide_along_l", "WIDE=1,GUARDED=1,A_ALONG_L=1"},
-    {"wide_turned", "WIDE=1,GUARDED=1,A_ALONG_L=1,B_ALONG_L=0"},
+static const compile_path_t engine_paths[] = {
+    {"wide_along_k", "WIDE=1,GUARDED=1,B_MN_MAJOR=0"},
+    {"wide_along_l", "WIDE=1,GUARDED=1,A_MN_MAJOR=1"},
+    {"wide_turned", "WIDE=1,GUARDED=1,A_MN_MAJOR=1,B_MN_MAJOR=0"},
     {"wide_partly", "WIDE=2,GUARDED=1"},
-    {"wide_epilogue", "WIDE=1,GUARDED=1,B_ALONG_L=0,BIAS=1,ACTIVATION=1,RESIDUAL=1"},
-    {"wide_split", "WIDE=1,GUARDED=1,B_ALONG_L=0,SPLIT=1"},
+    {"wide_epilogue", "WIDE=1,GUARDED=1,B_MN_MAJOR=0,BIAS=1,ACTIVATION=1,RESIDUAL=1"},
+    {"wide_split", "WIDE=1,GUARDED=1,B_MN_MAJOR=0,SPLIT=1"},
 };
 
-static const path_t only_path = {"-", ""};
+static const compile_path_t only_path = {"-", ""};
 
-/* For machines without a compiler: see RUN_TIME in finish.h. */
-static const path_t run_time = {"run_time", "RUN_TIME=1"};
+/* For machines without a compiler: see RUNTIME_FLAGS in epilogue.h. */
+static const compile_path_t run_time = {"run_time", "RUNTIME_FLAGS=1"};
 
 /* Of every type; gelu is not for whole numbers. */
-static const path_t epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=2,RESIDUAL=1"};
-static const path_t whole_epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=1,RESIDUAL=1"};
+static const compile_path_t epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=2,RESIDUAL=1"};
+static const compile_path_t integer_epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=1,RESIDUAL=1"};
 
 enum {
     PATHS = sizeof paths / sizeof *paths,
-    MORE_PATHS = sizeof more_paths / sizeof *more_paths,
+    MORE_PATHS = sizeof f32_paths / sizeof *f32_paths,
     ENGINE_PATHS = sizeof engine_paths / sizeof *engine_paths
 };
 
 /* The products, and what they are compiled with: "IN_F32,OUT_F16". */
-static path_t products[LAB_PRODUCTS_MAX];
+static compile_path_t products[LAB_TYPE_PAIRS_MAX];
 
-static void write_defines(lab_product product, char *text, size_t capacity)
+static void write_defines(lab_type_pair product, char *text, size_t capacity)
 {
     snprintf(text, capacity, "IN_%s,OUT_%s", rung_type_name(product.in), rung_type_name(product.out));
     for (char *at = text; *at; at++)
@@ -164,10 +164,10 @@ static void write_defines(lab_product product, char *text, size_t capacity)
 
 static void find_products(void)
 {
-    static char defines[LAB_PRODUCTS_MAX][48];
-    for (int i = 0; i < lab_product_count(); i++) {
-        write_defines(lab_product_at(i), defines[i], sizeof defines[i]);
-        products[i] = (path_t){lab_product_name(lab_product_at(i)), defines[i]};
+    static char defines[LAB_TYPE_PAIRS_MAX][48];
+    for (int i = 0; i < lab_type_pair_count(); i++) {
+        write_defines(lab_type_pair_at(i), defines[i], sizeof defines[i]);
+        products[i] = (compile_path_t){lab_type_pair_name(lab_type_pair_at(i)), defines[i]};
     }
 }
 
@@ -198,8 +198,8 @@ static int define_options(const char *parameters, char texts[][64], const char *
 }
 
 /* Compiles one and prints its line; false if it fails or spills. */
-static bool compile(const nvrtc_t *nvrtc, const rung_kernel_info *kernel, const char *parameters, const path_t *product,
-                    const path_t *path, const char *architecture)
+static bool compile(const nvrtc_t *nvrtc, const rung_kernel_info *kernel, const char *parameters,
+                    const compile_path_t *product, const compile_path_t *path, const char *architecture)
 {
     const char *options[32];
     char texts[32][64], target[64], log[1 << 14] = "";
@@ -248,13 +248,13 @@ static const char *preset_of(const rung_kernel *kernel, const char *name)
 /* What a plan takes on a GPU where no parameters are given: the preset for its sums. */
 static const char *parameters_of(const rung_kernel *kernel, int product)
 {
-    const char *preset = preset_of(kernel, rung_type_name(lab_product_sum(lab_product_at(product))));
+    const char *preset = preset_of(kernel, rung_type_name(lab_type_pair_accumulator(lab_type_pair_at(product))));
     return preset ? preset : rung_kernel_describe(kernel)->defaults;
 }
 
-static const path_t *epilogue_of(int product)
+static const compile_path_t *epilogue_of(int product)
 {
-    return lab_product_sum(lab_product_at(product)) == RUNG_I32 ? &whole_epilogue : &epilogue;
+    return lab_type_pair_accumulator(lab_type_pair_at(product)) == RUNG_I32 ? &integer_epilogue : &epilogue;
 }
 
 /* The preset for an architecture, or its small one, where there is one. */
@@ -274,9 +274,9 @@ static bool compile_engine(const nvrtc_t *nvrtc, const rung_kernel *kernel, cons
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     const char *usual = preset_for(kernel, architecture, ""), *small = preset_for(kernel, architecture, "small");
     bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
-    for (int i = 0; i < lab_product_count(); i++) {
+    for (int i = 0; i < lab_type_pair_count(); i++) {
         bool is_main = !strchr(products[i].name, ':');
-        lab_product product = lab_product_at(i);
+        lab_type_pair product = lab_type_pair_at(i);
         int min_sm;
         if (!rung_kernel_supports(kernel, product.in, product.in, product.out, &min_sm) ||
             atoi(architecture + 3) < min_sm)
@@ -307,10 +307,10 @@ static bool compile_all(const nvrtc_t *nvrtc, const rung_kernel *kernel, bool is
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
-    const path_t *all = has_paths ? paths : &only_path;
+    const compile_path_t *all = has_paths ? paths : &only_path;
     if (info->engine != RUNG_ENGINE_NONE)
         return compile_engine(nvrtc, kernel, architecture);
-    for (int i = 0; i < lab_product_count(); i++) {
+    for (int i = 0; i < lab_type_pair_count(); i++) {
         const char *parameters = parameters_of(kernel, i);
         for (int j = 0; j < (has_paths ? PATHS : 1); j++)
             good = compile(nvrtc, info, parameters, &products[i], &all[j], architecture) && good;
@@ -320,14 +320,14 @@ static bool compile_all(const nvrtc_t *nvrtc, const rung_kernel *kernel, bool is
         }
     }
     for (int i = 0; has_paths && i < MORE_PATHS; i++)
-        good = compile(nvrtc, info, info->defaults, &products[0], &more_paths[i], architecture) && good;
+        good = compile(nvrtc, info, info->defaults, &products[0], &f32_paths[i], architecture) && good;
     for (int64_t i = 0; i < info->preset_count; i++)
         if (is_for_gpus(rung_kernel_preset(kernel, i)))
             good = compile(nvrtc, info, rung_kernel_preset(kernel, i)->parameters, &products[0], &all[0],
                            architecture) &&
                    good;
     const char *small = preset_of(kernel, "small");
-    for (int i = 0; small && i < lab_product_count(); i++)
+    for (int i = 0; small && i < lab_type_pair_count(); i++)
         if (strcmp(small, parameters_of(kernel, i)) != 0) /* else it is there already */
             good = compile(nvrtc, info, small, &products[i], &run_time, architecture) && good;
     for (int i = 1; small && is_top && i < PATHS; i++)
@@ -351,7 +351,7 @@ static bool compile_reduce(const nvrtc_t *nvrtc, const char *folder, const char 
     }
     const rung_kernel_info info = {.name = "reduce", .file = "reduce.cu", .source = text};
     bool good = true;
-    for (int i = 0; i < lab_product_count(); i++) {
+    for (int i = 0; i < lab_type_pair_count(); i++) {
         good = compile(nvrtc, &info, "", &products[i], epilogue_of(i), architecture) && good;
         good = compile(nvrtc, &info, "", &products[i], &run_time, architecture) && good;
     }
@@ -362,11 +362,11 @@ static bool compile_reduce(const nvrtc_t *nvrtc, const char *folder, const char 
 typedef struct wish {
     const char *architectures[32], *kernels[32];
     int architecture_count, kernel_count;
-} wish_t;
+} selection_t;
 
-static wish_t read_wish(int argc, char **argv)
+static selection_t read_selection(int argc, char **argv)
 {
-    wish_t wish = {.architecture_count = 0};
+    selection_t wish = {.architecture_count = 0};
     for (int i = 3; i < argc && i < 32; i++)
         if (strncmp(argv[i], "sm_", 3) == 0)
             wish.architectures[wish.architecture_count++] = argv[i];
@@ -379,7 +379,7 @@ static wish_t read_wish(int argc, char **argv)
     return wish;
 }
 
-static bool is_wanted(const wish_t *wish, const char *kernel)
+static bool is_selected(const selection_t *wish, const char *kernel)
 {
     for (int i = 0; i < wish->kernel_count; i++)
         if (strncmp(kernel, wish->kernels[i], strlen(wish->kernels[i])) == 0)
@@ -406,14 +406,14 @@ int main(int argc, char **argv)
     nvrtc_t nvrtc = load(argv[1]);
     read_headers(argv[2]);
     find_products();
-    wish_t wish = read_wish(argc, argv);
+    selection_t wish = read_selection(argc, argv);
     printf("kernel\tparams\tdtype\tpath\tarch\tregisters\tshared\tspills\n");
     for (int64_t i = 0; rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++) {
         const rung_kernel_info *info = rung_kernel_describe(kernel);
-        for (int j = 0; info->number > 0 && is_wanted(&wish, info->name) && j < wish.architecture_count; j++)
+        for (int j = 0; info->number > 0 && is_selected(&wish, info->name) && j < wish.architecture_count; j++)
             good = compile_all(&nvrtc, kernel, is_top(i), wish.architectures[j]) && good;
     }
-    for (int j = 0; is_wanted(&wish, "reduce") && j < wish.architecture_count; j++)
+    for (int j = 0; is_selected(&wish, "reduce") && j < wish.architecture_count; j++)
         good = compile_reduce(&nvrtc, argv[2], wish.architectures[j]) && good;
     return good ? 0 : 1;
 }

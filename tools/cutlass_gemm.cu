@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cutlass_gemm.cu - one matrix multiply of CUTLASS, to hold our own loops against: see
- * tools/yardstick. CUTLASS is templates, so this one file is C++. It is compiled, looked at
+ * tools/compare-cutlass. CUTLASS is templates, so this one file is C++. It is compiled, looked at
  * and never run; nothing of it goes into the library.
  *
  * BM BN BK WM WN STAGES are what they are in our kernels, a block's and a warp's tile and the
@@ -42,19 +42,19 @@ using multiply = cutlass::arch::OpMultiplyAdd;
 using row_major = cutlass::layout::RowMajor;
 using block_tile = cutlass::gemm::GemmShape<BM, BN, BK>;
 using warp_tile = cutlass::gemm::GemmShape<WM, WN, BK>;
-using order = cutlass::gemm::threadblock::GemmIdentityThreadblockSwizzle<>;
+using block_swizzle = cutlass::gemm::threadblock::GemmIdentityThreadblockSwizzle<>;
 
 #if defined(SIMT)
 /* As our kernels meet them: all row-major. Elements are copied one by one, which is the one
  * way that CUTLASS has here. */
 using b_layout = row_major;
 using tensor_shape = cutlass::gemm::GemmShape<1, 1, 1>;
-using unit = cutlass::arch::OpClassSimt;
+using op_class = cutlass::arch::OpClassSimt;
 enum { ALIGNMENT = 1, STORED = 1 };
 #else
 /* Both operands contiguous along k, 16 bytes a copy, as tensor cores like it best. */
 using b_layout = cutlass::layout::ColumnMajor;
-using unit = cutlass::arch::OpClassTensorOp;
+using op_class = cutlass::arch::OpClassTensorOp;
 enum { ALIGNMENT = 16 / sizeof(in_t), STORED = 4 };
 #endif
 
@@ -64,10 +64,10 @@ using architecture = cutlass::arch::Sm50;
 using architecture = cutlass::arch::Sm80;
 #endif
 
-using finish = cutlass::epilogue::thread::LinearCombination<sum_t, STORED, sum_t, sum_t>;
+using epilogue_op = cutlass::epilogue::thread::LinearCombination<sum_t, STORED, sum_t, sum_t>;
 using multiply_all = cutlass::gemm::kernel::DefaultGemm<in_t, row_major, ALIGNMENT, in_t, b_layout, ALIGNMENT, sum_t,
-                                                row_major, sum_t, unit, architecture, block_tile, warp_tile,
-                                                tensor_shape, finish, order, STAGES, false, multiply>::GemmKernel;
+                                                row_major, sum_t, op_class, architecture, block_tile, warp_tile,
+                                                tensor_shape, epilogue_op, block_swizzle, STAGES, false, multiply>::GemmKernel;
 
 template __global__ void cutlass::Kernel<multiply_all>(multiply_all::Params);
 

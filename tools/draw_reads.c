@@ -5,36 +5,36 @@
  *   draw_reads KERNEL [DTYPE] > picture.svg
  *
  * Nothing is drawn from a formula: the addresses are those that the kernel computed, on one block,
- * under the microscope (lab/microscope.h). For the first load of A and the first of B. */
+ * under the microscope (lab/explain/access_counters.h). For the first load of A and the first of B. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "microscope.h"
-#include "oracle.h"
-#include "target.h"
+#include "explain/access_counters.h"
+#include "verify/oracle.h"
+#include "target/target.h"
 
 enum { WARP = 32, SECTOR = 32, STRIDE = 256, LEFT = 8, PANEL_GAP = 26, SECTORS_MAX = 1024 };
 
 typedef struct touch {
     int lane, bytes;
     int64_t offset; /* in bytes, from the matrix's first element */
-} touch_t;
+} lane_access_t;
 
 /* One request of the first warp. */
 typedef struct request {
     const char *array;
     int line, count;
-    touch_t touches[WARP];
+    lane_access_t touches[WARP];
     int64_t sectors[SECTORS_MAX];
     int sector_count, bytes; /* bytes: distinct ones */
-} request_t;
+} warp_request_t;
 
 /* ---- The addresses ------------------------------------------------------------------------------------ */
 
-static void add_sector(request_t *request, int64_t sector)
+static void add_sector(warp_request_t *request, int64_t sector)
 {
     for (int i = 0; i < request->sector_count; i++)
         if (request->sectors[i] == sector)
@@ -44,10 +44,10 @@ static void add_sector(request_t *request, int64_t sector)
 }
 
 /* Bytes that several threads ask for count once; threads ask for the same ones or for others. */
-static void count_request(request_t *request)
+static void count_request(warp_request_t *request)
 {
     for (int i = 0; i < request->count; i++) {
-        const touch_t *touch = &request->touches[i];
+        const lane_access_t *touch = &request->touches[i];
         bool is_new = true;
         for (int j = 0; j < i; j++)
             is_new = is_new && request->touches[j].offset != touch->offset;
@@ -58,20 +58,21 @@ static void count_request(request_t *request)
 }
 
 /* The threads of the first place that loads from this array. */
-static bool read_request(const char *path, const char *array, request_t *request)
+static bool read_request(const char *path, const char *array, warp_request_t *request)
 {
     FILE *file = fopen(path, "r");
     char line[256], name[64];
-    int place, found = -1, number, lane, bytes;
+    int access_index, found = -1, number, lane, bytes;
     int64_t offset;
     *request = (struct request){.array = array};
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%d\t%d\t%63[^\t]\t%d\t%" SCNd64 "\t%d", &place, &number, name, &lane, &offset, &bytes) != 6 ||
-            strcmp(name, array) != 0 || (found >= 0 && place != found) || request->count == WARP)
+        if (sscanf(line, "%d\t%d\t%63[^\t]\t%d\t%" SCNd64 "\t%d", &access_index, &number, name, &lane, &offset,
+                   &bytes) != 6 ||
+            strcmp(name, array) != 0 || (found >= 0 && access_index != found) || request->count == WARP)
             continue;
-        found = place;
+        found = access_index;
         request->line = number;
-        request->touches[request->count++] = (touch_t){lane, bytes, offset};
+        request->touches[request->count++] = (lane_access_t){lane, bytes, offset};
     }
     if (file)
         fclose(file);
@@ -79,33 +80,33 @@ static bool read_request(const char *path, const char *array, request_t *request
     return found >= 0;
 }
 
-static bool look(const char *kernel, const lab_dtype *dtype, const char *path, rung_kernel **opened)
+static bool count_reads(const char *kernel, const lab_dtype *dtype, const char *path, rung_kernel **opened)
 {
     char why[4096];
-    lab_sight sight;
+    lab_access_counters counters;
     char parameters[RUNG_PARAMETERS_BYTES];
     if (!lab_kernel_open(NULL, "opencl", kernel, opened, why, sizeof why)) {
         fprintf(stderr, "draw_reads: %s\n", why);
         return false;
     }
     rung_type in = dtype->product.in;
-    if (!lab_look_parameters(*opened, dtype->product, NULL, parameters)) {
+    if (!lab_access_request_parameters(*opened, dtype->product, NULL, parameters)) {
         fprintf(stderr, "draw_reads: the parameters of %s are too long\n", kernel);
         return false;
     }
-    lab_look asked = {.kernel = kernel,
-                      .product = dtype->product,
-                      .compute = dtype->compute,
-                      .m = lab_kernel_number(*opened, parameters, in, "BM", 16),
-                      .n = lab_kernel_number(*opened, parameters, in, "BN", 16),
-                      .k = 4 * lab_kernel_number(*opened, parameters, in, "BK", 8),
-                      .a_stride = STRIDE,
-                      .b_stride = STRIDE,
-                      .c_stride = STRIDE};
+    lab_access_request asked = {.kernel = kernel,
+                                .product = dtype->product,
+                                .compute = dtype->compute,
+                                .m = lab_kernel_value_or(*opened, parameters, in, "BM", 16),
+                                .n = lab_kernel_value_or(*opened, parameters, in, "BN", 16),
+                                .k = 4 * lab_kernel_value_or(*opened, parameters, in, "BK", 8),
+                                .a_stride = STRIDE,
+                                .b_stride = STRIDE,
+                                .c_stride = STRIDE};
     setenv("RUNG_MICROSCOPE_ADDRESSES", path, 1);
-    bool good = lab_microscope_look(&asked, &sight, why, sizeof why);
+    bool good = lab_access_counters_collect(&asked, &counters, why, sizeof why);
     if (good)
-        lab_sight_free(&sight);
+        lab_access_counters_free(&counters);
     else
         fprintf(stderr, "draw_reads: %s\n", why);
     return good;
@@ -117,12 +118,12 @@ static bool look(const char *kernel, const lab_dtype *dtype, const char *path, r
 typedef struct window {
     int64_t row, col, rows, cols;
     int cell; /* its edge on paper */
-} window_t;
+} matrix_window_t;
 
-static window_t window_of(const request_t *request, int size)
+static matrix_window_t window_of(const warp_request_t *request, int size)
 {
     int64_t per_sector = SECTOR / size, bottom = 0, right = 0;
-    window_t window = {.row = INT64_MAX, .col = INT64_MAX};
+    matrix_window_t window = {.row = INT64_MAX, .col = INT64_MAX};
     for (int i = 0; i < request->sector_count; i++) {
         int64_t element = request->sectors[i] * per_sector, row = element / STRIDE, col = element % STRIDE;
         window.row = row < window.row ? row : window.row;
@@ -142,16 +143,16 @@ static void lane_colour(int lane, char *text, size_t capacity)
     snprintf(text, capacity, "hsl(%d,70%%,%d%%)", 200 + lane * 3, 78 - lane * 3 / 2);
 }
 
-static void draw_box(const window_t *window, int64_t element, int64_t count, int top, const char *style)
+static void draw_box(const matrix_window_t *window, int64_t element, int64_t count, int top, const char *style)
 {
     int64_t row = element / STRIDE - window->row, col = element % STRIDE - window->col;
     printf("<rect x=\"%" PRId64 "\" y=\"%" PRId64 "\" width=\"%" PRId64 "\" height=\"%d\" %s/>\n",
            LEFT + col * window->cell, top + row * window->cell, count * window->cell, window->cell, style);
 }
 
-static int draw_request(const request_t *request, int size, int top)
+static int draw_request(const warp_request_t *request, int size, int top)
 {
-    window_t window = window_of(request, size);
+    matrix_window_t window = window_of(request, size);
     int ideal = (request->bytes + SECTOR - 1) / SECTOR;
     char style[96], colour[48];
     printf("<text x=\"%d\" y=\"%d\">%c, line %d: %d sector%s of 32 bytes, %d would hold what is read; rows %" PRId64
@@ -185,22 +186,22 @@ static int draw_legend(int top)
     return top + 22;
 }
 
-static int width_of(const request_t *requests, int size)
+static int width_of(const warp_request_t *requests, int size)
 {
     int widest = 720;
     for (int i = 0; i < 2; i++) {
-        window_t window = window_of(&requests[i], size);
+        matrix_window_t window = window_of(&requests[i], size);
         int width = (int)window.cols * window.cell + 2 * LEFT;
         widest = width > widest ? width : widest;
     }
     return widest;
 }
 
-static void draw(const request_t *requests, int size, const char *kernel)
+static void draw(const warp_request_t *requests, int size, const char *kernel)
 {
     int height = 30;
     for (int i = 0; i < 2; i++) {
-        window_t window = window_of(&requests[i], size);
+        matrix_window_t window = window_of(&requests[i], size);
         height += (int)window.rows * window.cell + PANEL_GAP + 18;
     }
     printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
@@ -219,27 +220,27 @@ int main(int argc, char **argv)
     lab_dtype dtypes[LAB_DTYPES_MAX];
     rung_compute compute;
     rung_kernel *kernel = NULL;
-    request_t requests[2];
+    warp_request_t requests[2];
     char path[] = "/tmp/rung-reads-XXXXXX";
     int count, file;
-    if (lab_microscope_is_child(argc, argv))
-        return lab_microscope_child(argc, argv);
-    if (argc < 2 || argc > 3 || lab_read_dtypes(&options, &compute, dtypes, &count) || count != 1) {
+    if (lab_access_counters_is_child(argc, argv))
+        return lab_access_counters_child_main(argc, argv);
+    if (argc < 2 || argc > 3 || lab_parse_dtypes(&options, &compute, dtypes, &count) || count != 1) {
         fprintf(stderr, "usage: draw_reads KERNEL [DTYPE] > picture.svg\n");
-        return LAB_USAGE;
+        return LAB_EXIT_USAGE;
     }
-    lab_microscope_parts parts;
-    lab_microscope_find(&parts);
+    lab_access_counter_tools parts;
+    lab_access_counter_tools_find(&parts);
     if (!*parts.oclgrind || !*parts.plugin || (file = mkstemp(path)) < 0) {
         fprintf(stderr, "draw_reads: it needs Oclgrind and the microscope, see rung explain\n");
-        return LAB_NOTHING;
+        return LAB_EXIT_UNAVAILABLE;
     }
     close(file);
-    bool good = look(argv[1], &dtypes[0], path, &kernel) && read_request(path, "a", &requests[0]) &&
+    bool good = count_reads(argv[1], &dtypes[0], path, &kernel) && read_request(path, "a", &requests[0]) &&
                 read_request(path, "b", &requests[1]);
     if (good)
         draw(requests, (int)rung_type_size(dtypes[0].product.in), rung_kernel_describe(kernel)->name);
     unlink(path);
     rung_kernel_destroy(kernel);
-    return good ? LAB_GOOD : LAB_WRONG;
+    return good ? LAB_EXIT_SUCCESS : LAB_EXIT_WRONG;
 }

@@ -11,15 +11,15 @@
  * many a multiprocessor then holds. A load that is never taken, "@!PT LDS", which the
  * compiler puts before copies, is an instruction but no load.
  *
- * Which loop that is, and how it is counted, lab/code.h says. */
+ * Which loop that is, and how it is counted, lab/explain/sass.h says. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "code.h"
-#include "occupancy.h"
+#include "explain/sass.h"
+#include "explain/occupancy.h"
 
-static _Noreturn void stop(const char *why, const char *what)
+static _Noreturn void fail(const char *why, const char *what)
 {
     fprintf(stderr, "hot_loop: %s%s\n", why, what);
     exit(1);
@@ -33,10 +33,12 @@ static void print_ratio(int64_t over, int64_t under)
         printf("\t-");
 }
 
-static void print_loop(const lab_mix *loop)
+static void print_loop(const lab_instruction_mix *loop)
 {
-    int64_t loads = lab_mix_moves(loop, LAB_MOVE_SHARED_LOAD) + lab_mix_moves(loop, LAB_MOVE_MATRIX_LOAD);
-    int64_t copies = lab_mix_moves(loop, LAB_MOVE_GLOBAL_COPY) + lab_mix_moves(loop, LAB_MOVE_GLOBAL_LOAD);
+    int64_t loads = lab_instruction_mix_memory_ops(loop, LAB_MEMORY_OP_SHARED_LOAD) +
+                    lab_instruction_mix_memory_ops(loop, LAB_MEMORY_OP_MATRIX_LOAD);
+    int64_t copies = lab_instruction_mix_memory_ops(loop, LAB_MEMORY_OP_GLOBAL_COPY) +
+                     lab_instruction_mix_memory_ops(loop, LAB_MEMORY_OP_GLOBAL_LOAD);
     printf("%lld\t%lld\t%.3f\t%lld\t%lld", (long long)loop->instructions, (long long)loop->math,
            (double)loop->math / (double)loop->instructions, (long long)loads, (long long)copies);
     print_ratio(loop->math, loads);
@@ -46,7 +48,7 @@ static void print_loop(const lab_mix *loop)
 int main(int argc, char **argv)
 {
     char why[256];
-    lab_code code;
+    lab_sass code;
     if (argc == 2 && strcmp(argv[1], "--titles") == 0) {
         puts("loop\tmath\tshare\tshared_loads\tcopies\tmath_a_load\tmath_a_copy\tthreads\tregisters\tshared\t"
              "warps\twarps_max");
@@ -56,17 +58,17 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: hot_loop ARCHITECTURE THREADS REGISTERS SHARED_BYTES < DISASSEMBLY\n");
         return 2;
     }
-    const lab_limits *limits = lab_limits_of(argv[1]);
+    const lab_sm_limits *limits = lab_sm_limits_of(argv[1]);
     int threads = atoi(argv[2]), registers = atoi(argv[3]), shared = atoi(argv[4]);
     if (!limits)
-        stop("limits are not known of ", argv[1]);
+        fail("limits are not known of ", argv[1]);
     if (threads < 1 || threads > limits->threads_block || registers < 1 || registers > limits->registers_thread ||
         shared < 0)
-        stop("no such kernel: ", "threads, registers or shared bytes are out of range");
-    if (!lab_code_read(stdin, &code, why, sizeof why))
-        stop("the disassembly cannot be read: ", why);
+        fail("no such kernel: ", "threads, registers or shared bytes are out of range");
+    if (!lab_sass_parse(stdin, &code, why, sizeof why))
+        fail("the disassembly cannot be read: ", why);
     if (!code.has_loop || code.loop.is_integer)
-        stop("no loop that multiplies", "");
+        fail("no loop that multiplies", "");
     print_loop(&code.loop);
     lab_occupancy occupancy = lab_occupancy_of(limits, threads, registers, shared);
     printf("\t%d\t%d\t%d\t%lld\t%lld\n", threads, registers, shared, (long long)occupancy.warps,

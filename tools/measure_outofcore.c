@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "conditions.h"
-#include "json.h"
-#include "random.h"
+#include "common/lab_clock.h"
+#include "bench/bench.h"
+#include "io/json_writer.h"
+#include "common/random.h"
 #include "rung/outofcore.h"
 
 enum { ROUNDS_MOST = 32, TIMES = 10 };
@@ -77,19 +77,19 @@ static double multiply_files(const rung_outofcore_problem *problem, int64_t memo
     options.memory_bytes = memory;
     options.restart = 1;
     rung_outofcore_report_destroy(*report);
-    int64_t began = lab_now();
+    int64_t began = lab_now_ns();
     if (rung_outofcore_multiply(NULL, problem, &options, report) != RUNG_OK)
         give_up(problem->path);
-    return (double)(lab_now() - began) * 1e-9;
+    return (double)(lab_now_ns() - began) * 1e-9;
 }
 
 static double multiply_memory(const float *a, const float *b, float *c, int64_t n)
 {
-    int64_t began = lab_now();
+    int64_t began = lab_now_ns();
     if (rung_gemm(NULL, 1, rung_matrix_of(RUNG_F32, n, n, a), rung_matrix_of(RUNG_F32, n, n, b), 0,
                   rung_matrix_of(RUNG_F32, n, n, c)) != RUNG_OK)
         give_up("in memory");
-    return (double)(lab_now() - began) * 1e-9;
+    return (double)(lab_now_ns() - began) * 1e-9;
 }
 
 /* Who goes first alternates. */
@@ -127,7 +127,7 @@ static void print(const measured_t *all, int64_t memory, const lab_conditions *b
 {
     const rung_outofcore_blocking *blocking = all->report->blocking;
     int64_t processors = sysconf(_SC_NPROCESSORS_ONLN);
-    lab_warnings warnings = lab_conditions_judge(before, after, processors, processors);
+    lab_warnings warnings = lab_conditions_warnings(before, after, processors, processors);
     lab_json json = {.out = stdout};
     lab_json_begin(&json, NULL, '{');
     lab_json_string(&json, "schema", "rung-out-of-core/1");

@@ -15,26 +15,26 @@ typedef struct nvrtc_program nvrtc_program_t;
 
 static void *library;
 
-static _Noreturn void stop(const char *what, const char *why)
+static _Noreturn void fail(const char *what, const char *why)
 {
     fprintf(stderr, "to_cubin: %s: %s\n", what, why);
     exit(1);
 }
 
-static void find(const char *name, void *slot)
+static void load_symbol(const char *name, void *slot)
 {
     void *address = dlsym(library, name);
     if (!address)
-        stop(name, "not in the library");
+        fail(name, "not in the library");
     memcpy(slot, &address, sizeof address);
 }
 
 /* The functions of nvrtc.h that come in pairs: how long a text is, and the text. */
-static char *take(nvrtc_program_t *program, const char *size_name, const char *name, size_t *size)
+static char *get_text(nvrtc_program_t *program, const char *size_name, const char *name, size_t *size)
 {
     int (*get_size)(nvrtc_program_t *, size_t *), (*get)(nvrtc_program_t *, char *);
-    find(size_name, &get_size);
-    find(name, &get);
+    load_symbol(size_name, &get_size);
+    load_symbol(name, &get);
     if (get_size(program, size) != 0)
         return NULL;
     char *text = calloc(1, *size + 1);
@@ -47,7 +47,7 @@ static char *read_source(const char *path)
     FILE *file = fopen(path, "rb");
     size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
     if (length == 0 || length == sizeof text - 1)
-        stop(path, "cannot be read");
+        fail(path, "cannot be read");
     fclose(file);
     return text;
 }
@@ -55,10 +55,10 @@ static char *read_source(const char *path)
 static void write_cubin(nvrtc_program_t *program, const char *path)
 {
     size_t size;
-    char *code = take(program, "nvrtcGetCUBINSize", "nvrtcGetCUBIN", &size);
+    char *code = get_text(program, "nvrtcGetCUBINSize", "nvrtcGetCUBIN", &size);
     FILE *file = fopen(path, "wb");
     if (!code || !file || fwrite(code, 1, size, file) != size || fclose(file) != 0)
-        stop(path, "cannot be written");
+        fail(path, "cannot be written");
     free(code);
 }
 
@@ -75,17 +75,17 @@ int main(int argc, char **argv)
     }
     library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        stop(argv[1], dlerror());
-    find("nvrtcCreateProgram", &create);
-    find("nvrtcCompileProgram", &compile);
+        fail(argv[1], dlerror());
+    load_symbol("nvrtcCreateProgram", &create);
+    load_symbol("nvrtcCompileProgram", &compile);
     if (create(&program, read_source(argv[2]), argv[2], 0, NULL, NULL) != 0)
-        stop(argv[2], "NVRTC could not begin");
+        fail(argv[2], "NVRTC could not begin");
     int error = compile(program, argc - 4, (const char *const *)argv + 4);
-    char *log = take(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", &size);
+    char *log = get_text(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", &size);
     fputs(log ? log : "", error ? stderr : stdout);
     free(log);
     if (error)
-        stop(argv[2], "does not compile");
+        fail(argv[2], "does not compile");
     write_cubin(program, argv[3]);
     return 0;
 }

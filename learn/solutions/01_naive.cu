@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 01_naive - a thread walks along a row of A and down a column of B. */
+/* 01_naive - each thread multiplies a row of A by a column of B. */
 #include "dialect.h"
 
 #define BLOCK 32

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 02_coalesced - neighbouring threads own neighbouring columns. */
+/* 02_coalesced - adjacent threads handle adjacent columns. */
 #include "dialect.h"
 
 #define BLOCK 32

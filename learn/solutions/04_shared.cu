@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 04_shared - a tile of A and one of B at a time, from shared memory. */
+/* 04_shared - one tile of A and one tile of B per iteration, in shared memory. */
 #include "dialect.h"
 
 #define TILE 16

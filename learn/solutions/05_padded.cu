@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 05_padded - rows of the tile are one longer, so that a column goes through all banks. */
+/* 05_padded - the rows of the tile are padded by one element, so that a column covers all banks. */
 #include "dialect.h"
 
 #define TILE 32

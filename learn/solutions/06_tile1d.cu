@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 06_tile1d - TM elements a thread; an element of B is read once for all of them. */
+/* 06_tile1d - TM elements per thread; each element of B is read once for all of them. */
 #include "dialect.h"
 
 #define TILE 32
@@ -18,7 +18,7 @@ learn_06_tile1d(index_t m, index_t n, index_t k,
     __shared__ in_t a_tile[TILE][TILE];
     __shared__ in_t b_tile[TILE][TILE];
 
-    const uint tile_row = threadIdx.x / TILE; /* of the first of the thread's rows */
+    const uint tile_row = threadIdx.x / TILE; /* first of this thread's rows */
     const uint tile_col = threadIdx.x % TILE;
     const uint blocks_across = (uint)((n + BN - 1) / BN);
     const uint block_row = blockIdx.x / blocks_across;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 07_tile2d - EACH elements of A and of B, once in registers, serve EACH * EACH products. */
+/* 07_tile2d - EACH elements of A and EACH of B in registers serve EACH * EACH products. */
 #include "dialect.h"
 
 #define TILE 64
@@ -27,7 +27,7 @@ learn_07_tile2d(index_t m, index_t n, index_t k,
     const index_t row0 = (index_t)block_row * BM;
     const index_t col0 = (index_t)block_col * BN;
 
-    sum_t sum[EACH][EACH], a_part[EACH], b_part[EACH];
+    sum_t sum[EACH][EACH], a_fragment[EACH], b_fragment[EACH];
     for (uint i = 0; i < EACH; i++)
         for (uint j = 0; j < EACH; j++)
             sum[i][j] = 0;
@@ -40,12 +40,12 @@ learn_07_tile2d(index_t m, index_t n, index_t k,
         __syncthreads();
         for (uint step = 0; step < STEPS; step++) {
             for (uint i = 0; i < EACH; i++) {
-                a_part[i] = widen(a_tile[tile_row + i * SIDE][step]);
-                b_part[i] = widen(b_tile[step][tile_col + i * SIDE]);
+                a_fragment[i] = widen(a_tile[tile_row + i * SIDE][step]);
+                b_fragment[i] = widen(b_tile[step][tile_col + i * SIDE]);
             }
             for (uint i = 0; i < EACH; i++)
                 for (uint j = 0; j < EACH; j++)
-                    sum[i][j] += a_part[i] * b_part[j];
+                    sum[i][j] += a_fragment[i] * b_fragment[j];
         }
         __syncthreads();
     }

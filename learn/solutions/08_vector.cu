@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 08_vector - what a thread needs at a step lies side by side, and one load fetches it. */
+/* 08_vector - the elements that a thread needs in a step are adjacent, so one load reads them. */
 #include "dialect.h"
 
 #define TILE 64
@@ -20,7 +20,7 @@ learn_08_vector(index_t m, index_t n, index_t k,
     __shared__ __align__(32) in_t a_tile[STEPS][TILE + PAD];
     __shared__ __align__(32) in_t b_tile[STEPS][TILE];
 
-    const uint tile_row = threadIdx.x / SIDE * EACH; /* four neighbours, down and across */
+    const uint tile_row = threadIdx.x / SIDE * EACH; /* four adjacent rows, four adjacent columns */
     const uint tile_col = threadIdx.x % SIDE * EACH;
     const uint blocks_across = (uint)((n + BN - 1) / BN);
     const uint block_row = blockIdx.x / blocks_across;
@@ -28,7 +28,7 @@ learn_08_vector(index_t m, index_t n, index_t k,
     const index_t row0 = (index_t)block_row * BM;
     const index_t col0 = (index_t)block_col * BN;
 
-    sum_t sum[EACH][EACH], a_part[EACH], b_part[EACH];
+    sum_t sum[EACH][EACH], a_fragment[EACH], b_fragment[EACH];
     for (uint i = 0; i < EACH; i++)
         for (uint j = 0; j < EACH; j++)
             sum[i][j] = 0;
@@ -42,17 +42,17 @@ learn_08_vector(index_t m, index_t n, index_t k,
         for (uint step = 0; step < STEPS; step++) {
             const in4_t down = *(SHARED const in4_t *)&a_tile[step][tile_row];
             const in4_t across = *(SHARED const in4_t *)&b_tile[step][tile_col];
-            a_part[0] = widen(down.x);
-            a_part[1] = widen(down.y);
-            a_part[2] = widen(down.z);
-            a_part[3] = widen(down.w);
-            b_part[0] = widen(across.x);
-            b_part[1] = widen(across.y);
-            b_part[2] = widen(across.z);
-            b_part[3] = widen(across.w);
+            a_fragment[0] = widen(down.x);
+            a_fragment[1] = widen(down.y);
+            a_fragment[2] = widen(down.z);
+            a_fragment[3] = widen(down.w);
+            b_fragment[0] = widen(across.x);
+            b_fragment[1] = widen(across.y);
+            b_fragment[2] = widen(across.z);
+            b_fragment[3] = widen(across.w);
             for (uint i = 0; i < EACH; i++)
                 for (uint j = 0; j < EACH; j++)
-                    sum[i][j] += a_part[i] * b_part[j];
+                    sum[i][j] += a_fragment[i] * b_fragment[j];
         }
         __syncthreads();
     }

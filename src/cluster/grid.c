@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grid.c - the grid of ranks that has least to send, what it costs, and the least that any could.
+/* grid.c - chooses the grid with the least communication, computes its cost and the lower bound for every algorithm.
  *
- * A rank of a grid pm x pn x pk receives the three faces of its box of m x n x k, less what it holds of them before
- * (A, B) or after (C). All boxes of as many ranks have the same volume: the best is the one with the smallest surface,
- * a cube wherever the problem is thick enough. Ranks rarely divide into one, so a few fewer are tried too. */
+ * A rank of a grid pm x pn x pk receives the three faces of its box of m x n x k, except for the parts that it holds before
+ * (A, B) or after (C) the multiply. All boxes have the same volume, so the box with the smallest surface is best: a cube if
+ * the problem is large enough in all three directions. Few rank counts allow a cube, so smaller counts are tried too. */
 #include <math.h>
 #include <stdbool.h>
 
-#include "cluster/shares.h"
-#include "core/by_size.h"
-#include "core/checked.h"
+#include "base/checked_arithmetic.h"
+#include "base/try.h"
+#include "base/versioned_struct.h"
+#include "cluster/grid.h"
 
 enum {
-    STEPS = 8,        /* pieces in which an operand comes in: more hide more, and cost messages */
-    STEP_LINES = 512, /* rows or columns of a piece that a kernel still multiplies well */
-    CANDIDATES = 16,  /* that are looked at more closely where speeds are known */
-    FEWER_MOST = 64,  /* ranks that are left out where memory is short */
+    MAX_CHUNKS = 8,           /* per operand: more chunks overlap better and cost more messages */
+    MIN_CHUNK_LINES = 512,    /* rows or columns that a kernel still multiplies efficiently */
+    MAX_CANDIDATES = 16,      /* compared by predicted time if speeds are known */
+    MAX_IDLE_FOR_MEMORY = 64, /* ranks that may stay idle if memory is short */
 };
 
-/* Two grids whose bytes differ by less are as good: then more ranks win. */
-static const double as_good = 1.002;
+/* Grids whose scores differ by less than this factor count as equal; the grid with more ranks wins. */
+static const double score_tolerance = 1.002;
 
-/* ---- The bound -------------------------------------------------------------------------------- */
+/* ---- Lower bound -------------------------------------------------------------------------------- */
 
-/* A rank that does its part of the multiplications touches x of A, y of B and z of C with x y z >= (mnk / P)^2
- * (Loomis and Whitney) and at least a P-th of each; it holds a P-th of each. The least sum of bytes has all
- * three alike, but for those that the second condition holds up. */
-static double bound_of(const rung_cluster_problem *cluster)
+/* Returns the minimum of received bytes. A rank that does 1/P of the multiplications uses x elements of A, y of B and z of C
+ * with x y z >= (mnk / P)^2 (Loomis and Whitney) and at least 1/P of each matrix; it already holds 1/P of each. The sum of
+ * bytes is minimal if all three are equal, except for those raised by the second condition. */
+static double lower_bound_bytes(const rung_cluster_problem *cluster)
 {
     double ranks = (double)cluster->ranks, m = (double)cluster->m, n = (double)cluster->n, k = (double)cluster->k;
-    double in = (double)rungi_in_bytes(cluster), sum = (double)rungi_sum_bytes(cluster);
-    double held[3] = {in * m * k / ranks, in * k * n / ranks, sum * m * n / ranks}; /* bytes */
+    double in = (double)rungi_cluster_input_element_bytes(cluster),
+           sum = (double)rungi_cluster_sum_element_bytes(cluster);
+    double held_bytes[3] = {in * m * k / ranks, in * k * n / ranks, sum * m * n / ranks}; /* bytes */
     double product = in * in * sum * pow(m * n * k / ranks, 2.0), total = 0.0;
     bool is_held[3] = {false};
     if (product == 0.0)
@@ -38,69 +40,73 @@ static double bound_of(const rung_cluster_problem *cluster)
     for (int count = 3; count > 0;) {
         double each = pow(product, 1.0 / count);
         int up = 0;
-        while (up < 3 && (is_held[up] || held[up] <= each))
+        while (up < 3 && (is_held[up] || held_bytes[up] <= each))
             up++;
         if (up == 3)
-            return fmax(total + count * each - held[0] - held[1] - held[2], 0.0);
+            return fmax(total + count * each - held_bytes[0] - held_bytes[1] - held_bytes[2], 0.0);
         is_held[up] = true;
-        product /= held[up];
-        total += held[up];
+        product /= held_bytes[up];
+        total += held_bytes[up];
         count--;
     }
-    return fmax(total - held[0] - held[1] - held[2], 0.0);
+    return fmax(total - held_bytes[0] - held_bytes[1] - held_bytes[2], 0.0);
 }
 
 /* ---- Counting --------------------------------------------------------------------------------- */
 
-typedef struct counts {
+typedef struct rank_cost {
     int64_t received, messages;
     double flops;
-} counts_t;
+} rank_cost_t;
 
-/* A chunk that `ranks` hold a piece each of and all of them need. */
-static void count_gather(int64_t elements, int64_t ranks, int64_t index, int64_t size, counts_t *counts)
+/* Adds the gather of a chunk: each of `ranks` holds a piece, and all need the whole chunk. */
+static void count_gather(int64_t elements, int64_t ranks, int64_t index, int64_t size, rank_cost_t *cost_of_rank)
 {
     int64_t own = rungi_part_size(elements, ranks, index);
-    counts->received += (elements - own) * size;
-    counts->messages += ranks - 1;
+    cost_of_rank->received += (elements - own) * size;
+    cost_of_rank->messages += ranks - 1;
 }
 
-/* A block that all of them have a summand of and each needs a piece of. */
-static void count_sums(int64_t elements, int64_t ranks, int64_t index, int64_t size, counts_t *counts)
+/* Adds the reduction of a block: all ranks have partial sums of it, and each needs the total of one piece. */
+static void count_sums(int64_t elements, int64_t ranks, int64_t index, int64_t size, rank_cost_t *cost_of_rank)
 {
     int64_t own = rungi_part_size(elements, ranks, index);
-    counts->received += own * (ranks - 1) * size;
-    counts->messages += ranks - 1;
+    cost_of_rank->received += own * (ranks - 1) * size;
+    cost_of_rank->messages += ranks - 1;
 }
 
-static counts_t count_rank(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at)
+static rank_cost_t count_rank(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
+                              rungi_grid_position position)
 {
-    int64_t in = rungi_in_bytes(cluster), sum = rungi_sum_bytes(cluster);
-    counts_t counts = {0};
+    int64_t in = rungi_cluster_input_element_bytes(cluster), sum = rungi_cluster_sum_element_bytes(cluster);
+    rank_cost_t cost_of_rank = {0};
     for (int64_t s = 0; s < grid->a_chunks; s++)
-        count_gather(rungi_elements(rungi_chunk_a(cluster, grid, at, s)), grid->pn, at.j, in, &counts);
+        count_gather(rungi_rectangle_elements(rungi_chunk_a(cluster, grid, position, s)), grid->pn, position.j, in,
+                     &cost_of_rank);
     for (int64_t t = 0; t < grid->b_chunks; t++)
-        count_gather(rungi_elements(rungi_chunk_b(cluster, grid, at, t)), grid->pm, at.i, in, &counts);
+        count_gather(rungi_rectangle_elements(rungi_chunk_b(cluster, grid, position, t)), grid->pm, position.i, in,
+                     &cost_of_rank);
     for (int64_t s = 0; s < grid->a_chunks; s++)
         for (int64_t t = 0; t < grid->b_chunks; t++)
-            count_sums(rungi_elements(rungi_chunk_c(cluster, grid, at, s, t)), grid->pk, at.l, sum, &counts);
-    counts.flops = 2.0 * (double)rungi_part_size(cluster->m, grid->pm, at.i) *
-                   (double)rungi_part_size(cluster->n, grid->pn, at.j) *
-                   (double)rungi_part_size(cluster->k, grid->pk, at.l);
-    return counts;
+            count_sums(rungi_rectangle_elements(rungi_chunk_c(cluster, grid, position, s, t)), grid->pk, position.l,
+                       sum, &cost_of_rank);
+    cost_of_rank.flops = 2.0 * (double)rungi_part_size(cluster->m, grid->pm, position.i) *
+                         (double)rungi_part_size(cluster->n, grid->pn, position.j) *
+                         (double)rungi_part_size(cluster->k, grid->pk, position.l);
+    return cost_of_rank;
 }
 
 static rung_cluster_cost count_all(const rung_cluster_problem *cluster, const rung_cluster_grid *grid)
 {
     rung_cluster_cost cost = rung_cluster_cost_default();
     for (int64_t rank = 0; rank < rungi_grid_ranks(grid); rank++) {
-        counts_t counts = count_rank(cluster, grid, rungi_place_of(grid, rank));
-        cost.received_bytes = rungi_larger(counts.received, cost.received_bytes);
-        cost.messages = rungi_larger(counts.messages, cost.messages);
-        cost.flops = fmax(counts.flops, cost.flops);
+        rank_cost_t cost_of_rank = count_rank(cluster, grid, rungi_grid_position_of(grid, rank));
+        cost.received_bytes = rungi_max(cost_of_rank.received, cost.received_bytes);
+        cost.messages = rungi_max(cost_of_rank.messages, cost.messages);
+        cost.flops = fmax(cost_of_rank.flops, cost.flops);
     }
     cost.memory_bytes = rungi_grid_memory(cluster, grid);
-    cost.bound_bytes = bound_of(cluster);
+    cost.bound_bytes = lower_bound_bytes(cluster);
     return cost;
 }
 
@@ -108,131 +114,131 @@ rung_status rung_cluster_grid_cost(const rung_cluster_problem *problem, const ru
                                    rung_cluster_cost *cost)
 {
     rung_cluster_problem cluster;
-    rung_cluster_grid used;
+    rung_cluster_grid checked_grid;
     rung_cluster_cost counted = rung_cluster_cost_default();
-    rung_status status = rungi_struct_check(cost, "cost", "rung_cluster_cost_default");
-    if (status != RUNG_OK)
-        return status;
-    status = rungi_plan_read(problem, grid, &cluster, &used);
+    TRY(rungi_versioned_struct_check(cost, "cost", "rung_cluster_cost_default"));
+    rung_status status = rungi_cluster_problem_grid_read(problem, grid, &cluster, &checked_grid);
     if (status == RUNG_OK)
-        counted = count_all(&cluster, &used);
-    rungi_struct_write(&counted, sizeof counted, cost);
+        counted = count_all(&cluster, &checked_grid);
+    rungi_versioned_struct_write(&counted, sizeof counted, cost);
     return status;
 }
 
 /* ---- Choosing --------------------------------------------------------------------------------- */
 
-static bool is_known(const rung_cluster_problem *cluster)
+static bool has_speeds(const rung_cluster_problem *cluster)
 {
     return cluster->flops_per_second > 0.0 && cluster->bytes_per_second > 0.0;
 }
 
-/* How many pieces, where it comes from others at all. */
-static int64_t steps_of(int64_t lines, int64_t ranks)
+/* Returns the number of chunks of an operand; 1 if no other rank holds a part of it. */
+static int64_t chunk_count(int64_t lines, int64_t ranks)
 {
     if (ranks == 1)
         return 1;
-    return rungi_larger(1, rungi_smaller(STEPS, lines / STEP_LINES));
+    return rungi_max(1, rungi_min(MAX_CHUNKS, lines / MIN_CHUNK_LINES));
 }
 
-/* A rank's columns are also what its sums are cut by, if nothing else cuts them. */
-static void choose_steps(const rung_cluster_problem *cluster, rung_cluster_grid *grid)
+/* If nothing is gathered in chunks, B is still split into chunks, so that partial sums are sent while others are computed. */
+static void choose_chunks(const rung_cluster_problem *cluster, rung_cluster_grid *grid)
 {
-    grid->a_chunks = steps_of(cluster->m / grid->pm, grid->pn);
-    grid->b_chunks = steps_of(cluster->n / grid->pn, grid->pm);
+    grid->a_chunks = chunk_count(cluster->m / grid->pm, grid->pn);
+    grid->b_chunks = chunk_count(cluster->n / grid->pn, grid->pm);
     if (grid->pk > 1 && grid->a_chunks * grid->b_chunks == 1)
-        grid->b_chunks = steps_of(cluster->n / grid->pn, grid->pk);
+        grid->b_chunks = chunk_count(cluster->n / grid->pn, grid->pk);
 }
 
-/* Of the rank in the corner where parts are largest, without their pieces: search looks at thousands of grids. */
-static counts_t estimate(const rung_cluster_problem *cluster, const rung_cluster_grid *grid)
+/* Estimates the cost of the rank with the largest parts, without chunks: the search evaluates thousands of grids. */
+static rank_cost_t estimate(const rung_cluster_problem *cluster, const rung_cluster_grid *grid)
 {
-    int64_t in = rungi_in_bytes(cluster), sum = rungi_sum_bytes(cluster);
-    int64_t m = rungi_divide_up(cluster->m, grid->pm), n = rungi_divide_up(cluster->n, grid->pn);
-    int64_t k = rungi_divide_up(cluster->k, grid->pk);
-    counts_t counts = {.flops = 2.0 * (double)m * (double)n * (double)k};
-    count_gather(m * k, grid->pn, grid->pn - 1, in, &counts);
-    count_gather(k * n, grid->pm, grid->pm - 1, in, &counts);
-    count_sums(m * n, grid->pk, grid->pk - 1, sum, &counts);
-    return counts;
+    int64_t in = rungi_cluster_input_element_bytes(cluster), sum = rungi_cluster_sum_element_bytes(cluster);
+    int64_t m = rungi_ceil_divide(cluster->m, grid->pm), n = rungi_ceil_divide(cluster->n, grid->pn);
+    int64_t k = rungi_ceil_divide(cluster->k, grid->pk);
+    rank_cost_t cost_of_rank = {.flops = 2.0 * (double)m * (double)n * (double)k};
+    count_gather(m * k, grid->pn, grid->pn - 1, in, &cost_of_rank);
+    count_gather(k * n, grid->pm, grid->pm - 1, in, &cost_of_rank);
+    count_sums(m * n, grid->pk, grid->pk - 1, sum, &cost_of_rank);
+    return cost_of_rank;
 }
 
-/* What is compared: seconds where the machine is known, a part of the shorter of the two staying visible; else bytes. */
-static double score_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, const counts_t *counts)
+/* Returns what the search minimizes: seconds if speeds are known, of which a part of the shorter phase is not overlapped;
+ * else bytes. */
+static double score_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
+                       const rank_cost_t *cost_of_rank)
 {
-    double handicap = rungi_grid_ranks(grid) < cluster->ranks ? as_good : 1.0;
-    if (!is_known(cluster))
-        return (double)counts->received * handicap;
-    double multiplying = counts->flops / cluster->flops_per_second,
-           receiving = (double)counts->received / cluster->bytes_per_second;
-    return (fmax(multiplying, receiving) + fmin(multiplying, receiving) / STEPS) * handicap;
+    double idle_penalty = rungi_grid_ranks(grid) < cluster->ranks ? score_tolerance : 1.0;
+    if (!has_speeds(cluster))
+        return (double)cost_of_rank->received * idle_penalty;
+    double multiplying = cost_of_rank->flops / cluster->flops_per_second,
+           receiving = (double)cost_of_rank->received / cluster->bytes_per_second;
+    return (fmax(multiplying, receiving) + fmin(multiplying, receiving) / MAX_CHUNKS) * idle_penalty;
 }
 
-typedef struct candidate {
+typedef struct grid_candidate {
     rung_cluster_grid grid;
     double score;
-} candidate_t;
+} grid_candidate_t;
 
-typedef struct search {
+typedef struct grid_search {
     const rung_cluster_problem *cluster;
-    candidate_t best[CANDIDATES]; /* the first is the best */
+    grid_candidate_t best[MAX_CANDIDATES]; /* best first */
     int count;
-    int64_t least_memory; /* of those that did not fit */
-} search_t;
+    int64_t least_memory; /* smallest of the grids that did not fit */
+} grid_search_t;
 
-/* Of those that send as much, the one that adds least: sums cost memory and time besides. */
-static bool is_better(const candidate_t *one, const candidate_t *other)
+/* Compares scores. Among equal scores the smaller pk wins: reductions also cost memory and time. */
+static bool is_better(const grid_candidate_t *one, const grid_candidate_t *other)
 {
     return one->score != other->score ? one->score < other->score : one->grid.pk < other->grid.pk;
 }
 
-static void keep(search_t *search, candidate_t found)
+static void add_candidate(grid_search_t *search, grid_candidate_t found)
 {
-    int place = search->count < CANDIDATES ? search->count++ : CANDIDATES - 1;
-    if (place == CANDIDATES - 1 && search->best[place].score > 0.0 && !is_better(&found, &search->best[place]))
+    int index = search->count < MAX_CANDIDATES ? search->count++ : MAX_CANDIDATES - 1;
+    if (index == MAX_CANDIDATES - 1 && search->best[index].score > 0.0 && !is_better(&found, &search->best[index]))
         return;
-    for (; place > 0 && is_better(&found, &search->best[place - 1]); place--)
-        search->best[place] = search->best[place - 1];
-    search->best[place] = found;
+    for (; index > 0 && is_better(&found, &search->best[index - 1]); index--)
+        search->best[index] = search->best[index - 1];
+    search->best[index] = found;
 }
 
-static void try_grid(search_t *search, int64_t pm, int64_t pn, int64_t pk)
+static void try_grid(grid_search_t *search, int64_t pm, int64_t pn, int64_t pk)
 {
     const rung_cluster_problem *cluster = search->cluster;
     rung_cluster_grid grid = rung_cluster_grid_of(pm, pn, pk);
     if ((pm > 1 && pm > cluster->m) || (pn > 1 && pn > cluster->n) || (pk > 1 && pk > cluster->k))
         return;
-    choose_steps(cluster, &grid);
+    choose_chunks(cluster, &grid);
     int64_t memory = rungi_grid_memory(cluster, &grid);
     if (cluster->memory_bytes > 0 && memory > cluster->memory_bytes) {
         if (search->least_memory == 0 || memory < search->least_memory)
             search->least_memory = memory;
         return;
     }
-    counts_t counts = estimate(cluster, &grid);
-    keep(search, (candidate_t){.grid = grid, .score = score_of(cluster, &grid, &counts)});
+    rank_cost_t cost_of_rank = estimate(cluster, &grid);
+    add_candidate(search, (grid_candidate_t){.grid = grid, .score = score_of(cluster, &grid, &cost_of_rank)});
 }
 
-/* Grids that send as much differ in when: of the best few, the one whose schedule is done first. */
-static rung_cluster_grid first_done(const search_t *search)
+/* Returns the candidate with the shortest predicted time: grids that send equally much differ in when they send. */
+static rung_cluster_grid fastest_grid(const grid_search_t *search)
 {
     rung_cluster_speed speed = rung_cluster_speed_default();
     speed.flops_per_second = search->cluster->flops_per_second;
     speed.bytes_per_second = search->cluster->bytes_per_second;
     rung_cluster_grid best = search->best[0].grid;
-    double least = rungi_predict(search->cluster, &best, &speed).seconds;
+    double min_ranks = rungi_grid_predict(search->cluster, &best, &speed).seconds;
     for (int i = 1; i < search->count; i++) {
-        double seconds = rungi_predict(search->cluster, &search->best[i].grid, &speed).seconds;
-        if (seconds < 0.995 * least) { /* or the fewer bytes */
-            least = seconds;
+        double seconds = rungi_grid_predict(search->cluster, &search->best[i].grid, &speed).seconds;
+        if (seconds < 0.995 * min_ranks) { /* else the grid with fewer bytes stays */
+            min_ranks = seconds;
             best = search->best[i].grid;
         }
     }
     return best;
 }
 
-/* With that many along m. */
-static void try_rows(search_t *search, int64_t pm, int64_t rest)
+/* Tries all grids with `pm` ranks along m. */
+static void try_rows(grid_search_t *search, int64_t pm, int64_t rest)
 {
     for (int64_t low = 1; low * low <= rest; low++) {
         if (rest % low != 0)
@@ -243,8 +249,8 @@ static void try_rows(search_t *search, int64_t pm, int64_t rest)
     }
 }
 
-/* All boxes of so many ranks. */
-static void try_ranks(search_t *search, int64_t ranks)
+/* Tries all grids of exactly `ranks` ranks. */
+static void try_ranks(grid_search_t *search, int64_t ranks)
 {
     for (int64_t low = 1; low * low <= ranks; low++) {
         if (ranks % low != 0)
@@ -257,14 +263,16 @@ static void try_ranks(search_t *search, int64_t ranks)
 
 static rung_status choose(const rung_cluster_problem *cluster, rung_cluster_grid *grid)
 {
-    search_t search = {.cluster = cluster};
-    int64_t least = cluster->ranks - (int64_t)(cluster->max_idle * (double)cluster->ranks);
-    for (int64_t ranks = cluster->ranks; ranks >= least; ranks--)
+    grid_search_t search = {.cluster = cluster};
+    int64_t min_ranks = cluster->ranks - (int64_t)(cluster->max_idle * (double)cluster->ranks);
+    for (int64_t ranks = cluster->ranks; ranks >= min_ranks; ranks--)
         try_ranks(&search, ranks);
-    /* A problem with fewer elements than ranks: as many as there is work for. Where memory is short, some fewer, since 12 that make
-     * a box need less than 13 in a row; far fewer need more. */
-    int64_t fewest = search.least_memory > 0 ? cluster->ranks - rungi_smaller(cluster->ranks / 4 + 1, FEWER_MOST) : 1;
-    for (int64_t ranks = least - 1; ranks >= rungi_larger(fewest, 1) && search.count == 0; ranks--)
+    /* A problem with fewer elements than ranks uses as many ranks as have work. If memory is short, some ranks may stay idle:
+     * 12 ranks as a box need less memory per rank than 13 in a row. Far fewer ranks need more. */
+    int64_t min_ranks_for_memory = search.least_memory > 0
+                                       ? cluster->ranks - rungi_min(cluster->ranks / 4 + 1, MAX_IDLE_FOR_MEMORY)
+                                       : 1;
+    for (int64_t ranks = min_ranks - 1; ranks >= rungi_max(min_ranks_for_memory, 1) && search.count == 0; ranks--)
         try_ranks(&search, ranks);
     if (search.count == 0)
         return rung_error_set(RUNG_STATUS_NO_MEMORY,
@@ -273,7 +281,7 @@ static rung_status choose(const rung_cluster_problem *cluster, rung_cluster_grid
                               (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
                               (long long)cluster->ranks, (long long)search.least_memory,
                               (long long)cluster->memory_bytes);
-    *grid = is_known(cluster) ? first_done(&search) : search.best[0].grid;
+    *grid = has_speeds(cluster) ? fastest_grid(&search) : search.best[0].grid;
     return RUNG_OK;
 }
 
@@ -281,12 +289,10 @@ rung_status rung_cluster_grid_choose(const rung_cluster_problem *problem, rung_c
 {
     rung_cluster_problem cluster;
     rung_cluster_grid chosen = rung_cluster_grid_of(0, 0, 0);
-    rung_status status = rungi_struct_check(grid, "grid", "rung_cluster_grid_of");
-    if (status != RUNG_OK)
-        return status;
-    status = rungi_cluster_read(problem, &cluster);
+    TRY(rungi_versioned_struct_check(grid, "grid", "rung_cluster_grid_of"));
+    rung_status status = rungi_cluster_problem_read(problem, &cluster);
     if (status == RUNG_OK)
         status = choose(&cluster, &chosen);
-    rungi_struct_write(&chosen, sizeof chosen, grid);
+    rungi_versioned_struct_write(&chosen, sizeof chosen, grid);
     return status;
 }

@@ -1,195 +1,199 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* predict.c - how long a rank's schedule takes on a machine that is not here.
+/* predict.c - predicts the time of a rank's schedule on another machine.
  *
- * The schedule of mpi/schedule.c, step by step, with a clock in place of MPI: messages that are on their way share
- * what the rank's link can take in, and multiplying takes as long as the machine says. All ranks do the same at the
- * same time, so one of those with most to do stands for all. */
+ * Simulates mpi/schedule.c step by step: messages in flight share the bandwidth of the rank's link, and multiplications take
+ * the time that follows from the given speed. All ranks work alike, so one of the ranks with the most work represents all. */
 #include <stdbool.h>
 
-#include "cluster/shares.h"
-#include "core/by_size.h"
+#include "base/try.h"
+#include "base/versioned_struct.h"
+#include "cluster/grid.h"
 
-/* A gather or a block's sums on their way. */
-typedef struct stream {
-    double left;     /* bytes */
-    double begins;   /* when the first can come */
-    double messages; /* each of which gets an equal part of the link */
-} stream_t;
+/* A gather or a reduction in flight. */
+typedef struct transfer {
+    double remaining_bytes; /* bytes */
+    double start_time;      /* when the first byte can arrive */
+    double messages;        /* each gets an equal part of the link */
+} transfer_t;
 
-enum { STREAMS = RUNGI_GATHERS_UNDER_WAY + RUNGI_SUMS_UNDER_WAY };
+enum { MAX_TRANSFERS = RUNGI_CLUSTER_GATHERS_IN_FLIGHT + RUNGI_CLUSTER_REDUCTIONS_IN_FLIGHT };
 
-typedef struct clockwork {
+typedef struct prediction_state {
     const rung_cluster_problem *cluster;
     const rung_cluster_grid *grid;
     const rung_cluster_speed *speed;
-    rungi_place at;
-    double now;                /* of the processor */
-    double network;            /* up to which streams are counted */
-    stream_t streams[STREAMS]; /* gathers, then sums */
-    int64_t posted, multiplied;
-    double summands[RUNGI_SUMS_UNDER_WAY]; /* bytes to be added when the sums have come */
-    rung_cluster_prediction told;
-} clockwork_t;
+    rungi_grid_position position;
+    double cpu_time;                     /* time of the processor */
+    double network_time;                 /* time up to which transfers are simulated */
+    transfer_t transfers[MAX_TRANSFERS]; /* gathers, then reductions */
+    int64_t posted_gathers, multiplied_blocks;
+    double summand_bytes
+        [RUNGI_CLUSTER_REDUCTIONS_IN_FLIGHT]; /* memory traffic of the additions when the partial sums have arrived */
+    rung_cluster_prediction prediction;
+} prediction_state_t;
 
-/* ---- The network ------------------------------------------------------------------------------ */
+/* ---- Network ------------------------------------------------------------------------------ */
 
-static bool is_running(const stream_t *stream, double when)
+static bool is_running(const transfer_t *transfer, double when)
 {
-    return stream->left > 0.0 && stream->begins <= when;
+    return transfer->remaining_bytes > 0.0 && transfer->start_time <= when;
 }
 
-/* How many messages share the link now, and when that changes next, `until` at the latest. */
-static double sharing(const clockwork_t *clock, double until, double *next)
+/* Returns the number of messages that share the link now. Sets *next to the time of the next change, at most `until`. */
+static double active_messages(const prediction_state_t *state, double until, double *next)
 {
     double messages = 0.0;
     *next = until;
-    for (int i = 0; i < STREAMS; i++)
-        if (is_running(&clock->streams[i], clock->network))
-            messages += clock->streams[i].messages;
-        else if (clock->streams[i].left > 0.0 && clock->streams[i].begins < *next)
-            *next = clock->streams[i].begins;
-    for (int i = 0; i < STREAMS; i++) {
-        const stream_t *stream = &clock->streams[i];
-        double rate = clock->speed->bytes_per_second * stream->messages / messages;
-        if (is_running(stream, clock->network) && clock->network + stream->left / rate < *next)
-            *next = clock->network + stream->left / rate;
+    for (int i = 0; i < MAX_TRANSFERS; i++)
+        if (is_running(&state->transfers[i], state->network_time))
+            messages += state->transfers[i].messages;
+        else if (state->transfers[i].remaining_bytes > 0.0 && state->transfers[i].start_time < *next)
+            *next = state->transfers[i].start_time;
+    for (int i = 0; i < MAX_TRANSFERS; i++) {
+        const transfer_t *transfer = &state->transfers[i];
+        double rate = state->speed->bytes_per_second * transfer->messages / messages;
+        if (is_running(transfer, state->network_time) && state->network_time + transfer->remaining_bytes / rate < *next)
+            *next = state->network_time + transfer->remaining_bytes / rate;
     }
     return messages;
 }
 
-/* Up to the next moment at which a message begins or is done, or `until`. What would be done there is done, even if that is
- * now by rounding: so there is an end to it. */
-static void tick(clockwork_t *clock, double until)
+/* Advances to the next time at which a transfer starts or ends, or to `until`. A transfer that ends at that time is
+ * complete even if rounding leaves no time to pass; this guarantees termination. */
+static void advance_to_next_event(prediction_state_t *state, double until)
 {
-    double next, messages = sharing(clock, until, &next), before = clock->network;
-    for (int i = 0; i < STREAMS; i++) {
-        stream_t *stream = &clock->streams[i];
-        double rate = clock->speed->bytes_per_second * stream->messages / messages;
-        if (!is_running(stream, before))
+    double next, messages = active_messages(state, until, &next), before = state->network_time;
+    for (int i = 0; i < MAX_TRANSFERS; i++) {
+        transfer_t *transfer = &state->transfers[i];
+        double rate = state->speed->bytes_per_second * transfer->messages / messages;
+        if (!is_running(transfer, before))
             continue;
-        bool is_done = before + stream->left / rate <= next;
-        stream->left = is_done ? 0.0 : stream->left - (next - before) * rate;
+        bool is_done = before + transfer->remaining_bytes / rate <= next;
+        transfer->remaining_bytes = is_done ? 0.0 : transfer->remaining_bytes - (next - before) * rate;
     }
-    clock->network = next;
+    state->network_time = next;
 }
 
 /* Advances the simulated network to `until`. */
-static void advance(clockwork_t *clock, double until)
+static void advance(prediction_state_t *state, double until)
 {
-    while (clock->network < until)
-        tick(clock, until);
+    while (state->network_time < until)
+        advance_to_next_event(state, until);
 }
 
-static const double never = 1e300;
+static const double end_of_time = 1e300;
 
-static void wait_for(clockwork_t *clock, const stream_t *stream)
+static void wait_for(prediction_state_t *state, const transfer_t *transfer)
 {
-    advance(clock, clock->now);
-    while (stream->left > 0.0)
-        tick(clock, never);
-    if (clock->network > clock->now) {
-        clock->told.wait_seconds += clock->network - clock->now;
-        clock->now = clock->network;
+    advance(state, state->cpu_time);
+    while (transfer->remaining_bytes > 0.0)
+        advance_to_next_event(state, end_of_time);
+    if (state->network_time > state->cpu_time) {
+        state->prediction.wait_seconds += state->network_time - state->cpu_time;
+        state->cpu_time = state->network_time;
     }
 }
 
-static void send(clockwork_t *clock, stream_t *stream, double bytes, int64_t messages)
+static void send(prediction_state_t *state, transfer_t *transfer, double bytes, int64_t messages)
 {
-    advance(clock, clock->now);
-    stream->left = bytes;
-    stream->messages = (double)messages;
-    stream->begins = clock->now + clock->speed->latency_seconds;
+    advance(state, state->cpu_time);
+    transfer->remaining_bytes = bytes;
+    transfer->messages = (double)messages;
+    transfer->start_time = state->cpu_time + state->speed->latency_seconds;
 }
 
-/* ---- The processor ---------------------------------------------------------------------------- */
+/* ---- Processor ---------------------------------------------------------------------------- */
 
-static void multiply(clockwork_t *clock, double flops)
+static void multiply(prediction_state_t *state, double flops)
 {
-    clock->told.multiply_seconds += flops / clock->speed->flops_per_second;
-    clock->now += flops / clock->speed->flops_per_second;
+    state->prediction.multiply_seconds += flops / state->speed->flops_per_second;
+    state->cpu_time += flops / state->speed->flops_per_second;
 }
 
-static void move(clockwork_t *clock, double bytes)
+static void copy(prediction_state_t *state, double bytes)
 {
-    double seconds = clock->speed->memory_bytes_per_second > 0.0 ? bytes / clock->speed->memory_bytes_per_second : 0.0;
-    clock->told.copy_seconds += seconds;
-    clock->now += seconds;
+    double seconds = state->speed->memory_bytes_per_second > 0.0 ? bytes / state->speed->memory_bytes_per_second : 0.0;
+    state->prediction.copy_seconds += seconds;
+    state->cpu_time += seconds;
 }
 
-/* As gather_chunk of the schedule. */
-static void gather(clockwork_t *clock, int64_t number)
+/* See gather_chunk in mpi/schedule.c. */
+static void gather(prediction_state_t *state, int64_t number)
 {
-    rungi_arrival arrival = rungi_arrival_at(clock->grid, number);
-    int64_t ranks = arrival.is_b ? clock->grid->pm : clock->grid->pn, index = arrival.is_b ? clock->at.i : clock->at.j;
-    rungi_rectangle chunk = arrival.is_b ? rungi_chunk_b(clock->cluster, clock->grid, clock->at, arrival.index)
-                                         : rungi_chunk_a(clock->cluster, clock->grid, clock->at, arrival.index);
-    double bytes = (double)rungi_in_bytes(clock->cluster);
-    int64_t elements = rungi_elements(chunk), own = rungi_part_size(elements, ranks, index);
+    rungi_arrival arrival = rungi_arrival_at(state->grid, number);
+    int64_t ranks = arrival.is_b ? state->grid->pm : state->grid->pn,
+            index = arrival.is_b ? state->position.i : state->position.j;
+    rungi_rectangle chunk = arrival.is_b ? rungi_chunk_b(state->cluster, state->grid, state->position, arrival.index)
+                                         : rungi_chunk_a(state->cluster, state->grid, state->position, arrival.index);
+    double bytes = (double)rungi_cluster_input_element_bytes(state->cluster);
+    int64_t elements = rungi_rectangle_elements(chunk), own = rungi_part_size(elements, ranks, index);
     if (ranks == 1)
         return;
-    send(clock, &clock->streams[number % RUNGI_GATHERS_UNDER_WAY], bytes * (double)(elements - own), ranks - 1);
-    move(clock, 2.0 * bytes * (double)own);
+    send(state, &state->transfers[number % RUNGI_CLUSTER_GATHERS_IN_FLIGHT], bytes * (double)(elements - own),
+         ranks - 1);
+    copy(state, 2.0 * bytes * (double)own);
 }
 
-static void post_gathers(clockwork_t *clock, int64_t number)
+static void post_gathers(prediction_state_t *state, int64_t number)
 {
-    int64_t end = number + RUNGI_GATHERS_UNDER_WAY, all = clock->grid->a_chunks + clock->grid->b_chunks;
-    for (; clock->posted < end && clock->posted < all; clock->posted++)
-        gather(clock, clock->posted);
+    int64_t end = number + RUNGI_CLUSTER_GATHERS_IN_FLIGHT, all = state->grid->a_chunks + state->grid->b_chunks;
+    for (; state->posted_gathers < end && state->posted_gathers < all; state->posted_gathers++)
+        gather(state, state->posted_gathers);
 }
 
-static void finish_sums(clockwork_t *clock, int64_t slot)
+static void complete_reduction(prediction_state_t *state, int64_t slot)
 {
-    wait_for(clock, &clock->streams[RUNGI_GATHERS_UNDER_WAY + slot]);
-    move(clock, clock->summands[slot]);
-    clock->summands[slot] = 0.0;
+    wait_for(state, &state->transfers[RUNGI_CLUSTER_GATHERS_IN_FLIGHT + slot]);
+    copy(state, state->summand_bytes[slot]);
+    state->summand_bytes[slot] = 0.0;
 }
 
-static void multiply_block(clockwork_t *clock, int64_t s, int64_t t)
+static void multiply_block(prediction_state_t *state, int64_t s, int64_t t)
 {
-    const rung_cluster_grid *grid = clock->grid;
-    rungi_rectangle block = rungi_chunk_c(clock->cluster, grid, clock->at, s, t);
-    int64_t depth = rungi_part_size(clock->cluster->k, grid->pk, clock->at.l);
-    int64_t slot = clock->multiplied++ % RUNGI_SUMS_UNDER_WAY;
+    const rung_cluster_grid *grid = state->grid;
+    rungi_rectangle block = rungi_chunk_c(state->cluster, grid, state->position, s, t);
+    int64_t depth = rungi_part_size(state->cluster->k, grid->pk, state->position.l);
+    int64_t slot = state->multiplied_blocks++ % RUNGI_CLUSTER_REDUCTIONS_IN_FLIGHT;
     double flops = 2.0 * (double)block.rows * (double)block.cols * (double)depth;
     if (grid->pk == 1) {
-        multiply(clock, flops);
+        multiply(state, flops);
         return;
     }
-    finish_sums(clock, slot);
-    multiply(clock, flops);
-    int64_t own = rungi_part_size(rungi_elements(block), grid->pk, clock->at.l);
-    double piece = (double)(own * rungi_sum_bytes(clock->cluster));
-    send(clock, &clock->streams[RUNGI_GATHERS_UNDER_WAY + slot], piece * (double)(grid->pk - 1), grid->pk - 1);
-    clock->summands[slot] = piece * (2.0 + 3.0 * (double)(grid->pk - 1));
+    complete_reduction(state, slot);
+    multiply(state, flops);
+    int64_t own = rungi_part_size(rungi_rectangle_elements(block), grid->pk, state->position.l);
+    double piece = (double)(own * rungi_cluster_sum_element_bytes(state->cluster));
+    send(state, &state->transfers[RUNGI_CLUSTER_GATHERS_IN_FLIGHT + slot], piece * (double)(grid->pk - 1),
+         grid->pk - 1);
+    state->summand_bytes[slot] = piece * (2.0 + 3.0 * (double)(grid->pk - 1));
 }
 
-static void run(clockwork_t *clock)
+static void simulate(prediction_state_t *state)
 {
-    for (int64_t i = 0; i < clock->grid->a_chunks + clock->grid->b_chunks; i++) {
-        rungi_arrival arrival = rungi_arrival_at(clock->grid, i);
-        post_gathers(clock, i);
-        wait_for(clock, &clock->streams[i % RUNGI_GATHERS_UNDER_WAY]);
-        post_gathers(clock, i + 1);
-        for (int64_t other = 0; other < arrival.before; other++)
-            multiply_block(clock, arrival.is_b ? other : arrival.index, arrival.is_b ? arrival.index : other);
+    for (int64_t i = 0; i < state->grid->a_chunks + state->grid->b_chunks; i++) {
+        rungi_arrival arrival = rungi_arrival_at(state->grid, i);
+        post_gathers(state, i);
+        wait_for(state, &state->transfers[i % RUNGI_CLUSTER_GATHERS_IN_FLIGHT]);
+        post_gathers(state, i + 1);
+        for (int64_t other = 0; other < arrival.other_chunks; other++)
+            multiply_block(state, arrival.is_b ? other : arrival.index, arrival.is_b ? arrival.index : other);
     }
-    for (int64_t i = 0; i < RUNGI_SUMS_UNDER_WAY; i++)
-        finish_sums(clock, clock->multiplied++ % RUNGI_SUMS_UNDER_WAY);
-    clock->told.seconds = clock->now;
+    for (int64_t i = 0; i < RUNGI_CLUSTER_REDUCTIONS_IN_FLIGHT; i++)
+        complete_reduction(state, state->multiplied_blocks++ % RUNGI_CLUSTER_REDUCTIONS_IN_FLIGHT);
+    state->prediction.seconds = state->cpu_time;
 }
 
-rung_cluster_prediction rungi_predict(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
-                                      const rung_cluster_speed *speed)
+rung_cluster_prediction rungi_grid_predict(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
+                                           const rung_cluster_speed *speed)
 {
     /* The last part of each extent is one of the largest. */
-    clockwork_t clock = {.cluster = cluster,
-                         .grid = grid,
-                         .speed = speed,
-                         .at = {grid->pm - 1, grid->pn - 1, grid->pk - 1},
-                         .told = rung_cluster_prediction_default()};
-    run(&clock);
-    return clock.told;
+    prediction_state_t state = {.cluster = cluster,
+                                .grid = grid,
+                                .speed = speed,
+                                .position = {grid->pm - 1, grid->pn - 1, grid->pk - 1},
+                                .prediction = rung_cluster_prediction_default()};
+    simulate(&state);
+    return state.prediction;
 }
 
 static rung_status check_speed(const rung_cluster_speed *speed)
@@ -210,19 +214,17 @@ rung_status rung_cluster_grid_predict(const rung_cluster_problem *problem, const
                                       const rung_cluster_speed *speed, rung_cluster_prediction *prediction)
 {
     rung_cluster_problem cluster;
-    rung_cluster_grid used;
+    rung_cluster_grid checked_grid;
     rung_cluster_speed rank;
     rung_cluster_prediction predicted = rung_cluster_prediction_default();
-    rung_status status = rungi_struct_check(prediction, "prediction", "rung_cluster_prediction_default");
-    if (status != RUNG_OK)
-        return status;
-    status = rungi_struct_read(speed, &rank, sizeof rank, "speed", "rung_cluster_speed_default");
+    TRY(rungi_versioned_struct_check(prediction, "prediction", "rung_cluster_prediction_default"));
+    rung_status status = rungi_versioned_struct_read(speed, &rank, sizeof rank, "speed", "rung_cluster_speed_default");
     if (status == RUNG_OK)
         status = check_speed(&rank);
     if (status == RUNG_OK)
-        status = rungi_plan_read(problem, grid, &cluster, &used);
+        status = rungi_cluster_problem_grid_read(problem, grid, &cluster, &checked_grid);
     if (status == RUNG_OK)
-        predicted = rungi_predict(&cluster, &used, &rank);
-    rungi_struct_write(&predicted, sizeof predicted, prediction);
+        predicted = rungi_grid_predict(&cluster, &checked_grid, &rank);
+    rungi_versioned_struct_write(&predicted, sizeof predicted, prediction);
     return status;
 }

@@ -1,71 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backend.h - what a backend is to the core: two small tables of functions.
+/* backend.h - the interface between the core and a backend.
  *
- * A backend (cpu, opencl, cuda) opens devices; a device makes queues, events, buffers
- * and plans. The core checks every argument before it calls in here, holds the
- * references, and knows no backend by name: src/backends.c has the list.
+ * A backend (cpu, opencl, cuda) opens devices. A device creates queues, events, buffers and plans; its functions are in
+ * device.h. The core validates every argument before it calls a backend, and it holds the references between objects.
+ * The core refers to no backend by name: src/backends.c has the list.
  *
- * Each backend's own structs begin with the struct of device.h, so that the core
- * and the backend share one pointer.
- */
+ * The first member of a backend's own struct is the struct of device.h, so that core and backend share one pointer. */
 #ifndef RUNGI_BACKEND_H
 #define RUNGI_BACKEND_H
 
 #include <stdbool.h>
 
-#include "core/device_list.h"
-#include "core/product.h"
+#include "core/gemm_types.h"
 #include "rung/rung.h"
 
-/* A step of the ladder as a backend has it. */
+/* A kernel of a backend's ladder. */
 typedef struct rungi_ladder_step {
     const char *name;   /* "04_shared" */
     const char *file;   /* "04_shared.cu" */
-    const char *source; /* its text, ending in 0 */
-    unsigned products;  /* bits, see product.h; 0: the vendor's */
+    const char *source; /* contents of the file */
+    unsigned types;     /* bit set of rungi_gemm_types; 0: rungi_backend.vendor_types */
     unsigned abilities;
-    bool is_vendor;       /* somebody else's: never chosen unasked */
-    const void *function; /* for backends whose kernels are C: the backend's own table of it */
+    bool is_vendor;       /* a vendor library: used only when a caller selects it */
+    const void *function; /* backends with kernels in C: the backend's table of functions */
 } rungi_ladder_step;
 
-/* What the core makes of a kernel's code: see plan.h. */
+/* The compiled code of a plan; see plan_types.h. */
 typedef struct rungi_code rungi_code;
 
 typedef struct rungi_backend {
     const char *name;
-    const struct rungi_variable *const *variables; /* of the environment, ending in NULL; NULL: none */
+    const struct rungi_environment_variable *const *variables; /* ends in NULL; NULL: no variables */
     const rungi_ladder_step *ladder;
     int64_t ladder_count;
-    unsigned vendor_products; /* what its vendor's library takes */
-    unsigned source_products; /* what a caller's own file takes; 0: none is taken */
-    /* Optional: what a file is able to do, and whether it needs a matrix engine, from what it
-     * says. */
+    unsigned vendor_types; /* types that the vendor library multiplies */
+    unsigned source_types; /* types that kernels of callers may multiply; 0: the backend does not compile kernels */
+    /* Optional: derive a kernel's abilities, and its need for a matrix engine, from the kernel's text. */
     unsigned (*abilities)(const rung_kernel *kernel);
     bool (*needs_engine)(const rung_kernel *kernel);
-    bool has_engine; /* its devices have one, or refuse such kernels themselves */
+    bool has_engine; /* every device has a matrix engine, or rejects kernels that need one itself */
 
-    /* Libraries and symbols, once a context; a failure is remembered and told. */
+    /* Loads libraries and symbols, once per context. The context remembers a failure and reports it to later calls. */
     rung_status (*load)(rung_context *context, void **state);
     void (*unload)(rung_context *context, void *state);
-    /* Optional: this process is a fork's child. It has one thread, and those of the state are
-     * gone, whatever they were doing. Allocates nothing. */
-    void (*forked)(void *state);
+    /* Optional: called in the child of a fork. The child has one thread; all other threads of the state are gone,
+     * whatever they were doing. Must not allocate. */
+    void (*after_fork_in_child)(void *state);
 
-    /* Adds its devices to the list. */
+    /* Adds the devices to the list. */
     rung_status (*list)(rung_context *context, void *state, rung_device_list *list);
-    /* index -1: the one to take when none is named. */
+    /* Opens a device. Index -1 selects the default device. */
     rung_status (*open)(rung_context *context, void *state, int64_t index, rung_device **device);
-    /* Optional: adds its dependencies to the list. The driver need not be installed. */
+    /* Optional: adds the dependencies to the list. The driver need not be installed. */
     void (*list_dependencies)(rung_dependency_list *list);
-    /* Optional: the code that such a plan runs, of a device that need not be here: the plan's
-     * has no functions and knows its architecture, as the caller wrote it, and no more. */
+    /* Optional: compiles the code of a plan without a device. The plan's device has no functions and only knows its
+     * architecture, as the caller wrote it. */
     rung_status (*compile)(rung_plan *plan, rungi_code *code);
-    /* Optional: NULL where there is nothing to wrap. */
+    /* Optional: wraps the caller's native context and device. */
     rung_status (*wrap)(rung_context *context, void *state, void *native_context, void *native_device,
                         rung_device **device);
 } rungi_backend;
 
-/* The list, ending in NULL; in order of the public listing. */
+/* All backends in the order of the public device list; ends in NULL. */
 extern const rungi_backend *const rungi_backends[];
 
 #endif /* RUNGI_BACKEND_H */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* context.h - what a context owns: memory, the log, backends and their kernels. */
+/* context.h - a context: memory, log, settings, and the backends and kernels that were loaded. context_create.c creates
+ * and destroys contexts; device_pool.h has the device and the queues of rung_gemm(). */
 #ifndef RUNGI_CONTEXT_H
 #define RUNGI_CONTEXT_H
 
@@ -7,102 +8,85 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/allocator.h"
+#include "base/error.h"
+#include "base/log.h"
 #include "core/backend.h"
-#include "core/error.h"
+#include "core/library_limits.h"
 #include "rung/rung.h"
 
-enum { RUNGI_BACKENDS_MAX = 8, RUNGI_LADDER_MAX = 32 };
+typedef _Atomic(rung_kernel *) rungi_kernel_slot;
 
-typedef _Atomic(rung_kernel *) rungi_kernel_place;
-
-/* Pinned memory of a device. */
-typedef struct rungi_staging {
+/* Pinned host memory of a device. */
+typedef struct rungi_pinned_memory {
     void *memory, *handle; /* NULL: none */
     int64_t bytes;
-} rungi_staging;
-
-/* More than any machine has processors; what is above is a mistake. */
-enum { RUNGI_THREADS_MAX = 8192 };
+} rungi_pinned_memory;
 
 struct rung_context {
-    rung_context *next; /* among those that a fork has to wait for */
+    rung_context *next; /* in the list of fork.c */
     atomic_int references;
-    rung_log_function log;
-    void *log_user;
-    int verbose;
-    bool warns; /* see rungi_warn */
-    rung_allocate_function allocate;
-    rung_release_function release;
-    void *memory_user;
+    void (*destroy)(rung_context *context); /* called when the last reference is released */
+    rungi_logger logger;
+    rungi_allocator allocator;
     rung_span_function span;
     void *span_user;
-    int64_t overlap;      /* bytes from which a multiply is cut; 0: never */
-    int64_t threads;      /* of a multiply on the CPU, at most; 0: as many as processors */
-    char device_name[64]; /* of rung_gemm */
+    int64_t overlap;      /* bytes of operands from which a multiply is staged in panels; 0: never */
+    int64_t threads;      /* maximum number of CPU threads per multiply; 0: the number of processors */
+    char device_name[64]; /* device of rung_gemm() */
 
-    /* Under the lock, but for the kernels: made at first use, unmade with the context. While it
-     * is held nothing is called that is not the library's own, no allocator either: then whoever
-     * forks may wait for it, whatever else is locked (see fork.c). */
+    /* The lock protects everything below except the kernels. These objects are created at first use and destroyed with
+     * the context. A thread that holds the lock calls only code of this library, and no allocator: so a thread that
+     * forks can always wait for the lock, whatever else is locked (see fork.c). */
     pthread_mutex_t lock;
     struct {
-        bool loaded;
+        bool is_loaded;
         rung_status load_status;
         char load_error[256];
         void *state;
-        rungi_kernel_place kernels[RUNGI_LADDER_MAX]; /* one a ladder entry, NULL until asked for */
+        rungi_kernel_slot kernels[RUNGI_LADDER_MAX]; /* one per ladder entry; NULL until first use */
     } backends[RUNGI_BACKENDS_MAX];
-    rung_device *device;   /* of rung_gemm; does not hold the context in turn */
-    rung_queue *idle;      /* queues of that device, between calls */
-    rungi_staging staging; /* and its pinned memory, which takes long to get */
-    bool tuning_is_read;
-    struct rungi_records *tuning; /* see store.h; the strongest first */
-    int64_t tuning_changes;       /* since it was read; plans made before may not be the best */
+    rung_device *device;        /* of rung_gemm(); holds no reference to the context */
+    rung_queue *idle_queues;    /* queues of `device` that no call uses */
+    rungi_pinned_memory pinned; /* of `device`, cached because pinning memory is slow */
+    bool is_tuning_loaded;
+    struct rungi_tuning_records *tuning_records; /* highest priority first; see choose/tuning_record.h */
+    int64_t tuning_version;                      /* number of changes of the records; plans of older versions may be
+                                                  * slower than possible */
 };
 
-/* NULL becomes the default context, made now if need be; NULL if that failed. */
-rung_context *rungi_context_of(rung_context *context);
+/* Returns `context`, or for NULL the default context, which is created at first use. NULL after rungi_fail(). */
+rung_context *rungi_context_or_default(rung_context *context);
 
 rung_context *rungi_context_retain(rung_context *context);
 void rungi_context_release(rung_context *context);
 
-/* Memory, or NULL after rungi_fail(RUNG_STATUS_NO_MEMORY); a request of no bytes gives one.
- * rungi_new's is zeroed. */
-void *rungi_allocate(rung_context *context, int64_t bytes, size_t alignment);
-void *rungi_new(rung_context *context, size_t bytes);
-void rungi_release(rung_context *context, void *memory);
+/* Allocate and release memory of the context; see base/allocator.h. */
+static inline void *rungi_allocate(const rung_context *context, int64_t bytes, size_t alignment)
+{
+    return rungi_allocator_allocate(&context->allocator, bytes, alignment);
+}
 
-/* One line of the log, if the context is at least this verbose. */
-void rungi_log(const rung_context *context, int level, const char *format, ...) RUNG_PRINTF(3, 4);
+static inline void *rungi_allocate_zeroed(const rung_context *context, size_t bytes)
+{
+    return rungi_allocator_allocate_zeroed(&context->allocator, bytes);
+}
 
-/* Logs a warning about the environment, such as an invalid variable: at verbose 1 and above, and whenever the caller
- * has a log function and has not asked for silence. */
-void rungi_warn(const rung_context *context, const char *format, ...) RUNG_PRINTF(2, 3);
+static inline void rungi_release(const rung_context *context, void *memory)
+{
+    rungi_allocator_release(&context->allocator, memory);
+}
 
-/* Checks a number of threads that a caller requests. `automatic` says in the message what 0 selects. */
-rung_status rungi_threads_check(int64_t threads, const char *automatic);
+/* Log a line at a level, or a warning about the environment; see base/log.h. */
+#define rungi_log(context, ...) rungi_logger_write(&(context)->logger, __VA_ARGS__)
+#define rungi_warn(context, ...) rungi_logger_warn(&(context)->logger, __VA_ARGS__)
 
-/* The backend of that name and its state in this context, loaded at first use. */
-rung_status rungi_context_backend(rung_context *context, const char *name, const rungi_backend **backend, void **state);
-rung_status rungi_context_load(rung_context *context, int index, void **state);
+/* Find a backend by name or index and return its state in this context. The first call loads the backend. */
+rung_status rungi_context_load_backend(rung_context *context, const char *name, const rungi_backend **backend,
+                                       void **state);
+rung_status rungi_context_load_backend_at(rung_context *context, int index, void **state);
 
-/* The place of that name in rungi_backends; -1 after rungi_fail. */
+/* Returns the index of the backend in rungi_backends, or -1 after rungi_fail(). */
 int rungi_backend_index(const char *name);
-
-/* The context's own device, opened at first use; the caller closes it. One that was
- * lost is forgotten, so that the next call opens it again. */
-rung_status rungi_context_device(rung_context *context, rung_device **device);
-void rungi_context_forget_device(rung_context *context, rung_device *device);
-
-/* A queue of that device for one call, and back. */
-rung_status rungi_context_take_queue(rung_context *context, rung_device *device, rung_queue **queue);
-void rungi_context_give_queue(rung_context *context, rung_queue *queue);
-
-/* One that is there already, to be given back; NULL if there is none. */
-rung_queue *rungi_context_take_idle(rung_context *context);
-
-/* At least so many bytes of pinned memory of that device for one call, and back. False if
- * there is none; that is no failure, and the last failure's sentence stays. */
-bool rungi_context_take_staging(rung_context *context, rung_device *device, int64_t bytes, rungi_staging *staging);
-void rungi_context_give_staging(rung_context *context, rung_device *device, const rungi_staging *staging);
 
 #endif /* RUNGI_CONTEXT_H */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device.c - the public calls on devices: find the backend, check, hand on. */
+/* device.c - the public functions on devices: they find the backend, validate arguments and count references. */
 #include "core/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/assert.h"
-#include "core/cancel.h"
+#include "base/assert.h"
+#include "base/cancellation.h"
+#include "base/try.h"
+#include "core/device_list.h"
 
 /* ---- Opening ----------------------------------------------------------------------- */
 
@@ -18,38 +20,42 @@ void rungi_device_init(rung_device *device, rung_context *context, const rungi_b
     device->ops = ops;
     device->context = context;
     atomic_init(&device->references, 1);
-    device->texts.context = context;
+    device->texts.allocator = &context->allocator;
     rungi_device_info_init(&device->info, backend->name);
 }
 
 void rungi_device_free(rung_device *device)
 {
-    rungi_texts_release(&device->texts);
+    rungi_text_list_free(&device->texts);
     rungi_release(device->context, device);
 }
 
-/* Fails if memory ran out for a text of the new device, and closes the device then. */
-static rung_status check_texts(rung_device **device)
+/* Completes a new device. Fails, and closes the device, if memory ran out for one of its texts. */
+static rung_status complete_device(rung_device **device, bool holds_context)
 {
-    if (!(*device)->texts.is_incomplete)
-        return RUNG_OK;
-    rung_device_close(*device);
-    *device = NULL;
-    return rungi_fail(RUNG_STATUS_NO_MEMORY, "out of memory for the description of a device");
+    if ((*device)->texts.is_incomplete) {
+        rung_device_close(*device);
+        *device = NULL;
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "out of memory for the description of a device");
+    }
+    if (holds_context)
+        rungi_context_retain((*device)->context);
+    (*device)->holds_context = holds_context;
+    return RUNG_OK;
 }
 
-/* "opencl:1" is backend "opencl", index 1; "opencl" is index -1. */
+/* Splits "opencl:1" into the backend "opencl" and the index 1; "opencl" has the index -1. */
 static rung_status split_name(const char *name, char *backend, size_t capacity, int64_t *index)
 {
     const char *colon = strchr(name, ':');
     size_t length = colon ? (size_t)(colon - name) : strlen(name);
     size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
-    bool well_formed = !colon || (digits > 0 && digits < 5 && colon[1 + digits] == '\0');
+    bool is_valid = !colon || (digits > 0 && digits < 5 && colon[1 + digits] == '\0');
     *index = -1;
-    if (length == 0 || length >= capacity || !well_formed)
+    if (length == 0 || length >= capacity || !is_valid)
         return rungi_fail(RUNG_STATUS_NO_DEVICE,
-                          "\"%.80s\" is no device's name; they are like \"cpu\", "
-                          "\"opencl\", \"opencl:1\", \"cuda\"",
+                          "\"%.80s\" is not the name of a device; valid names are, for example, cpu, opencl, "
+                          "opencl:1 and cuda",
                           name);
     memcpy(backend, name, length);
     backend[length] = '\0';
@@ -58,34 +64,26 @@ static rung_status split_name(const char *name, char *backend, size_t capacity, 
     return RUNG_OK;
 }
 
-rung_status rungi_device_open(rung_context *context, const char *name, bool hold, rung_device **device)
+rung_status rungi_device_open(rung_context *context, const char *name, bool holds_context, rung_device **device)
 {
     char backend_name[32];
     int64_t index;
     const rungi_backend *backend;
     void *state;
     *device = NULL;
-    rung_status status = split_name(name, backend_name, sizeof backend_name, &index);
-    if (status == RUNG_OK)
-        status = rungi_context_backend(context, backend_name, &backend, &state);
-    if (status == RUNG_OK)
-        status = backend->open(context, state, index, device);
-    if (status == RUNG_OK)
-        status = check_texts(device);
-    if (status == RUNG_OK && hold) {
-        rungi_context_retain(context);
-        (*device)->holds_context = true;
-    }
-    return status;
+    TRY(split_name(name, backend_name, sizeof backend_name, &index));
+    TRY(rungi_context_load_backend(context, backend_name, &backend, &state));
+    TRY(backend->open(context, state, index, device));
+    return complete_device(device, holds_context);
 }
 
 rung_status rung_device_open(rung_context *context, const char *name, rung_device **device)
 {
     RUNGI_DISABLE_CANCELLATION;
     if (!device)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_open needs a place for the device");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_open: device is NULL; pass the address of a pointer");
     *device = NULL;
-    context = rungi_context_of(context);
+    context = rungi_context_or_default(context);
     if (!context)
         return RUNG_STATUS_NO_MEMORY;
     return rungi_device_open(context, name ? name : context->device_name, true, device);
@@ -100,25 +98,18 @@ rung_status rung_device_wrap(rung_context *context, const char *name, void *nati
     if (device)
         *device = NULL;
     if (!device || !name)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_wrap needs a backend and a place for the device");
-    context = rungi_context_of(context);
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_wrap: backend or device is NULL");
+    context = rungi_context_or_default(context);
     if (!context)
         return RUNG_STATUS_NO_MEMORY;
-    rung_status status = rungi_context_backend(context, name, &backend, &state);
-    if (status != RUNG_OK)
-        return status;
+    TRY(rungi_context_load_backend(context, name, &backend, &state));
     if (!backend->wrap)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "a %s device wraps nothing; use rung_device_open", name);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "the %s backend has no native devices to wrap; use rung_device_open()", name);
     if (!native_context)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_wrap needs the context to wrap");
-    status = backend->wrap(context, state, native_context, native_device, device);
-    if (status == RUNG_OK)
-        status = check_texts(device);
-    if (status == RUNG_OK) {
-        rungi_context_retain(context);
-        (*device)->holds_context = true;
-    }
-    return status;
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_wrap: native_context is NULL; pass the context to wrap");
+    TRY(backend->wrap(context, state, native_context, native_device, device));
+    return complete_device(device, true);
 }
 
 rung_device *rungi_device_retain(rung_device *device)

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device_list.h - the lists of devices and dependencies, as backends fill them. */
+/* device_list.h - lists of devices and dependencies that the backends fill. */
 #ifndef RUNGI_DEVICE_LIST_H
 #define RUNGI_DEVICE_LIST_H
 
 #include <stdbool.h>
 
-#include "core/texts.h"
+#include "base/text_list.h"
 #include "rung/rung.h"
 
 struct rung_device_list {
     rung_context *context;
-    rungi_texts texts;   /* of its entries */
-    const char *backend; /* of the entries that are added next */
+    rungi_text_list texts; /* memory of the texts of all entries */
+    const char *backend;   /* backend that adds entries now */
     rung_device_info *infos;
     int64_t count, capacity;
 };
 
 struct rung_dependency_list {
     rung_context *context;
-    rungi_texts texts;
+    rungi_text_list texts;
     const char *backend;
     rung_dependency *dependencies;
     int64_t count, capacity;

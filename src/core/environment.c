@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/assert.h"
-#include "core/context.h"
-#include "core/store.h"
+#include "base/assert.h"
+#include "core/backend.h"
+#include "core/library_limits.h"
 
-bool rungi_read_whole(const char *text, int64_t least, int64_t most, int64_t *number)
+bool rungi_parse_int64(const char *text, int64_t least, int64_t most, int64_t *number)
 {
     int64_t value = 0;
     if (!*text)
@@ -26,19 +26,19 @@ bool rungi_read_whole(const char *text, int64_t least, int64_t most, int64_t *nu
 
 /* ---- The core's variables ----------------------------------------------------------------------------- */
 
-static bool is_threads(const char *value)
+static bool is_thread_count(const char *value)
 {
     int64_t number;
-    return rungi_read_whole(value, 1, RUNGI_THREADS_MAX, &number);
+    return rungi_parse_int64(value, 1, RUNGI_THREADS_MAX, &number);
 }
 
-static bool is_bytes(const char *value)
+static bool is_byte_count(const char *value)
 {
     int64_t number;
-    return rungi_read_whole(value, 0, INT64_MAX, &number);
+    return rungi_parse_int64(value, 0, INT64_MAX, &number);
 }
 
-/* The first word of a list: "cpu", or "opencl:1". */
+/* Returns whether a list begins with the name of a device: "cpu", or "opencl:1". */
 static bool begins_with_device(const char *list)
 {
     size_t length = strcspn(list, ":,"), digits = list[length] == ':' ? strspn(list + length + 1, "0123456789") : 0;
@@ -50,9 +50,9 @@ static bool begins_with_device(const char *list)
     return false;
 }
 
-/* A device, or several with commas between them, which the rung command takes; a multiply of the library takes one,
- * and fails where there are more. */
-static bool is_device(const char *value)
+/* Accepts one device, or several separated by commas. The rung command uses all of them; a multiply of the library fails
+ * if there are several. */
+static bool is_device_list(const char *value)
 {
     while (begins_with_device(value)) {
         value += strcspn(value, ",");
@@ -68,9 +68,9 @@ static bool is_on_or_off(const char *value)
     return strcmp(value, "on") == 0 || strcmp(value, "off") == 0;
 }
 
-static bool is_store(const char *value)
+static bool is_tuning_path(const char *value)
 {
-    return strlen(value) < RUNGI_STORE_PATH;
+    return strlen(value) < RUNGI_TUNING_PATH_BYTES;
 }
 
 static bool is_absolute(const char *value)
@@ -78,56 +78,57 @@ static bool is_absolute(const char *value)
     return value[0] == '/';
 }
 
-_Static_assert((int)RUNGI_THREADS_MAX == 8192 && (int)RUNGI_STORE_PATH == 4096, "sentences below say so");
+_Static_assert((int)RUNGI_THREADS_MAX == 8192 && (int)RUNGI_TUNING_PATH_BYTES == 4096,
+               "the texts below state these limits");
 
-/* RUNG_VERBOSE takes any word. RUNG_BLAS is librung-blas's, which reports nothing itself. */
-static const rungi_variable variables[] = {
-    {"RUNG_DEVICE", "cpu, opencl, cuda, or one of several by its number, opencl:1", is_device, false},
-    {"RUNG_THREADS", "a whole number from 1 to 8192", is_threads, false},
-    {"RUNG_OVERLAP", "a whole number of bytes, 0 for never", is_bytes, false},
-    {"RUNG_BLAS", "on, off", is_on_or_off, false},
-    {"RUNG_TUNING", "off, or a path of at most 4095 bytes", is_store, true},
+/* RUNG_VERBOSE is not listed: every value is valid. RUNG_BLAS belongs to librung-blas, which has no log. */
+static const rungi_environment_variable variables[] = {
+    {"RUNG_DEVICE", "cpu, opencl or cuda, with a number if there are several: opencl:1", is_device_list, false},
+    {"RUNG_THREADS", "a number from 1 to 8192", is_thread_count, false},
+    {"RUNG_OVERLAP", "a number of bytes; 0 turns overlap off", is_byte_count, false},
+    {"RUNG_BLAS", "on or off", is_on_or_off, false},
+    {"RUNG_TUNING", "off, or a path of at most 4095 bytes", is_tuning_path, true},
     {"XDG_CONFIG_HOME", "an absolute path", is_absolute, true},
     {"XDG_CACHE_HOME", "an absolute path", is_absolute, true},
 };
 
-/* ---- Reading ------------------------------------------------------------------------------------------ */
+/* ---- Values ------------------------------------------------------------------------------------------- */
 
-/* NULL if it is unset or empty. */
-static const char *text_of(const rungi_variable *variable)
+/* Returns the value without validation; NULL if it is unset or empty. */
+static const char *raw_value(const rungi_environment_variable *variable)
 {
-    const char *value = variable->is_trusted_only ? secure_getenv(variable->name) : getenv(variable->name);
+    const char *value = variable->is_ignored_in_setuid ? secure_getenv(variable->name) : getenv(variable->name);
     return value && *value ? value : NULL;
 }
 
-const char *rungi_variable_value(const rungi_variable *variable)
+const char *rungi_environment_variable_value(const rungi_environment_variable *variable)
 {
-    const char *value = text_of(variable);
-    return value && variable->takes(value) ? value : NULL;
+    const char *value = raw_value(variable);
+    return value && variable->is_valid(value) ? value : NULL;
 }
 
 const char *rungi_environment_value(const char *name)
 {
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         if (strcmp(variables[i].name, name) == 0)
-            return rungi_variable_value(&variables[i]);
-    RUNGI_ASSERT(!"a variable of the core");
+            return rungi_environment_variable_value(&variables[i]);
+    RUNGI_ASSERT(!"unknown variable");
     return NULL;
 }
 
-static void report(const rung_context *context, const rungi_variable *variable)
+static void warn_if_invalid(const rungi_logger *logger, const rungi_environment_variable *variable)
 {
-    const char *value = text_of(variable);
-    if (value && !variable->takes(value))
-        rungi_warn(context, "rung: %s is \"%.80s%s\", which is not valid (valid: %s)", variable->name, value,
-                   strlen(value) > 80 ? "..." : "", variable->valid);
+    const char *value = raw_value(variable);
+    if (value && !variable->is_valid(value))
+        rungi_logger_warn(logger, "rung: %s is \"%.80s%s\", which is not valid (valid: %s)", variable->name, value,
+                          strlen(value) > 80 ? "..." : "", variable->valid);
 }
 
-void rungi_environment_report(const rung_context *context)
+void rungi_environment_warn_invalid(const rungi_logger *logger)
 {
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        report(context, &variables[i]);
+        warn_if_invalid(logger, &variables[i]);
     for (int i = 0; rungi_backends[i]; i++)
-        for (const rungi_variable *const *at = rungi_backends[i]->variables; at && *at; at++)
-            report(context, *at);
+        for (const rungi_environment_variable *const *at = rungi_backends[i]->variables; at && *at; at++)
+            warn_if_invalid(logger, *at);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fork.h - contexts in a process that forks. */
+/* fork.h - keeps contexts usable in the child of a fork. */
 #ifndef RUNGI_FORK_H
 #define RUNGI_FORK_H
 
 #include "core/context.h"
 
-/* From here on a fork finds nothing of the context's half done, until it is let go. False if
- * the system does not take the handlers. */
-bool rungi_fork_watch(rung_context *context);
-void rungi_fork_forget(rung_context *context);
+/* Protects a context: from now on a fork waits until no thread changes it. Returns false if the system accepts no fork
+ * handlers. */
+bool rungi_fork_register(rung_context *context);
+void rungi_fork_unregister(rung_context *context);
 
 #endif /* RUNGI_FORK_H */

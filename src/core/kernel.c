@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel.c - finding kernels on a backend's ladder, taking the caller's own, and
- * giving parameters to either. */
+/* kernel.c - creates kernels from a backend's ladder or from a caller's file, and parses and checks their parameters. */
 #include "core/kernel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/assert.h"
-#include "core/cancel.h"
-#include "core/expression.h"
+#include "base/assert.h"
+#include "base/cancellation.h"
+#include "base/checked_arithmetic.h"
+#include "base/try.h"
+#include "core/kernel_expression.h"
 
-/* ---- Making ----------------------------------------------------------------------------- */
+/* ---- Creating --------------------------------------------------------------------------- */
 
 void rungi_kernel_free(rung_kernel *kernel)
 {
@@ -32,50 +33,59 @@ void rungi_kernel_free(rung_kernel *kernel)
         rungi_context_release(context);
 }
 
-static void set_defaults(const rung_kernel *kernel, rungi_values *values)
+static void set_defaults(const rung_kernel *kernel, rungi_parameter_values *values)
 {
     RUNGI_ASSERT(kernel->info.parameter_count <= RUNGI_PARAMETERS_MAX);
     memset(values, 0, sizeof *values);
-    values->in_bytes = RUNGI_USUAL_BYTES;
+    values->in_bytes = RUNGI_DEFAULT_IN_BYTES;
     for (int64_t i = 0; i < kernel->info.parameter_count; i++)
         values->value[i] = kernel->parameters[i].value;
 }
 
-static rung_status make_kernel(rung_context *context, const rungi_backend *backend, const char *file, const char *text,
-                               rung_kernel **out)
+static rung_status create_kernel(rung_context *context, const rungi_backend *backend, const char *file,
+                                 const char *text, rung_kernel **out)
 {
     *out = NULL;
-    rung_kernel *kernel = rungi_new(context, sizeof *kernel);
+    rung_kernel *kernel = rungi_allocate_zeroed(context, sizeof *kernel);
     if (!kernel)
         return RUNG_STATUS_NO_MEMORY;
     kernel->context = context;
     kernel->backend = backend;
     kernel->info.backend = backend->name;
     kernel->info.number = -1;
-    rung_status status = rungi_kernel_read(kernel, file, text);
+    rung_status status = rungi_kernel_parse(kernel, file, text);
     if (status != RUNG_OK) {
         rungi_kernel_free(kernel);
         return status;
     }
-    rungi_values defaults;
+    rungi_parameter_values defaults;
     set_defaults(kernel, &defaults);
-    rungi_kernel_values_text(kernel, &defaults, kernel->defaults, sizeof kernel->defaults);
+    rungi_kernel_format_parameters(kernel, &defaults, kernel->defaults, sizeof kernel->defaults);
     kernel->info.defaults = kernel->defaults;
     kernel->info.name = kernel->info.file;
     *out = kernel;
     return RUNG_OK;
 }
 
-/* What it takes: what the backend does, less what the file says it does not. */
-static void set_abilities(rung_kernel *kernel, unsigned products, unsigned abilities)
+/* Sets types and abilities. The types are those of the backend, restricted to those that the file declares. */
+static void set_abilities(rung_kernel *kernel, unsigned backend_types, unsigned abilities)
 {
-    unsigned said = kernel->products;
-    kernel->products = said ? said & products : products;
+    kernel->types = kernel->types ? kernel->types & backend_types : backend_types;
     kernel->info.abilities = abilities;
     if (kernel->backend->abilities)
         kernel->info.abilities |= kernel->backend->abilities(kernel);
     if (kernel->backend->needs_engine && kernel->backend->needs_engine(kernel))
         kernel->info.engine = kernel->backend->has_engine ? RUNG_ENGINE_HARDWARE : RUNG_ENGINE_EMULATED;
+}
+
+/* Replaces a NULL context by the default one and finds the backend. */
+static rung_status find_backend(rung_context **context, const char *name, int *index)
+{
+    *context = rungi_context_or_default(*context);
+    if (!*context)
+        return RUNG_STATUS_NO_MEMORY;
+    *index = rungi_backend_index(name);
+    return *index < 0 ? RUNG_STATUS_NO_DEVICE : RUNG_OK;
 }
 
 rung_status rung_kernel_from_source(rung_context *context, const char *backend_name, const char *file, const char *text,
@@ -85,29 +95,23 @@ rung_status rung_kernel_from_source(rung_context *context, const char *backend_n
     if (kernel)
         *kernel = NULL;
     if (!backend_name || !file || !text || !kernel)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_from_source needs a backend, a name, a text and "
-                                               "a place for the kernel");
-    context = rungi_context_of(context);
-    if (!context)
-        return RUNG_STATUS_NO_MEMORY;
-    int index = rungi_backend_index(backend_name);
-    if (index < 0)
-        return RUNG_STATUS_NO_DEVICE;
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_from_source: backend, file, text or kernel is NULL");
+    int index;
+    TRY(find_backend(&context, backend_name, &index));
     const rungi_backend *backend = rungi_backends[index];
-    if (backend->source_products == 0)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "the %s device compiles no files; use an OpenCL one for %s",
-                          backend_name, file);
-    rung_status status = make_kernel(context, backend, file, text, kernel);
-    if (status != RUNG_OK)
-        return status;
-    set_abilities(*kernel, backend->source_products, 0);
+    if (backend->source_types == 0)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "the %s backend does not compile kernel files; use opencl or cuda for %s", backend_name,
+                          file);
+    TRY(create_kernel(context, backend, file, text, kernel));
+    set_abilities(*kernel, backend->source_types, 0);
     rungi_context_retain(context);
     (*kernel)->holds_context = true;
     atomic_init(&(*kernel)->references, 1);
     return RUNG_OK;
 }
 
-/* The count is the one thing about a shared kernel that changes. */
+/* The reference count is the only member of a shared kernel that changes. */
 static atomic_int *references_of(const rung_kernel *kernel)
 {
     return &((rung_kernel *)(uintptr_t)kernel)->references;
@@ -151,37 +155,36 @@ const rung_preset *rung_kernel_preset(const rung_kernel *kernel, int64_t index)
 
 int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_type b, rung_type c, int *min_sm)
 {
-    rungi_product product = rungi_product_of(a, b, c);
-    bool supports = kernel && product != RUNGI_PRODUCT_COUNT && kernel->products & 1u << product;
+    rungi_gemm_types types = rungi_gemm_types_of(a, b, c);
+    bool is_supported = kernel && types != RUNGI_GEMM_TYPES_COUNT && kernel->types & 1u << types;
     if (min_sm)
-        *min_sm = supports ? kernel->min_sm[product] : 0;
-    return supports;
+        *min_sm = is_supported ? kernel->min_sm[types] : 0;
+    return is_supported;
 }
 
-/* ---- The ladder --------------------------------------------------------------------------- */
+/* ---- Ladder ------------------------------------------------------------------------------- */
 
-/* Of two threads that come here at once the second gives its own up. */
-static rung_status step_kernel(rung_context *context, int backend_index, int64_t index, rung_kernel **out)
+/* Returns a kernel of the ladder and creates it at first use. Two threads may create it at the same time; the second one
+ * frees its own. */
+static rung_status get_ladder_kernel(rung_context *context, int backend_index, int64_t index, rung_kernel **out)
 {
     const rungi_backend *backend = rungi_backends[backend_index];
     RUNGI_ASSERT(index >= 0 && index < backend->ladder_count && index < RUNGI_LADDER_MAX);
     const rungi_ladder_step *step = &backend->ladder[index];
-    rungi_kernel_place *place = &context->backends[backend_index].kernels[index];
-    rung_kernel *made;
-    *out = atomic_load(place);
+    rungi_kernel_slot *slot = &context->backends[backend_index].kernels[index];
+    rung_kernel *created;
+    *out = atomic_load(slot);
     if (*out)
         return RUNG_OK;
-    rung_status status = make_kernel(context, backend, step->file, step->source, &made);
-    if (status != RUNG_OK)
-        return status;
-    made->step = step;
-    made->info.name = step->name;
-    made->info.number = (int)strtol(step->name, NULL, 10);
-    set_abilities(made, step->products ? step->products : backend->vendor_products, step->abilities);
-    if (atomic_compare_exchange_strong(place, out, made))
-        *out = made;
+    TRY(create_kernel(context, backend, step->file, step->source, &created));
+    created->step = step;
+    created->info.name = step->name;
+    created->info.number = (int)strtol(step->name, NULL, 10);
+    set_abilities(created, step->types ? step->types : backend->vendor_types, step->abilities);
+    if (atomic_compare_exchange_strong(slot, out, created))
+        *out = created;
     else
-        rungi_kernel_free(made);
+        rungi_kernel_free(created);
     return RUNG_OK;
 }
 
@@ -191,21 +194,18 @@ rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t i
     if (kernel)
         *kernel = NULL;
     if (!backend || !kernel)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_at needs a backend and a place for the kernel");
-    context = rungi_context_of(context);
-    if (!context)
-        return RUNG_STATUS_NO_MEMORY;
-    int i = rungi_backend_index(backend);
-    if (i < 0)
-        return RUNG_STATUS_NO_DEVICE;
-    if (index < 0 || index >= rungi_backends[i]->ladder_count)
-        return rungi_fail(RUNG_STATUS_NOT_FOUND, "the %s ladder has %lld kernels", backend,
-                          (long long)rungi_backends[i]->ladder_count);
-    return step_kernel(context, i, index, kernel);
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_at: backend or kernel is NULL");
+    int backend_index;
+    TRY(find_backend(&context, backend, &backend_index));
+    int64_t count = rungi_backends[backend_index]->ladder_count;
+    if (index < 0 || index >= count)
+        return rungi_fail(RUNG_STATUS_NOT_FOUND, "kernel index is %lld; the %s ladder has the indices 0 to %lld",
+                          (long long)index, backend, (long long)count - 1);
+    return get_ladder_kernel(context, backend_index, index, kernel);
 }
 
-/* "04_shared" is called so, or "shared", or by its number: "4", "04". */
-static bool is_called(const char *full, const char *name)
+/* Returns whether a name selects a kernel: "04_shared" has the names "04_shared", "shared", "04" and "4". */
+static bool has_name(const char *full, const char *name)
 {
     char *end;
     long number = strtol(name, &end, 10);
@@ -218,238 +218,241 @@ static bool is_called(const char *full, const char *name)
 rung_status rung_kernel_find(rung_context *context, const char *backend, const char *name, rung_kernel **kernel)
 {
     RUNGI_DISABLE_CANCELLATION;
-    char known[512] = "";
+    char valid[512] = "";
     if (kernel)
         *kernel = NULL;
     if (!name || !kernel)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_find needs a name and a place for the kernel");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_find: name or kernel is NULL");
     for (int64_t i = 0;; i++) {
         rung_status status = rung_kernel_at(context, backend, i, kernel);
         if (status == RUNG_STATUS_NOT_FOUND)
             return rungi_fail(RUNG_STATUS_NOT_FOUND, "the %s ladder has no kernel \"%s\"; it has %s", backend, name,
-                              known);
-        if (status != RUNG_OK || is_called((*kernel)->info.name, name))
+                              valid);
+        if (status != RUNG_OK || has_name((*kernel)->info.name, name))
             return status;
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", (*kernel)->info.name);
+        size_t used = strlen(valid);
+        snprintf(valid + used, sizeof valid - used, "%s%s", i ? ", " : "", (*kernel)->info.name);
         *kernel = NULL;
     }
 }
 
 /* ---- Parameters ---------------------------------------------------------------------------- */
 
-/* What the names of a kernel's expressions stand for. */
-typedef struct names {
+/* The values of the names in a kernel's expressions. */
+typedef struct kernel_names {
     const rung_kernel *kernel;
-    const rungi_values *values;
-} names_t;
+    const rungi_parameter_values *values;
+} kernel_names_t;
 
-static rungi_name look_up(const void *opaque, const char *name, size_t length)
+static rungi_expression_name look_up(const void *opaque, const char *text, size_t length)
 {
-    const names_t *names = opaque;
+    const kernel_names_t *names = opaque;
     const rung_kernel *kernel = names->kernel;
+    rungi_string_view name = rungi_string_view_of(text, length);
     for (int64_t i = 0; i < kernel->info.parameter_count; i++)
-        if (strlen(kernel->parameters[i].name) == length && memcmp(kernel->parameters[i].name, name, length) == 0)
-            return (rungi_name){.known = true, .value = names->values->value[i]};
-    if (length == strlen("IN_BYTES") && memcmp(name, "IN_BYTES", length) == 0)
-        return (rungi_name){.known = true, .value = names->values->in_bytes};
+        if (rungi_string_view_equals(name, kernel->parameters[i].name))
+            return (rungi_expression_name){.is_known = true, .value = names->values->value[i]};
+    if (rungi_string_view_equals(name, "IN_BYTES"))
+        return (rungi_expression_name){.is_known = true, .value = names->values->in_bytes};
     for (int64_t i = 0; i < kernel->macro_count; i++) {
-        const rungi_macro *macro = &kernel->macros[i];
-        if (macro->name.length == length && memcmp(macro->name.text, name, length) == 0)
-            return (rungi_name){.known = true, .text = macro->text.text, .length = macro->text.length};
+        const rungi_kernel_macro *macro = &kernel->macros[i];
+        if (macro->name.length == length && memcmp(macro->name.text, text, length) == 0)
+            return (rungi_expression_name){.is_known = true, .text = macro->text.text, .length = macro->text.length};
     }
-    return (rungi_name){.known = false};
+    return (rungi_expression_name){.is_known = false};
 }
 
-static rung_status evaluate(const rung_kernel *kernel, const rungi_values *values, rungi_slice expression,
-                            bool unknown_is_zero, int64_t *number)
+static rung_status evaluate(const rung_kernel *kernel, const rungi_parameter_values *values,
+                            rungi_string_view expression, bool unknown_is_zero, int64_t *number)
 {
-    names_t names = {kernel, values};
-    rung_status status = rungi_expression_value(expression.text, expression.length, look_up, &names, unknown_is_zero,
-                                                number);
-    return status == RUNG_OK ? status : rungi_fail_in(status, "%s", kernel->info.file);
+    kernel_names_t names = {kernel, values};
+    rung_status status = rungi_expression_evaluate(expression.text, expression.length, look_up, &names, unknown_is_zero,
+                                                   number);
+    return status == RUNG_OK ? status : rungi_fail_prepend(status, "%s", kernel->info.file);
 }
 
-rung_status rungi_kernel_number(const rung_kernel *kernel, const rungi_values *values, rungi_slice expression,
-                                int64_t *number)
+rung_status rungi_kernel_evaluate(const rung_kernel *kernel, const rungi_parameter_values *values,
+                                  rungi_string_view expression, int64_t *number)
 {
     return evaluate(kernel, values, expression, false, number);
 }
 
-/* One "NAME=16"; `end` is behind it. */
-static rung_status set_value(const rung_kernel *kernel, const char *text, const char *end, rungi_values *values)
+/* Parses one "NAME=16". */
+static rung_status parse_value(const rung_kernel *kernel, rungi_string_view text, rungi_parameter_values *values)
 {
-    const char *equals = memchr(text, '=', (size_t)(end - text));
+    const char *end = text.text + text.length, *equals = memchr(text.text, '=', text.length);
     char *number_end = NULL;
     long long value = equals ? strtoll(equals + 1, &number_end, 10) : 0;
     if (!equals || number_end == equals + 1 || number_end != end || value < 0 || value > INT32_MAX)
-        return rungi_fail(RUNG_STATUS_INVALID, "\"%.*s\" is no parameter; they are like TILE=16,UNROLL=4",
-                          (int)(end - text), text);
-    for (int64_t i = 0; i < kernel->info.parameter_count; i++) {
-        const char *name = kernel->parameters[i].name;
-        if (strlen(name) == (size_t)(equals - text) && memcmp(name, text, strlen(name)) == 0) {
+        return rungi_fail(RUNG_STATUS_INVALID, "\"%.*s\" is not a parameter; write, for example, TILE=16,UNROLL=4",
+                          (int)text.length, text.text);
+    rungi_string_view name = rungi_string_view_of(text.text, (size_t)(equals - text.text));
+    for (int64_t i = 0; i < kernel->info.parameter_count; i++)
+        if (rungi_string_view_equals(name, kernel->parameters[i].name)) {
             values->value[i] = value;
             return RUNG_OK;
         }
-    }
-    char known[RUNG_PARAMETERS_BYTES];
-    rungi_kernel_values_text(kernel, values, known, sizeof known);
+    char valid[RUNG_PARAMETERS_BYTES];
+    rungi_kernel_format_parameters(kernel, values, valid, sizeof valid);
     return rungi_fail(RUNG_STATUS_NOT_FOUND, "%s has no parameter \"%.*s\"; it has %s", kernel->info.name,
-                      (int)(equals - text), text, *known ? known : "none");
+                      (int)name.length, name.text, *valid ? valid : "none");
 }
 
-/* The parameters of the preset with that name; NULL if there is none. */
-static const char *preset_of(const rung_kernel *kernel, const char *text, const char *end)
+/* Returns the parameters of a preset; NULL if the kernel does not have it. */
+static const char *find_preset(const rung_kernel *kernel, rungi_string_view name)
 {
     for (int64_t i = 0; i < kernel->info.preset_count; i++)
-        if (strlen(kernel->presets[i].name) == (size_t)(end - text) &&
-            memcmp(kernel->presets[i].name, text, (size_t)(end - text)) == 0)
+        if (rungi_string_view_equals(name, kernel->presets[i].name))
             return kernel->presets[i].parameters;
     return NULL;
 }
 
 bool rungi_kernel_has_preset(const rung_kernel *kernel, const char *name)
 {
-    return preset_of(kernel, name, name + strlen(name)) != NULL;
+    return find_preset(kernel, rungi_string_view_of(name, strlen(name))) != NULL;
 }
 
-void rungi_kernel_usual_preset(const rung_kernel *kernel, const char *kind, const char *architecture, rung_type sum,
-                               char name[RUNGI_PRESET_NAME])
+void rungi_kernel_default_preset(const rung_kernel *kernel, const char *kind, const char *architecture, rung_type sum,
+                                 char name[RUNGI_PRESET_NAME_BYTES])
 {
     const char *type = sum == RUNG_F32 ? NULL : rung_type_name(sum);
-    snprintf(name, RUNGI_PRESET_NAME, "%s", architecture ? architecture : "");
+    snprintf(name, RUNGI_PRESET_NAME_BYTES, "%s", architecture ? architecture : "");
     if (kind && type)
-        snprintf(name, RUNGI_PRESET_NAME, "%s_%s", kind, type);
+        snprintf(name, RUNGI_PRESET_NAME_BYTES, "%s_%s", kind, type);
     if (kind && !rungi_kernel_has_preset(kernel, name))
-        snprintf(name, RUNGI_PRESET_NAME, "%s", kind);
+        snprintf(name, RUNGI_PRESET_NAME_BYTES, "%s", kind);
     if (type && !rungi_kernel_has_preset(kernel, name))
-        snprintf(name, RUNGI_PRESET_NAME, "%s", type);
+        snprintf(name, RUNGI_PRESET_NAME_BYTES, "%s", type);
     if (!rungi_kernel_has_preset(kernel, name))
         *name = '\0';
 }
 
 bool rungi_kernel_small_preset(const rung_kernel *kernel, const char *kind, const char *architecture,
-                               char name[RUNGI_PRESET_NAME])
+                               char name[RUNGI_PRESET_NAME_BYTES])
 {
-    const char *whose = kind ? kind : architecture;
-    snprintf(name, RUNGI_PRESET_NAME, "%s_small", whose ? whose : "");
+    const char *prefix = kind ? kind : architecture;
+    snprintf(name, RUNGI_PRESET_NAME_BYTES, "%s_small", prefix ? prefix : "");
     if (rungi_kernel_has_preset(kernel, name))
         return true;
-    snprintf(name, RUNGI_PRESET_NAME, "small");
+    snprintf(name, RUNGI_PRESET_NAME_BYTES, "small");
     return !kind && rungi_kernel_has_preset(kernel, name);
 }
 
-/* A list of values and, but not within a preset, of presets. */
-static rung_status set_values(const rung_kernel *kernel, const char *text, bool presets, rungi_values *values)
+/* Parses a list of values and, if `allows_presets` is set, names of presets. */
+static rung_status parse_values(const rung_kernel *kernel, const char *text, bool allows_presets,
+                                rungi_parameter_values *values)
 {
     while (text && *text) {
-        const char *end = text + strcspn(text, ",");
-        const char *preset = presets ? preset_of(kernel, text, end) : NULL;
-        rung_status status = preset ? set_values(kernel, preset, false, values) : set_value(kernel, text, end, values);
-        if (status != RUNG_OK)
-            return status;
-        text = *end ? end + 1 : end;
+        rungi_string_view item = rungi_string_view_of(text, strcspn(text, ","));
+        const char *preset = allows_presets ? find_preset(kernel, item) : NULL;
+        TRY(preset ? parse_values(kernel, preset, false, values) : parse_value(kernel, item, values));
+        text += item.length + (text[item.length] != '\0');
     }
     return RUNG_OK;
 }
 
-/* Whether a constraint fails for elements of the usual size too: else the parameters are
- * sound, and just too large for this type. */
-static bool is_refused_usually(const rung_kernel *kernel, const rungi_values *values, const rung_constraint *constraint)
+/* Evaluates a constraint: a value other than 0 rejects the parameters. */
+static rung_status evaluate_constraint(const rung_kernel *kernel, const rungi_parameter_values *values,
+                                       const rung_constraint *constraint, int64_t *is_rejected)
 {
-    rungi_values usual = *values;
-    int64_t refused = 1;
-    usual.in_bytes = RUNGI_USUAL_BYTES;
-    evaluate(kernel, &usual, rungi_slice_of(constraint->rejected_if, strlen(constraint->rejected_if)), true, &refused);
-    return refused != 0;
+    return evaluate(kernel, values, rungi_string_view_of(constraint->rejected_if, strlen(constraint->rejected_if)),
+                    true, is_rejected);
 }
 
-rung_status rungi_kernel_values(const rung_kernel *kernel, const char *text, int64_t in_bytes, rungi_values *values)
+/* Returns whether a constraint rejects the parameters for elements of the default size, too. If not, the parameters are
+ * valid in general and only too large for this type. */
+static bool is_rejected_for_default_bytes(const rung_kernel *kernel, const rungi_parameter_values *values,
+                                          const rung_constraint *constraint)
+{
+    rungi_parameter_values with_default = *values;
+    int64_t is_rejected = 1;
+    with_default.in_bytes = RUNGI_DEFAULT_IN_BYTES;
+    evaluate_constraint(kernel, &with_default, constraint, &is_rejected);
+    return is_rejected != 0;
+}
+
+rung_status rungi_kernel_parse_parameters(const rung_kernel *kernel, const char *text, int64_t in_bytes,
+                                          rungi_parameter_values *values)
 {
     set_defaults(kernel, values);
     values->in_bytes = in_bytes;
     if (text && strlen(text) >= RUNG_PARAMETERS_BYTES)
         return rungi_fail(RUNG_STATUS_INVALID, "the list of parameters has %zu bytes; the maximum is %d", strlen(text),
                           RUNG_PARAMETERS_BYTES - 1);
-    rung_status status = set_values(kernel, text, true, values);
-    if (status != RUNG_OK)
-        return status;
+    TRY(parse_values(kernel, text, true, values));
     for (int64_t i = 0; i < kernel->info.constraint_count; i++) {
         const rung_constraint *constraint = &kernel->constraints[i];
-        int64_t refused;
-        status = evaluate(kernel, values, rungi_slice_of(constraint->rejected_if, strlen(constraint->rejected_if)),
-                          true, &refused);
-        if (status != RUNG_OK)
-            return status;
-        if (refused)
-            return rungi_fail(is_refused_usually(kernel, values, constraint) ? RUNG_STATUS_INVALID
-                                                                             : RUNG_STATUS_UNSUPPORTED,
-                              "%s refuses these parameters: %s", kernel->info.name, constraint->reason);
+        int64_t is_rejected;
+        TRY(evaluate_constraint(kernel, values, constraint, &is_rejected));
+        if (is_rejected)
+            return rungi_fail(is_rejected_for_default_bytes(kernel, values, constraint) ? RUNG_STATUS_INVALID
+                                                                                        : RUNG_STATUS_UNSUPPORTED,
+                              "%s rejects these parameters: %s", kernel->info.name, constraint->reason);
     }
     return RUNG_OK;
 }
 
-static void widen(int64_t value, int64_t *smallest, int64_t *largest)
+static void extend_range(int64_t value, int64_t *smallest, int64_t *largest)
 {
-    *smallest = value < *smallest ? value : *smallest;
-    *largest = value > *largest ? value : *largest;
+    *smallest = rungi_min(*smallest, value);
+    *largest = rungi_max(*largest, value);
 }
 
-/* What a kernel's file lists for its parameter `index`. */
-static void listed_range(const rung_kernel *kernel, int64_t index, int64_t *smallest, int64_t *largest)
+/* Finds the smallest and largest value that the kernel's file lists for parameter `index`. */
+static void find_listed_range(const rung_kernel *kernel, int64_t index, int64_t *smallest, int64_t *largest)
 {
     const rung_parameter *parameter = &kernel->parameters[index];
     *smallest = *largest = parameter->value;
     for (int64_t i = 0; i < parameter->choice_count; i++)
-        widen(parameter->choices[i], smallest, largest);
+        extend_range(parameter->choices[i], smallest, largest);
     for (int64_t i = 0; i < kernel->info.preset_count; i++) {
-        rungi_values values;
+        rungi_parameter_values values;
         set_defaults(kernel, &values);
-        if (set_values(kernel, kernel->presets[i].parameters, false, &values) == RUNG_OK)
-            widen(values.value[index], smallest, largest);
+        if (parse_values(kernel, kernel->presets[i].parameters, false, &values) == RUNG_OK)
+            extend_range(values.value[index], smallest, largest);
     }
 }
 
-rung_status rungi_kernel_check_range(const rung_kernel *kernel, const rungi_values *values)
+rung_status rungi_kernel_check_range(const rung_kernel *kernel, const rungi_parameter_values *values)
 {
     for (int64_t i = 0; i < kernel->info.parameter_count; i++) {
-        int64_t smallest, largest, value = values->value[i]; /* an int32_t's */
-        listed_range(kernel, i, &smallest, &largest);
+        int64_t smallest, largest, value = values->value[i]; /* at most INT32_MAX */
+        find_listed_range(kernel, i, &smallest, &largest);
         if (2 * value < smallest || (value + 1) / 2 > largest)
-            return rungi_fail(RUNG_STATUS_INVALID, "%s=%lld is far from what %s lists for it, which is %lld to %lld",
+            return rungi_fail(RUNG_STATUS_INVALID,
+                              "%s=%lld is far outside the values that %s lists, which are %lld to %lld",
                               kernel->parameters[i].name, (long long)value, kernel->info.name, (long long)smallest,
                               (long long)largest);
     }
     return RUNG_OK;
 }
 
-void rungi_kernel_values_text(const rung_kernel *kernel, const rungi_values *values, char *text, size_t capacity)
+void rungi_kernel_format_parameters(const rung_kernel *kernel, const rungi_parameter_values *values, char *text,
+                                    size_t capacity)
 {
     size_t used = 0;
     *text = '\0';
     for (int64_t i = 0; i < kernel->info.parameter_count && used < capacity; i++)
         used += (size_t)snprintf(text + used, capacity - used, "%s%s=%lld", i ? "," : "", kernel->parameters[i].name,
                                  (long long)values->value[i]);
-    RUNGI_ASSERT(used < capacity); /* names and values are limited so that they fit RUNG_PARAMETERS_BYTES */
+    RUNGI_ASSERT(used < capacity); /* see RUNGI_PARAMETERS_MAX */
 }
 
 rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters)
 {
-    rungi_values values;
-    return kernel ? rungi_kernel_values(kernel, parameters, RUNGI_USUAL_BYTES, &values)
-                  : rungi_fail(RUNG_STATUS_INVALID, "the kernel is NULL");
+    rungi_parameter_values values;
+    return kernel ? rungi_kernel_parse_parameters(kernel, parameters, RUNGI_DEFAULT_IN_BYTES, &values)
+                  : rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_check: kernel is NULL");
 }
 
 rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters, rung_type in,
                                  const char *expression, int64_t *value)
 {
-    rungi_values values;
+    rungi_parameter_values values;
     if (!kernel || !expression || !value || rung_type_size(in) == 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_evaluate needs a kernel, a type, an expression and a "
-                                               "place for the value");
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_evaluate: kernel, expression or value is NULL, or the "
+                                               "type is not a type of elements");
     *value = 0;
-    rung_status status = rungi_kernel_values(kernel, parameters, rung_type_size(in), &values);
-    if (status != RUNG_OK)
-        return status;
-    return rungi_kernel_number(kernel, &values, rungi_slice_of(expression, strlen(expression)), value);
+    TRY(rungi_kernel_parse_parameters(kernel, parameters, rung_type_size(in), &values));
+    return rungi_kernel_evaluate(kernel, &values, rungi_string_view_of(expression, strlen(expression)), value);
 }

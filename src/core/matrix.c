@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* matrix.c - views: making them, measuring them, copying through them. */
+/* matrix.c - matrix views: creates them, measures them and copies between them. */
 #include "core/matrix.h"
 
 #include <string.h>
 
-#include "core/assert.h"
-#include "core/checked.h"
-#include "core/lists.h"
+#include "base/assert.h"
+#include "base/checked_arithmetic.h"
+#include "core/buffer.h"
 
 int64_t rung_type_size(rung_type type)
 {
@@ -37,53 +37,6 @@ int64_t rung_type_block_bytes(rung_type type)
     }
 }
 
-/* Returns the name at an index, or "?" outside the list. */
-static const char *name_at(const char *const *names, int count, int index)
-{
-    return index >= 0 && index < count ? names[index] : "?";
-}
-
-const char *rung_type_name(rung_type type)
-{
-    static const char *const names[RUNGI_TYPE_COUNT] = {
-        [RUNG_TYPE_NONE] = "none", [RUNG_F32] = "f32",   [RUNG_F64] = "f64",       [RUNG_F16] = "f16",
-        [RUNG_BF16] = "bf16",      [RUNG_I8] = "i8",     [RUNG_I32] = "i32",       [RUNG_U8] = "u8",
-        [RUNG_I4] = "i4",          [RUNG_U4] = "u4",     [RUNG_F8E4M3] = "f8e4m3", [RUNG_F8E5M2] = "f8e5m2",
-        [RUNG_F4E2M1] = "f4e2m1",  [RUNG_E8M0] = "e8m0", [RUNG_Q8_0] = "q8_0",     [RUNG_Q4_0] = "q4_0",
-    };
-    return name_at(names, RUNGI_TYPE_COUNT, (int)type);
-}
-
-const char *rung_compute_name(rung_compute compute)
-{
-    static const char *const names[RUNGI_COMPUTE_COUNT] = {
-        [RUNG_COMPUTE_STRICT] = "strict",
-        [RUNG_COMPUTE_BF16X3] = "bf16x3",
-        [RUNG_COMPUTE_TF32] = "tf32",
-        [RUNG_COMPUTE_BF16X1] = "bf16x1",
-    };
-    return name_at(names, RUNGI_COMPUTE_COUNT, (int)compute);
-}
-
-const char *rung_engine_name(rung_engine engine)
-{
-    static const char *const names[RUNGI_ENGINE_COUNT] = {
-        [RUNG_ENGINE_NONE] = "none",
-        [RUNG_ENGINE_HARDWARE] = "hardware",
-        [RUNG_ENGINE_EMULATED] = "software",
-    };
-    return name_at(names, RUNGI_ENGINE_COUNT, (int)engine);
-}
-
-const char *rung_activation_name(rung_activation activation)
-{
-    static const char *const names[RUNGI_ACTIVATION_COUNT] = {
-        [RUNG_ACTIVATION_NONE] = "none",           [RUNG_ACTIVATION_RELU] = "relu", [RUNG_ACTIVATION_GELU] = "gelu",
-        [RUNG_ACTIVATION_GELU_TANH] = "gelu_tanh", [RUNG_ACTIVATION_SILU] = "silu",
-    };
-    return name_at(names, RUNGI_ACTIVATION_COUNT, (int)activation);
-}
-
 rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data)
 {
     /* One view type serves inputs and output; only a view used as C is written. */
@@ -98,10 +51,10 @@ rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const voi
 rung_matrix rung_matrix_ld(rung_type type, int64_t rows, int64_t cols, int64_t ld, rung_order order, const void *data)
 {
     rung_matrix matrix = rung_matrix_of(type, rows, cols, data);
-    bool by_rows = order == RUNG_ORDER_ROW_MAJOR;
-    matrix.row_stride = by_rows ? ld : 1;
-    matrix.col_stride = by_rows ? 1 : ld;
-    if ((!by_rows && order != RUNG_ORDER_COL_MAJOR) || ld < 1 || ld < (by_rows ? cols : rows))
+    bool is_row_major = order == RUNG_ORDER_ROW_MAJOR;
+    matrix.row_stride = is_row_major ? ld : 1;
+    matrix.col_stride = is_row_major ? 1 : ld;
+    if ((!is_row_major && order != RUNG_ORDER_COL_MAJOR) || ld < 1 || ld < (is_row_major ? cols : rows))
         matrix.rows = matrix.cols = -1;
     return matrix;
 }
@@ -127,80 +80,111 @@ rung_matrix rung_matrix_transpose(rung_matrix matrix)
 rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col, int64_t rows, int64_t cols)
 {
     rung_matrix block = matrix;
-    bool inside = row >= 0 && col >= 0 && rows >= 0 && cols >= 0 && matrix.rows >= rows && matrix.cols >= cols &&
-                  row <= matrix.rows - rows && col <= matrix.cols - cols;
-    block.rows = inside ? rows : -1;
-    block.cols = inside ? cols : -1;
-    if (!inside || !rungi_multiply_add(row, matrix.row_stride, &block.offset) ||
-        !rungi_multiply_add(col, matrix.col_stride, &block.offset))
+    bool is_inside = row >= 0 && col >= 0 && rows >= 0 && cols >= 0 && matrix.rows >= rows && matrix.cols >= cols &&
+                     row <= matrix.rows - rows && col <= matrix.cols - cols;
+    block.rows = is_inside ? rows : -1;
+    block.cols = is_inside ? cols : -1;
+    if (!is_inside || !rungi_checked_multiply_add(row, matrix.row_stride, &block.offset) ||
+        !rungi_checked_multiply_add(col, matrix.col_stride, &block.offset))
         block.rows = block.cols = -1;
     return block;
 }
 
 rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int64_t cols)
 {
-    rung_matrix repeated = matrix;
+    rung_matrix broadcast = matrix;
     bool fits = rows >= 0 && cols >= 0 && (matrix.rows == rows || matrix.rows == 1) &&
                 (matrix.cols == cols || matrix.cols == 1);
-    repeated.rows = fits ? rows : -1;
-    repeated.cols = fits ? cols : -1;
+    broadcast.rows = fits ? rows : -1;
+    broadcast.cols = fits ? cols : -1;
     if (matrix.rows == 1 && rows != 1)
-        repeated.row_stride = 0;
+        broadcast.row_stride = 0;
     if (matrix.cols == 1 && cols != 1)
-        repeated.col_stride = 0;
-    return repeated;
+        broadcast.col_stride = 0;
+    return broadcast;
 }
 
 bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements)
 {
     int64_t size = rungi_type_size(matrix->type), last = 0, end = matrix->offset, bytes;
     *elements = 0;
-    /* Strides count even where they are never taken, in a matrix of one row or of
-     * none: nobody behind this check has to ask again. */
-    if (!rungi_multiply(matrix->row_stride, size, &bytes) || !rungi_multiply(matrix->col_stride, size, &bytes) ||
-        !rungi_multiply(end, size, &bytes))
+    /* Strides are checked even where no index uses them, so that later code may multiply them without a check. */
+    if (!rungi_checked_multiply(matrix->row_stride, size, &bytes) ||
+        !rungi_checked_multiply(matrix->col_stride, size, &bytes) || !rungi_checked_multiply(end, size, &bytes))
         return false;
     if (rungi_matrix_is_empty(matrix))
         return true;
-    bool fits = rungi_multiply_add(matrix->rows - 1, matrix->row_stride, &last) &&
-                rungi_multiply_add(matrix->cols - 1, matrix->col_stride, &last) && rungi_add(last, 1, elements) &&
-                rungi_add(end, *elements, &end) && rungi_multiply(end, size, &bytes);
+    bool fits = rungi_checked_multiply_add(matrix->rows - 1, matrix->row_stride, &last) &&
+                rungi_checked_multiply_add(matrix->cols - 1, matrix->col_stride, &last) &&
+                rungi_checked_add(last, 1, elements) && rungi_checked_add(end, *elements, &end) &&
+                rungi_checked_multiply(end, size, &bytes);
     return fits && (uint64_t)bytes <= PTRDIFF_MAX;
 }
 
 bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *elements)
 {
     int64_t last = 0, end = matrix->offset, bytes;
-    if (!rungi_multiply(matrix->batch_stride, rungi_type_size(matrix->type), &bytes) ||
+    if (!rungi_checked_multiply(matrix->batch_stride, rungi_type_size(matrix->type), &bytes) ||
         !rungi_matrix_span(matrix, elements))
         return false;
     if (*elements == 0 || batch == 0)
         return true;
     for (int64_t i = 0; matrix->batch_offsets && i < batch; i++)
         last = matrix->batch_offsets[i] > last ? matrix->batch_offsets[i] : last;
-    if (!matrix->batch_offsets && !rungi_multiply(batch - 1, matrix->batch_stride, &last))
+    if (!matrix->batch_offsets && !rungi_checked_multiply(batch - 1, matrix->batch_stride, &last))
         return false;
-    return rungi_add(*elements, last, elements) && rungi_add(end, *elements, &end) &&
-           rungi_multiply(end, rungi_type_size(matrix->type), &bytes) && (uint64_t)bytes <= PTRDIFF_MAX;
+    return rungi_checked_add(*elements, last, elements) && rungi_checked_add(end, *elements, &end) &&
+           rungi_checked_multiply(end, rungi_type_size(matrix->type), &bytes) && (uint64_t)bytes <= PTRDIFF_MAX;
 }
 
-void *rungi_matrix_first(const rung_matrix *matrix)
+void *rungi_matrix_first_element(const rung_matrix *matrix)
 {
     RUNGI_ASSERT(!matrix->buffer);
     return (char *)matrix->data + matrix->offset * rungi_type_size(matrix->type);
 }
 
-/* How often an index of this stride must be kept: a repeated one once. */
-static int64_t kept(int64_t count, int64_t stride)
+uintptr_t rungi_matrix_base_address(const rung_matrix *matrix)
+{
+    return matrix->buffer ? matrix->buffer->address : (uintptr_t)matrix->data;
+}
+
+uintptr_t rungi_matrix_address(const rung_matrix *matrix)
+{
+    return rungi_matrix_base_address(matrix) + (uintptr_t)(matrix->offset * rungi_type_size(matrix->type));
+}
+
+const void *rungi_matrix_address_space(const rung_matrix *matrix)
+{
+    return matrix->buffer ? matrix->buffer->address_space : NULL;
+}
+
+bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch, int64_t elements)
+{
+    int64_t size = rungi_type_size(matrix->type);
+    if (rungi_matrix_is_empty(matrix))
+        return true;
+    RUNGI_ASSERT(size > 0 && elements > 0 && (elements & (elements - 1)) == 0);
+    if (rungi_matrix_address(matrix) & (uintptr_t)(elements * size - 1)) /* both factors are powers of two */
+        return false;
+    if (!matrix->batch_offsets)
+        return batch < 2 || matrix->batch_stride % elements == 0;
+    for (int64_t i = 0; i < batch; i++)
+        if (matrix->batch_offsets[i] % elements != 0)
+            return false;
+    return true;
+}
+
+/* Returns the number of rows or columns that a dense copy stores: 1 for repeated ones (stride 0). */
+static int64_t stored_count(int64_t count, int64_t stride)
 {
     return stride == 0 && count > 1 ? 1 : count;
 }
 
 bool rungi_matrix_dense(const rung_matrix *matrix, rung_matrix *dense, int64_t *elements)
 {
-    int64_t rows = kept(matrix->rows, matrix->row_stride);
-    int64_t cols = kept(matrix->cols, matrix->col_stride);
-    bool rows_inside = matrix->row_stride < matrix->col_stride && rows > 1;
+    int64_t rows = stored_count(matrix->rows, matrix->row_stride);
+    int64_t cols = stored_count(matrix->cols, matrix->col_stride);
+    bool is_column_major = matrix->row_stride < matrix->col_stride && rows > 1;
     int64_t bytes;
 
     *dense = *matrix;
@@ -209,9 +193,10 @@ bool rungi_matrix_dense(const rung_matrix *matrix, rung_matrix *dense, int64_t *
     dense->offset = 0;
     dense->batch_stride = 0;
     dense->batch_offsets = NULL;
-    dense->row_stride = rows == matrix->rows ? (rows_inside ? 1 : cols) : 0;
-    dense->col_stride = cols == matrix->cols ? (rows_inside ? rows : 1) : 0;
-    return rungi_multiply(rows, cols, elements) && rungi_multiply(*elements, rungi_type_size(matrix->type), &bytes);
+    dense->row_stride = rows == matrix->rows ? (is_column_major ? 1 : cols) : 0;
+    dense->col_stride = cols == matrix->cols ? (is_column_major ? rows : 1) : 0;
+    return rungi_checked_multiply(rows, cols, elements) &&
+           rungi_checked_multiply(*elements, rungi_type_size(matrix->type), &bytes);
 }
 
 bool rungi_matrix_is_dense(const rung_matrix *matrix)
@@ -223,7 +208,7 @@ bool rungi_matrix_is_dense(const rung_matrix *matrix)
            (matrix->cols <= 1 || matrix->col_stride == dense.col_stride);
 }
 
-/* A run of elements `count` long; strides in bytes. */
+/* Copies `count` elements of `size` bytes. The strides are in bytes. */
 static void copy_run(const char *from, int64_t from_stride, char *to, int64_t to_stride, int64_t count, int64_t size)
 {
     if (from_stride == size && to_stride == size) {
@@ -240,19 +225,19 @@ void rungi_matrix_copy(const rung_matrix *from, const rung_matrix *to)
     RUNGI_ASSERT(from->type == to->type && from->rows == to->rows && from->cols == to->cols);
     bool rows_repeat = from->row_stride == 0 && to->row_stride == 0;
     bool cols_repeat = from->col_stride == 0 && to->col_stride == 0;
-    int64_t rows = rows_repeat ? kept(from->rows, 0) : from->rows;
-    int64_t cols = cols_repeat ? kept(from->cols, 0) : from->cols;
+    int64_t rows = rows_repeat ? stored_count(from->rows, 0) : from->rows;
+    int64_t cols = cols_repeat ? stored_count(from->cols, 0) : from->cols;
     if (rungi_matrix_is_empty(from))
         return;
     RUNGI_ASSERT(from->data && to->data);
 
-    const char *source = rungi_matrix_first(from);
-    char *target = rungi_matrix_first(to);
-    bool along_rows = to->col_stride <= to->row_stride;
-    int64_t outer = along_rows ? rows : cols, inner = along_rows ? cols : rows;
+    const char *source = rungi_matrix_first_element(from);
+    char *target = rungi_matrix_first_element(to);
+    bool is_row_outer = to->col_stride <= to->row_stride;
+    int64_t outer = is_row_outer ? rows : cols, inner = is_row_outer ? cols : rows;
     for (int64_t i = 0; i < outer; i++)
-        copy_run(source + i * size * (along_rows ? from->row_stride : from->col_stride),
-                 size * (along_rows ? from->col_stride : from->row_stride),
-                 target + i * size * (along_rows ? to->row_stride : to->col_stride),
-                 size * (along_rows ? to->col_stride : to->row_stride), inner, size);
+        copy_run(source + i * size * (is_row_outer ? from->row_stride : from->col_stride),
+                 size * (is_row_outer ? from->col_stride : from->row_stride),
+                 target + i * size * (is_row_outer ? to->row_stride : to->col_stride),
+                 size * (is_row_outer ? to->col_stride : to->row_stride), inner, size);
 }

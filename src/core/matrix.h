@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* matrix.h - what the library asks of a view beyond the public calls. */
+/* matrix.h - sizes, addresses and copies of matrix views, for the library. */
 #ifndef RUNGI_MATRIX_H
 #define RUNGI_MATRIX_H
 
@@ -7,7 +7,7 @@
 
 #include "rung/rung.h"
 
-/* Inlined rung_type_size(). A check asks for it a dozen times per call. */
+/* Inlined rung_type_size(). The checks of one multiply call it a dozen times. */
 static inline int64_t rungi_type_size(rung_type type)
 {
     switch (type) {
@@ -37,8 +37,13 @@ static inline bool rungi_type_is_implemented(rung_type type)
     return type >= RUNG_F32 && type <= RUNG_I32;
 }
 
-/* Elements from the first of the view to one past its last, gaps included; 0 for
- * a view of none. False if it, or its bytes with the offset, overflow. */
+static inline bool rungi_type_is_integer(rung_type type)
+{
+    return type == RUNG_I8 || type == RUNG_I32;
+}
+
+/* Computes the number of elements from the first of the view to the end of its last, including gaps; 0 for an empty
+ * view. Returns false if the number, or the offset plus it in bytes, overflows. */
 bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements);
 
 static inline bool rungi_matrix_is_empty(const rung_matrix *matrix)
@@ -52,13 +57,13 @@ static inline bool rungi_matrix_is_absent(const rung_matrix *matrix)
     return matrix->type == RUNG_TYPE_NONE && matrix->rows == 0 && matrix->cols == 0 && !matrix->data && !matrix->buffer;
 }
 
-/* Elements from the view's offset to where an item of a batch begins. */
+/* Returns the number of elements from the view's offset to the first element of an item of a batch. */
 static inline int64_t rungi_matrix_item_offset(const rung_matrix *matrix, int64_t item)
 {
     return matrix->batch_offsets ? matrix->batch_offsets[item] : item * matrix->batch_stride;
 }
 
-/* That item as a view of its own. */
+/* Returns a view of one item of a batch. */
 static inline rung_matrix rungi_matrix_item(const rung_matrix *matrix, int64_t item)
 {
     rung_matrix view = *matrix;
@@ -68,33 +73,37 @@ static inline rung_matrix rungi_matrix_item(const rung_matrix *matrix, int64_t i
     return view;
 }
 
-/* Whether every item of a batch is the same one. */
-static inline bool rungi_matrix_is_shared(const rung_matrix *matrix)
+/* Returns whether all items of a batch are the same elements. */
+static inline bool rungi_matrix_is_batch_invariant(const rung_matrix *matrix)
 {
     return !matrix->batch_offsets && matrix->batch_stride == 0;
 }
 
-/* The same as rungi_matrix_span for all items of a batch together, from the view's
- * offset on; batch_offsets are read. */
+/* Computes the same as rungi_matrix_span for all items of a batch together, from the view's offset. Reads the batch
+ * offsets. */
 bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *elements);
 
-/* The address of element (0, 0) of a view with data. */
-void *rungi_matrix_first(const rung_matrix *matrix);
+/* Returns the host address of element (0, 0). The view is not in a buffer. */
+void *rungi_matrix_first_element(const rung_matrix *matrix);
 
-/* Whether element (0, 0) of every item stands at a multiple of so many elements; a view of
- * nothing, or of no memory yet, by its offset alone. */
+/* Return the address of the view's memory and of its element (0, 0), in its address space; NULL is this process's
+ * memory. */
+uintptr_t rungi_matrix_base_address(const rung_matrix *matrix);
+uintptr_t rungi_matrix_address(const rung_matrix *matrix);
+const void *rungi_matrix_address_space(const rung_matrix *matrix);
+
+/* Returns whether element (0, 0) of every item is at a multiple of `elements` elements, a power of two. Of a view
+ * without memory only the offsets count. */
 bool rungi_matrix_is_aligned(const rung_matrix *matrix, int64_t batch, int64_t elements);
 
-/* The same matrix stored with no gaps, in the order in which it already stands
- * and with its repeated rows or columns kept once: what is worth copying to a
- * device. `elements` is its length; false if that overflows. */
+/* Describes a dense copy of the matrix: without gaps, in the same storage order, repeated rows or columns stored once.
+ * `elements` is the size of the copy. Returns false if it overflows. */
 bool rungi_matrix_dense(const rung_matrix *matrix, rung_matrix *dense, int64_t *elements);
 
-/* Whether the view already stands as rungi_matrix_dense would store it. */
+/* Returns whether the view has the strides of its dense copy. */
 bool rungi_matrix_is_dense(const rung_matrix *matrix);
 
-/* Copies the elements of one view over those of another of the same type and
- * shape, one item; rows or columns that both repeat are copied once. */
+/* Copies one item to a view of the same type and shape. Rows or columns that both views repeat are copied once. */
 void rungi_matrix_copy(const rung_matrix *from, const rung_matrix *to);
 
 #endif /* RUNGI_MATRIX_H */

@@ -15,25 +15,28 @@
  *       last      8  XXH64 of all bytes before
  *
  * The first 16 bytes and the checksum of the first 192 keep their meaning in later format versions, so that damage and
- * another version are told apart. The checksums find accidental damage, not changes on purpose. A forged file can have
- * any elements, but no size in it is trusted: a file that loads has the header and the number of bytes that the plan
- * expects, and its elements are only ever multiplied.
+ * another version are distinguished. The checksums detect accidental damage, not deliberate changes. A forged file can
+ * have any elements, but no size in it is trusted: a file that loads has the header and the number of bytes that the
+ * plan expects, and its elements are only ever multiplied.
  *
- * The core copies the packed bytes through the queue and does not interpret them. The device compares the header with its
- * plan (rungi_device_ops.packed_check). */
-#include "core/cancel.h"
-#include "core/checked.h"
-#include "core/plan.h"
-
+ * The core copies the packed bytes through the queue and does not interpret them. The device compares the header with
+ * its plan (rungi_device_ops.packed_check). */
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "core/atomic_file.h"
-#include "core/files.h"
-#include "core/xxh64.h"
+#include "base/atomic_file.h"
+#include "base/cancellation.h"
+#include "base/checked_arithmetic.h"
+#include "base/file_io.h"
+#include "base/try.h"
+#include "base/xxh64.h"
+#include "core/plan.h"
+#include "core/queue_finish.h"
 
-enum { VERSION = 1, BYTE_ORDER_MARK = 0x01020304, SWAPPED_MARK = 0x04030201 };
+enum { FORMAT_VERSION = 1, BYTE_ORDER_MARK = 0x01020304, SWAPPED_MARK = 0x04030201 };
 
 static const char magic[8] = {'r', 'u', 'n', 'g', 'P', 'K', '\r', '\n'};
 
@@ -45,20 +48,21 @@ typedef struct preamble {
     uint64_t checksum;
 } preamble_t;
 
-/* The first bytes of a file. */
-typedef struct head {
+/* The first 192 bytes of a file. */
+typedef struct packed_head {
     preamble_t preamble;
-    char header[RUNGI_PACKED_HEADER];
-} head_t;
+    char header[RUNGI_PACKED_HEADER_BYTES];
+} packed_head_t;
 
-_Static_assert(sizeof(head_t) == 192 && sizeof(preamble_t) == 64, "no padding");
+_Static_assert(sizeof(packed_head_t) == 192 && sizeof(preamble_t) == 64, "no padding");
 
-/* The packed B is copied in chunks that fit the second cache. */
-enum { CHUNK = 1 << 20 };
+/* The packed B is copied in chunks that fit the L2 cache. */
+enum { CHUNK_BYTES = 1 << 20 };
 
-_Static_assert(CHUNK % RUNGI_XXH64_STRIPE == 0 && sizeof(head_t) % RUNGI_XXH64_STRIPE == 0, "whole stripes");
+_Static_assert(CHUNK_BYTES % RUNGI_XXH64_STRIPE == 0 && sizeof(packed_head_t) % RUNGI_XXH64_STRIPE == 0,
+               "whole stripes");
 
-static uint64_t checksum_of_head(const head_t *head)
+static uint64_t checksum_of_head(const packed_head_t *head)
 {
     preamble_t blank = head->preamble;
     rungi_xxh64 hash;
@@ -68,139 +72,123 @@ static uint64_t checksum_of_head(const head_t *head)
     return rungi_xxh64_end(&hash, head->header, sizeof head->header);
 }
 
-static rung_status fail_io(const char *path, const char *what, int number)
+static rung_status fail_io(const char *path, const char *action, int number)
 {
-    return rungi_fail(RUNG_STATUS_IO, "%.1000s cannot be %s: %s", path, what, strerror(number));
+    return rungi_fail(RUNG_STATUS_IO, "%.1000s cannot be %s: %s", path, action, strerror(number));
 }
 
-static rung_status fail_damaged(const char *path, const char *how)
+static rung_status fail_corrupt(const char *path, const char *damage)
 {
-    return rungi_fail(RUNG_STATUS_IO, "%.1000s is damaged: %s; pack B again and save it", path, how);
+    return rungi_fail(RUNG_STATUS_IO, "%.1000s is damaged: %s; pack B again and save it", path, damage);
 }
 
-/* ---- One chunk after the other ----------------------------------------------------------------------- */
+/* ---- Copying ----------------------------------------------------------------------------------------------------- */
 
-/* What is copied, and by what. */
-typedef struct copy {
+/* A copy between a buffer and a file. */
+typedef struct packed_copy {
     rung_queue *queue;
     rung_buffer *packed;
     int64_t bytes; /* of the packed B */
     int file;
     const char *path;
-    char *chunk; /* CHUNK bytes */
-} copy_t;
+    char *chunk; /* CHUNK_BYTES bytes */
+} packed_copy_t;
 
-/* Waits for a copy. The first failure is the one that is reported. */
-static rung_status finish_after(rung_queue *queue, rung_status status)
+static rung_status read_buffer(const packed_copy_t *copy, int64_t offset, int64_t bytes, void *to)
 {
-    rungi_error first;
-    if (status == RUNG_OK)
-        return rung_queue_finish(queue);
-    rungi_error_save(&first);
-    rung_queue_finish(queue);
-    rungi_error_restore(&first);
-    return status;
+    return rungi_queue_finish_after(copy->queue, rung_buffer_read(copy->queue, copy->packed, offset, bytes, to, NULL));
 }
 
-static rung_status read_buffer(const copy_t *copy, int64_t offset, int64_t bytes, void *to)
+static rung_status write_buffer(const packed_copy_t *copy, int64_t offset, int64_t bytes, const void *from)
 {
-    return finish_after(copy->queue, rung_buffer_read(copy->queue, copy->packed, offset, bytes, to, NULL));
+    return rungi_queue_finish_after(copy->queue,
+                                    rung_buffer_write(copy->queue, copy->packed, offset, bytes, from, NULL));
 }
 
-static rung_status write_buffer(const copy_t *copy, int64_t offset, int64_t bytes, const void *from)
-{
-    return finish_after(copy->queue, rung_buffer_write(copy->queue, copy->packed, offset, bytes, from, NULL));
-}
-
-static rung_status write_file(const copy_t *copy, const void *from, int64_t bytes)
+static rung_status write_file(const packed_copy_t *copy, const void *from, int64_t bytes)
 {
     return rungi_write_all(copy->file, from, (size_t)bytes) ? RUNG_OK : fail_io(copy->path, "written", errno);
 }
 
-static rung_status read_file(const copy_t *copy, void *to, int64_t bytes)
+static rung_status read_file(const packed_copy_t *copy, void *to, int64_t bytes)
 {
     int64_t got = rungi_read_up_to(copy->file, to, bytes);
     if (got < 0)
         return fail_io(copy->path, "read", errno);
-    return got == bytes ? RUNG_OK : fail_damaged(copy->path, "it became shorter while it was read");
+    return got == bytes ? RUNG_OK : fail_corrupt(copy->path, "it became shorter while it was read");
 }
 
 /* Copies one chunk from the buffer to the file, or back. */
-typedef rung_status move_chunk_t(const copy_t *copy, int64_t at, int64_t bytes);
+typedef rung_status copy_chunk_t(const packed_copy_t *copy, int64_t at, int64_t bytes);
 
-static rung_status save_chunk(const copy_t *copy, int64_t at, int64_t bytes)
+static rung_status save_chunk(const packed_copy_t *copy, int64_t at, int64_t bytes)
 {
-    rung_status status = read_buffer(copy, at, bytes, copy->chunk);
-    return status == RUNG_OK ? write_file(copy, copy->chunk, bytes) : status;
+    TRY(read_buffer(copy, at, bytes, copy->chunk));
+    return write_file(copy, copy->chunk, bytes);
 }
 
-static rung_status load_chunk(const copy_t *copy, int64_t at, int64_t bytes)
+static rung_status load_chunk(const packed_copy_t *copy, int64_t at, int64_t bytes)
 {
-    rung_status status = read_file(copy, copy->chunk, bytes);
-    return status == RUNG_OK ? write_buffer(copy, at, bytes, copy->chunk) : status;
+    TRY(read_file(copy, copy->chunk, bytes));
+    return write_buffer(copy, at, bytes, copy->chunk);
 }
 
-/* Moves all elements, and computes the checksum of the head and of them. */
-static rung_status move_elements(const copy_t *copy, const head_t *head, move_chunk_t *move, uint64_t *checksum)
+/* Copies all elements and computes the checksum of the head and the elements. */
+static rung_status copy_packed_elements(const packed_copy_t *copy, const packed_head_t *head, copy_chunk_t *copy_chunk,
+                                        uint64_t *checksum)
 {
     rungi_xxh64 hash;
-    int64_t at = RUNGI_PACKED_HEADER;
+    int64_t at = RUNGI_PACKED_HEADER_BYTES;
     rungi_xxh64_begin(&hash);
     rungi_xxh64_add(&hash, head, sizeof *head);
-    for (; copy->bytes - at > CHUNK; at += CHUNK) {
-        rung_status status = move(copy, at, CHUNK);
-        if (status != RUNG_OK)
-            return status;
-        rungi_xxh64_add(&hash, copy->chunk, CHUNK);
+    for (; copy->bytes - at > CHUNK_BYTES; at += CHUNK_BYTES) {
+        TRY(copy_chunk(copy, at, CHUNK_BYTES));
+        rungi_xxh64_add(&hash, copy->chunk, CHUNK_BYTES);
     }
-    rung_status status = move(copy, at, copy->bytes - at);
-    if (status == RUNG_OK)
-        *checksum = rungi_xxh64_end(&hash, copy->chunk, (size_t)(copy->bytes - at));
-    return status;
+    TRY(copy_chunk(copy, at, copy->bytes - at));
+    *checksum = rungi_xxh64_end(&hash, copy->chunk, (size_t)(copy->bytes - at));
+    return RUNG_OK;
 }
 
-/* ---- Saving ------------------------------------------------------------------------------------------ */
+/* ---- Saving ------------------------------------------------------------------------------------------------------ */
 
-static void fill_head(head_t *head, int64_t bytes)
+static void fill_head(packed_head_t *head, int64_t bytes)
 {
-    head->preamble = (preamble_t){.byte_order = BYTE_ORDER_MARK, .version = VERSION, .bytes = (uint64_t)bytes};
+    head->preamble = (preamble_t){.byte_order = BYTE_ORDER_MARK, .version = FORMAT_VERSION, .bytes = (uint64_t)bytes};
     memcpy(head->preamble.magic, magic, sizeof magic);
     head->preamble.checksum = checksum_of_head(head);
 }
 
-static rung_status write_all(const copy_t *copy, const head_t *head)
+static rung_status write_all(const packed_copy_t *copy, const packed_head_t *head)
 {
     uint64_t checksum;
-    rung_status status = write_file(copy, head, sizeof *head);
-    if (status == RUNG_OK)
-        status = move_elements(copy, head, save_chunk, &checksum);
-    return status == RUNG_OK ? write_file(copy, &checksum, sizeof checksum) : status;
+    TRY(write_file(copy, head, sizeof *head));
+    TRY(copy_packed_elements(copy, head, save_chunk, &checksum));
+    return write_file(copy, &checksum, sizeof checksum);
 }
 
-static rung_status save(copy_t *copy, const head_t *head, int64_t file_bytes)
+static rung_status save(packed_copy_t *copy, const packed_head_t *head, int64_t file_bytes)
 {
     rungi_atomic_file file;
-    const char *wrong = rungi_atomic_open(&file, copy->path, file_bytes);
-    if (!wrong) {
+    const char *error = rungi_atomic_file_open(&file, copy->path, file_bytes);
+    if (!error) {
         copy->file = file.file;
         rung_status status = write_all(copy, head);
         if (status != RUNG_OK) {
-            rungi_atomic_discard(&file);
+            rungi_atomic_file_discard(&file);
             return status;
         }
-        wrong = rungi_atomic_commit(&file);
+        error = rungi_atomic_file_commit(&file);
     }
-    return wrong ? rungi_fail(RUNG_STATUS_IO, "%.1000s cannot be written: %s", copy->path, wrong) : RUNG_OK;
+    return error ? rungi_fail(RUNG_STATUS_IO, "%.1000s cannot be written: %s", copy->path, error) : RUNG_OK;
 }
 
-/* Whether a packed B of the plan can be in a file at all; `file_bytes` is the file's size. */
+/* Checks that a file can hold a packed B of the plan, and computes the size of the file. */
 static rung_status check_plan(const rung_plan *plan, const rung_queue *queue, const rung_buffer *packed,
                               int64_t *file_bytes)
 {
-    rung_status status = rungi_plan_check_packing(plan, queue, packed);
-    if (status != RUNG_OK)
-        return status;
-    return rungi_add(plan->info.packed_b_bytes, (int64_t)(sizeof(preamble_t) + sizeof(uint64_t)), file_bytes)
+    TRY(rungi_plan_check_packing(plan, queue, packed));
+    return rungi_checked_add(plan->info.packed_b_bytes, (int64_t)(sizeof(preamble_t) + sizeof(uint64_t)), file_bytes)
                ? RUNG_OK
                : rungi_fail(RUNG_STATUS_TOO_LARGE, "a packed B of %lld bytes is too large for a file",
                             (long long)plan->info.packed_b_bytes);
@@ -209,35 +197,31 @@ static rung_status check_plan(const rung_plan *plan, const rung_queue *queue, co
 rung_status rung_packed_save(rung_plan *plan, rung_queue *queue, rung_buffer *packed, const char *path)
 {
     RUNGI_DISABLE_CANCELLATION;
-    head_t head;
+    packed_head_t head;
     int64_t file_bytes;
     if (!plan || !queue || !packed || !path)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_packed_save needs a plan, a queue, a buffer and a path");
-    rung_status status = check_plan(plan, queue, packed, &file_bytes);
-    if (status != RUNG_OK)
-        return status;
-    copy_t copy = {.queue = queue, .packed = packed, .bytes = plan->info.packed_b_bytes, .path = path};
-    status = read_buffer(&copy, 0, RUNGI_PACKED_HEADER, head.header);
-    if (status == RUNG_OK)
-        status = plan->device->ops->packed_check(plan, head.header);
-    if (status != RUNG_OK)
-        return status;
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "rung_packed_save needs a plan, a queue, a buffer and a path; one of them is NULL");
+    TRY(check_plan(plan, queue, packed, &file_bytes));
+    packed_copy_t copy = {.queue = queue, .packed = packed, .bytes = plan->info.packed_b_bytes, .path = path};
+    TRY(read_buffer(&copy, 0, RUNGI_PACKED_HEADER_BYTES, head.header));
+    TRY(plan->device->ops->packed_check(plan, head.header));
     fill_head(&head, copy.bytes);
-    copy.chunk = rungi_allocate(plan->device->context, CHUNK, 64);
+    copy.chunk = rungi_allocate(plan->device->context, CHUNK_BYTES, 64);
     if (!copy.chunk)
         return RUNG_STATUS_NO_MEMORY;
-    status = save(&copy, &head, file_bytes);
+    rung_status status = save(&copy, &head, file_bytes);
     rungi_release(plan->device->context, copy.chunk);
     return status;
 }
 
-/* ---- Loading ----------------------------------------------------------------------------------------- */
+/* ---- Loading ----------------------------------------------------------------------------------------------------- */
 
-/* Checks the first `got` bytes of a file; what lies behind them in `head` is zero. */
-static rung_status check_head(const char *path, const head_t *head, int64_t got)
+/* Checks the first `got` bytes of a file. The rest of `head` is zero. */
+static rung_status check_head(const char *path, const packed_head_t *head, int64_t got)
 {
     const preamble_t *found = &head->preamble;
-    if (memcmp(found->magic, magic, (size_t)rungi_smaller(got, sizeof magic)) != 0)
+    if (memcmp(found->magic, magic, (size_t)rungi_min(got, sizeof magic)) != 0)
         return rungi_fail(RUNG_STATUS_INVALID, "%.1000s is not a file of rung_packed_save", path);
     if (got < (int64_t)sizeof *head)
         return rungi_fail(RUNG_STATUS_IO, "%.1000s is damaged: it ends after %lld bytes; pack B again and save it",
@@ -246,22 +230,22 @@ static rung_status check_head(const char *path, const head_t *head, int64_t got)
         return rungi_fail(RUNG_STATUS_INVALID,
                           "%.1000s was written on a machine with another byte order; pack B again and save it", path);
     if (found->checksum != checksum_of_head(head) || found->byte_order != BYTE_ORDER_MARK)
-        return fail_damaged(path, "the checksum of its first 192 bytes is wrong");
-    if (found->version != VERSION)
+        return fail_corrupt(path, "the checksum of its first 192 bytes is wrong");
+    if (found->version != FORMAT_VERSION)
         return rungi_fail(RUNG_STATUS_INVALID,
                           "%.1000s has format version %lu, and this library reads version %d; pack B again and "
                           "save it",
-                          path, (unsigned long)found->version, VERSION);
+                          path, (unsigned long)found->version, FORMAT_VERSION);
     return RUNG_OK;
 }
 
-static rung_status check_length(const copy_t *copy, const preamble_t *found)
+static rung_status check_length(const packed_copy_t *copy, const preamble_t *found)
 {
-    struct stat about;
-    if (fstat(copy->file, &about) != 0)
+    struct stat file_status;
+    if (fstat(copy->file, &file_status) != 0)
         return fail_io(copy->path, "read", errno);
     uint64_t frame = sizeof(preamble_t) + sizeof(uint64_t);
-    uint64_t bytes = (uint64_t)about.st_size; /* not negative */
+    uint64_t bytes = (uint64_t)file_status.st_size; /* not negative */
     if (bytes >= frame && bytes - frame == found->bytes)
         return RUNG_OK;
     return rungi_fail(RUNG_STATUS_IO,
@@ -269,62 +253,52 @@ static rung_status check_length(const copy_t *copy, const preamble_t *found)
                       copy->path, (unsigned long long)bytes, (unsigned long long)found->bytes + frame);
 }
 
-/* Reads the first bytes. A file that passes is for this plan and has the length that the plan expects. */
-static rung_status read_head(const rung_plan *plan, const copy_t *copy, head_t *head)
+/* Reads and checks the head. A file that passes belongs to this plan and has the expected length. */
+static rung_status read_head(const rung_plan *plan, const packed_copy_t *copy, packed_head_t *head)
 {
     memset(head, 0, sizeof *head);
     int64_t got = rungi_read_up_to(copy->file, head, sizeof *head);
     if (got < 0)
         return fail_io(copy->path, "read", errno);
-    rung_status status = check_head(copy->path, head, got);
-    if (status == RUNG_OK)
-        status = check_length(copy, &head->preamble);
+    TRY(check_head(copy->path, head, got));
+    TRY(check_length(copy, &head->preamble));
+    rung_status status = plan->device->ops->packed_check(plan, head->header);
     if (status != RUNG_OK)
-        return status;
-    status = plan->device->ops->packed_check(plan, head->header);
-    if (status != RUNG_OK)
-        return rungi_fail_in(status, "%.1000s", copy->path);
+        return rungi_fail_prepend(status, "%.1000s", copy->path);
     return head->preamble.bytes == (uint64_t)copy->bytes
                ? RUNG_OK
-               : fail_damaged(copy->path, "its two headers describe different sizes");
+               : fail_corrupt(copy->path, "its two headers describe different sizes");
 }
 
-static rung_status read_elements(const copy_t *copy, const head_t *head)
+static rung_status read_elements(const packed_copy_t *copy, const packed_head_t *head)
 {
     uint64_t checksum, expected;
-    rung_status status = write_buffer(copy, 0, RUNGI_PACKED_HEADER, head->header);
-    if (status == RUNG_OK)
-        status = move_elements(copy, head, load_chunk, &checksum);
-    if (status == RUNG_OK)
-        status = read_file(copy, &expected, sizeof expected);
-    if (status != RUNG_OK)
-        return status;
-    return checksum == expected ? RUNG_OK : fail_damaged(copy->path, "its checksum is wrong");
+    TRY(write_buffer(copy, 0, RUNGI_PACKED_HEADER_BYTES, head->header));
+    TRY(copy_packed_elements(copy, head, load_chunk, &checksum));
+    TRY(read_file(copy, &expected, sizeof expected));
+    return checksum == expected ? RUNG_OK : fail_corrupt(copy->path, "its checksum is wrong");
 }
 
-static rung_status load(rung_plan *plan, copy_t *copy)
+static rung_status load(rung_plan *plan, packed_copy_t *copy)
 {
-    head_t head;
+    packed_head_t head;
     rung_context *context = plan->device->context;
-    rung_status status = read_head(plan, copy, &head);
-    if (status == RUNG_OK)
-        status = rung_buffer_create(plan->device, copy->bytes, &copy->packed);
-    if (status != RUNG_OK)
-        return status;
-    copy->chunk = rungi_allocate(context, CHUNK, 64);
+    TRY(read_head(plan, copy, &head));
+    TRY(rung_buffer_create(plan->device, copy->bytes, &copy->packed));
+    copy->chunk = rungi_allocate(context, CHUNK_BYTES, 64);
     if (plan->device->ops->packed_prepare)
         plan->device->ops->packed_prepare(copy->packed);
-    status = copy->chunk ? read_elements(copy, &head) : RUNG_STATUS_NO_MEMORY;
+    rung_status status = copy->chunk ? read_elements(copy, &head) : RUNG_STATUS_NO_MEMORY;
     rungi_release(context, copy->chunk);
     if (status != RUNG_OK)
         rung_buffer_destroy(copy->packed);
     return status;
 }
 
-/* O_NONBLOCK: opening a pipe would wait for a writer. */
-static rung_status open_file(copy_t *copy)
+/* Opens the file. O_NONBLOCK, because opening a pipe would wait for a writer. */
+static rung_status open_file(packed_copy_t *copy)
 {
-    struct stat about;
+    struct stat file_status;
     do
         copy->file = open(copy->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     while (copy->file < 0 && errno == EINTR);
@@ -333,8 +307,8 @@ static rung_status open_file(copy_t *copy)
         return rungi_fail(is_missing ? RUNG_STATUS_NOT_FOUND : RUNG_STATUS_IO, "%.1000s cannot be opened: %s",
                           copy->path, strerror(errno));
     }
-    int number = fstat(copy->file, &about) == 0 ? 0 : errno;
-    if (number == 0 && S_ISREG(about.st_mode))
+    int number = fstat(copy->file, &file_status) == 0 ? 0 : errno;
+    if (number == 0 && S_ISREG(file_status.st_mode))
         return RUNG_OK;
     close(copy->file);
     return number ? fail_io(copy->path, "read", number)
@@ -349,15 +323,12 @@ rung_status rung_packed_load(rung_plan *plan, rung_queue *queue, const char *pat
         *packed = NULL;
     if (!plan || !queue || !path || !packed)
         return rungi_fail(RUNG_STATUS_INVALID,
-                          "rung_packed_load needs a plan, a queue, a path and a pointer for the buffer");
-    rung_status status = check_plan(plan, queue, NULL, &file_bytes);
-    if (status != RUNG_OK)
-        return status;
-    copy_t copy = {.queue = queue, .bytes = plan->info.packed_b_bytes, .path = path};
-    status = open_file(&copy);
-    if (status != RUNG_OK)
-        return status;
-    status = load(plan, &copy);
+                          "rung_packed_load needs a plan, a queue, a path and a pointer for the buffer; one of them is "
+                          "NULL");
+    TRY(check_plan(plan, queue, NULL, &file_bytes));
+    packed_copy_t copy = {.queue = queue, .bytes = plan->info.packed_b_bytes, .path = path};
+    TRY(open_file(&copy));
+    rung_status status = load(plan, &copy);
     close(copy.file);
     if (status == RUNG_OK)
         *packed = copy.packed;

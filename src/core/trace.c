@@ -1,213 +1,218 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.c - notes runs and tells them when the queue has come past.
+/* trace.c - records runs and logs them once their work is complete.
  *
- * A line must not change what it watches: waiting for the device at each run
- * would, so the time is asked for when the caller finishes the queue anyway. */
+ * Tracing must not change the program's timing, so no run waits for the device: the time is read when the caller
+ * finishes the queue. */
 #include "core/trace.h"
-
-#include "core/matrix.h"
-#include "core/problem.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/assert.h"
+#include "base/assert.h"
+#include "base/try.h"
+#include "core/matrix.h"
+#include "core/problem.h"
 
-struct rungi_trace_line {
-    rungi_trace_line *next;
+enum { TEXT_BYTES = 3072 };
+
+struct rungi_trace_entry {
+    rungi_trace_entry *next;
     rung_event *event;
-    char head[1024]; /* before the time */
-    char tail[3072]; /* after it */
+    char head[TEXT_BYTES]; /* before the time */
+    char tail[TEXT_BYTES]; /* after the time */
 };
 
-static void append(char *text, size_t capacity, const char *format, ...) RUNG_PRINTF(3, 4);
+static void append(char text[TEXT_BYTES], const char *format, ...) RUNG_PRINTF(2, 3);
 
-static void append(char *text, size_t capacity, const char *format, ...)
+static void append(char text[TEXT_BYTES], const char *format, ...)
 {
     size_t used = strlen(text);
-    RUNGI_ASSERT(used < capacity);
+    RUNGI_ASSERT(used < TEXT_BYTES);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text + used, capacity - used, format, arguments);
+    vsnprintf(text + used, TEXT_BYTES - used, format, arguments);
     va_end(arguments);
 }
 
-/* Strides and offset that `rung verify` would not take by itself. */
-static void append_strides(char *text, size_t capacity, const char *option, const rung_matrix *matrix, int64_t batch)
+/* Appends the strides and the offset, unless they are the defaults of `rung verify`. */
+static void append_strides(char text[TEXT_BYTES], const char *option, const rung_matrix *matrix, int64_t batch)
 {
-    rung_matrix plain = rung_matrix_of(matrix->type, matrix->rows, matrix->cols, NULL);
+    rung_matrix dense = rung_matrix_of(matrix->type, matrix->rows, matrix->cols, NULL);
     bool is_batch = batch != 1 && !matrix->batch_offsets;
-    if (matrix->row_stride == plain.row_stride && matrix->col_stride == plain.col_stride && matrix->offset == 0 &&
+    if (matrix->row_stride == dense.row_stride && matrix->col_stride == dense.col_stride && matrix->offset == 0 &&
         !is_batch)
         return;
-    append(text, capacity, " --%s %lld,%lld", option, (long long)matrix->row_stride, (long long)matrix->col_stride);
+    append(text, " --%s %lld,%lld", option, (long long)matrix->row_stride, (long long)matrix->col_stride);
     if (matrix->offset != 0 || is_batch)
-        append(text, capacity, ",%lld", (long long)matrix->offset);
+        append(text, ",%lld", (long long)matrix->offset);
     if (is_batch)
-        append(text, capacity, ",%lld", (long long)matrix->batch_stride);
+        append(text, ",%lld", (long long)matrix->batch_stride);
 }
 
-/* What `rung verify` calls a bias of this form. */
+/* Returns the word of `rung verify --epilogue` for this bias. */
 static const char *bias_word(const rung_matrix *bias)
 {
     return bias->col_stride == 0 ? "bias_row" : bias->row_stride == 0 ? "bias_col" : "bias";
 }
 
-static void append_epilogue(char *text, size_t capacity, const rung_problem *problem)
+static void append_epilogue(char text[TEXT_BYTES], const rung_problem *problem)
 {
     if (problem->activation == RUNG_ACTIVATION_NONE && rungi_matrix_is_empty(&problem->bias) &&
         rungi_matrix_is_empty(&problem->residual))
         return;
     const char *comma = "";
-    append(text, capacity, " --epilogue ");
+    append(text, " --epilogue ");
     if (!rungi_matrix_is_empty(&problem->bias)) {
-        append(text, capacity, "%s", bias_word(&problem->bias));
+        append(text, "%s", bias_word(&problem->bias));
         comma = ",";
     }
     if (problem->activation != RUNG_ACTIVATION_NONE) {
-        append(text, capacity, "%s%s", comma, rung_activation_name(problem->activation));
+        append(text, "%s%s", comma, rung_activation_name(problem->activation));
         comma = ",";
     }
     if (!rungi_matrix_is_empty(&problem->residual))
-        append(text, capacity, "%sresidual", comma);
+        append(text, "%sresidual", comma);
 }
 
-/* Threads of this process that share the work; 1 for other devices. */
+/* Returns the number of CPU threads of a run; 1 on other devices. */
 static int64_t threads_of(const rung_plan *plan, const rung_run_options *options)
 {
-    return plan->device->takes_data ? rungi_plan_threads(plan, options) : 1;
+    return plan->device->reads_host_memory ? rungi_plan_threads(plan, options) : 1;
 }
 
-/* All but types, sizes, strides and scalars. */
-static void append_rest(char *text, size_t capacity, const rung_plan *plan, const rung_problem *problem,
-                        int64_t threads)
+/* Appends all options except types, sizes, strides and scalars. */
+static void append_options(char text[TEXT_BYTES], const rung_plan *plan, const rung_problem *problem, int64_t threads)
 {
     if (rungi_problem_items(problem) != 1)
-        append(text, capacity, " --batch %lld", (long long)rungi_problem_items(problem));
+        append(text, " --batch %lld", (long long)rungi_problem_items(problem));
     if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets ||
         rungi_problem_addend(problem)->batch_offsets)
-        append(text, capacity, " --scattered");
+        append(text, " --scattered");
     if (problem->compute != RUNG_COMPUTE_STRICT)
-        append(text, capacity, " --compute %s", rung_compute_name(problem->compute));
+        append(text, " --compute %s", rung_compute_name(problem->compute));
     if (plan->info.split_k > 1)
-        append(text, capacity, " --splits %lld", (long long)plan->info.split_k);
+        append(text, " --splits %lld", (long long)plan->info.split_k);
     if (threads > 1)
-        append(text, capacity, " --threads %lld", (long long)threads);
-    append_epilogue(text, capacity, problem);
+        append(text, " --threads %lld", (long long)threads);
+    append_epilogue(text, problem);
 }
 
-/* C and D, where these are two matrices, as their options. */
-static void append_outputs(char *text, size_t capacity, const rung_problem *problem)
+/* Appends the strides of C and, if it is another matrix, of D. */
+static void append_outputs(char text[TEXT_BYTES], const rung_problem *problem)
 {
     const rung_matrix *addend = rungi_problem_addend(problem), *d = &problem->c;
     if (rungi_matrix_is_absent(addend)) {
-        append_strides(text, capacity, "c-strides", &problem->c, rungi_problem_items(problem));
+        append_strides(text, "c-strides", &problem->c, rungi_problem_items(problem));
         return;
     }
-    append_strides(text, capacity, "c-strides", addend, rungi_problem_items(problem));
-    append(text, capacity, " --d-strides %lld,%lld,%lld,%lld", (long long)d->row_stride, (long long)d->col_stride,
+    append_strides(text, "c-strides", addend, rungi_problem_items(problem));
+    append(text, " --d-strides %lld,%lld,%lld,%lld", (long long)d->row_stride, (long long)d->col_stride,
            (long long)d->offset, (long long)d->batch_stride);
 }
 
-static void describe(rungi_trace_line *line, const rung_plan *plan, const rung_problem *given, int64_t threads)
+/* Formats the line and the command that runs the same multiply again. */
+static void format_entry(rungi_trace_entry *entry, const rung_plan *plan, const rung_problem *given, int64_t threads)
 {
-    rung_problem ordered = *given, *problem = &ordered;
-    rungi_problem_order(problem);
+    rung_problem ordered = *given;
+    const rung_problem *problem = &ordered;
+    rungi_problem_put_result_in_c(&ordered);
     const char *device = plan->device->info.name;
+    const char *types = rungi_gemm_types_name(rungi_gemm_types_of(problem->a.type, problem->b.type, problem->c.type));
+    long long m = problem->c.rows, n = problem->c.cols, k = problem->a.cols, items = rungi_problem_items(problem);
     bool has_parameters = *plan->parameters != '\0';
-    snprintf(line->head, sizeof line->head, "rung: %s %s%s%s %lldx%lldx%lld %s ", device, plan->info.kernel,
-             has_parameters ? " " : "", plan->parameters, (long long)problem->c.rows, (long long)problem->c.cols,
-             (long long)problem->a.cols,
-             rungi_product_name(rungi_product_of(problem->a.type, problem->b.type, problem->c.type)));
-    if (rungi_problem_items(problem) != 1)
-        append(line->head, sizeof line->head, "batch %lld ", (long long)rungi_problem_items(problem));
+    append(entry->head, "rung: %s %s%s%s %lldx%lldx%lld %s ", device, plan->info.kernel, has_parameters ? " " : "",
+           plan->parameters, m, n, k, types);
+    if (items != 1)
+        append(entry->head, "batch %lld ", items);
     if (problem->compute != RUNG_COMPUTE_STRICT)
-        append(line->head, sizeof line->head, "%s asked for, %s taken ", rung_compute_name(problem->compute),
+        append(entry->head, "%s requested, %s used ", rung_compute_name(problem->compute),
                rung_compute_name(plan->info.compute));
     if (threads > 1)
-        append(line->head, sizeof line->head, "%lld threads ", (long long)threads);
+        append(entry->head, "%lld threads ", (long long)threads);
 
-    char *tail = line->tail;
-    size_t capacity = sizeof line->tail;
-    append(tail, capacity, "; parameters: %s; again: rung verify --device %s --kernels %s", plan->origin_text, device,
+    append(entry->tail, "; parameters: %s; again: rung verify --device %s --kernels %s", plan->origin_text, device,
            plan->info.kernel);
     if (has_parameters)
-        append(tail, capacity, " --params %s", plan->parameters);
-    append(tail, capacity, " --dtype %s --m %lld --n %lld --k %lld",
-           rungi_product_name(rungi_product_of(problem->a.type, problem->b.type, problem->c.type)),
-           (long long)problem->c.rows, (long long)problem->c.cols, (long long)problem->a.cols);
-    append_strides(tail, capacity, "a-strides", &problem->a, rungi_problem_items(problem));
-    append_strides(tail, capacity, "b-strides", &problem->b, rungi_problem_items(problem));
-    append_outputs(tail, capacity, problem);
-    append_rest(tail, capacity, plan, problem, threads);
-    append(tail, capacity, " --alpha %.17g --beta %.17g; rejected: %s", problem->alpha, problem->beta,
+        append(entry->tail, " --params %s", plan->parameters);
+    append(entry->tail, " --dtype %s --m %lld --n %lld --k %lld", types, m, n, k);
+    append_strides(entry->tail, "a-strides", &problem->a, items);
+    append_strides(entry->tail, "b-strides", &problem->b, items);
+    append_outputs(entry->tail, problem);
+    append_options(entry->tail, plan, problem, threads);
+    append(entry->tail, " --alpha %.17g --beta %.17g; rejected: %s", problem->alpha, problem->beta,
            *plan->rejected ? plan->rejected : "none");
 }
 
-/* A failure here is not the caller's: its own sentence stays. */
-static void tell_first(rung_queue *queue)
+/* Logs and frees the oldest entry. A failure here is not a failure of the call, so the error text is unchanged. */
+static void flush_first(rung_queue *queue)
 {
     rung_context *context = queue->device->context;
-    rungi_trace_line *line = queue->lines;
-    RUNGI_ASSERT(line && line->event && queue->last_line);
-    rungi_error before;
+    rungi_trace_entry *entry = queue->trace_entries;
+    RUNGI_ASSERT(entry && entry->event && queue->last_trace_entry);
+    rungi_saved_error saved;
     int64_t time;
-    queue->lines = line->next;
-    if (!queue->lines)
-        queue->last_line = NULL;
-    rungi_error_save(&before);
-    if (rung_event_time(line->event, &time) == RUNG_OK)
-        rungi_log(context, 1, "%s%.6f ms%s", line->head, (double)time * 1e-6, line->tail);
+    queue->trace_entries = entry->next;
+    if (!queue->trace_entries)
+        queue->last_trace_entry = NULL;
+    rungi_error_save(&saved);
+    if (rung_event_time(entry->event, &time) == RUNG_OK)
+        rungi_log(context, 1, "%s%.6f ms%s", entry->head, (double)time * 1e-6, entry->tail);
     else
-        rungi_log(context, 1, "%stime unknown%s", line->head, line->tail);
-    rung_event_destroy(line->event);
-    rungi_error_restore(&before);
-    rungi_release(context, line);
+        rungi_log(context, 1, "%stime unknown%s", entry->head, entry->tail);
+    rung_event_destroy(entry->event);
+    rungi_error_restore(&saved);
+    rungi_release(context, entry);
 }
 
-/* So that lines do not pile up where a caller waits by events alone. */
-static void tell_done(rung_queue *queue)
+/* Logs the entries whose work is complete, for callers that wait by events and never finish the queue. */
+static void flush_finished(rung_queue *queue)
 {
-    while (queue->lines && queue->device->ops->event_is_done(queue->lines->event))
-        tell_first(queue);
+    while (queue->trace_entries && queue->device->ops->event_is_done(queue->trace_entries->event))
+        flush_first(queue);
 }
 
-rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_problem *given, const rung_problem *settled,
-                            rungi_sizes sizes, const rung_run_options *options)
+/* Runs the plan with the entry's event as signal. */
+static rung_status run_with_event(rungi_trace_entry *entry, rung_plan *plan, rung_queue *queue,
+                                  const rung_problem *normalized, rungi_gemm_sizes sizes,
+                                  const rung_run_options *options)
+{
+    rung_run_options traced = *options;
+    TRY(rung_event_create(plan->device, &entry->event));
+    traced.signal = entry->event;
+    return plan->device->ops->plan_run(plan, queue, normalized, sizes, &traced);
+}
+
+rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
+                            const rung_problem *normalized, rungi_gemm_sizes sizes, const rung_run_options *options)
 {
     rung_context *context = plan->device->context;
-    rungi_trace_line *line = rungi_new(context, sizeof *line);
-    if (!line)
+    rungi_trace_entry *entry = rungi_allocate_zeroed(context, sizeof *entry);
+    if (!entry)
         return RUNG_STATUS_NO_MEMORY;
-    rung_status status = rung_event_create(plan->device, &line->event);
-    if (status == RUNG_OK) {
-        rung_run_options traced = *options;
-        traced.signal = line->event;
-        status = plan->device->ops->plan_run(plan, queue, settled, sizes, &traced);
-    }
+    rung_status status = run_with_event(entry, plan, queue, normalized, sizes, options);
     if (status != RUNG_OK) {
-        rungi_error why;
-        rungi_error_save(&why);
-        rung_event_destroy(line->event);
-        rungi_error_restore(&why);
-        rungi_release(context, line);
+        rungi_saved_error saved;
+        rungi_error_save(&saved);
+        rung_event_destroy(entry->event);
+        rungi_error_restore(&saved);
+        rungi_release(context, entry);
         return status;
     }
     if (options->signal)
-        status = plan->device->ops->event_copy(line->event, options->signal);
-    describe(line, plan, given, threads_of(plan, options));
-    tell_done(queue);
-    if (queue->last_line)
-        queue->last_line->next = line;
+        status = plan->device->ops->event_copy(entry->event, options->signal);
+    format_entry(entry, plan, given, threads_of(plan, options));
+    flush_finished(queue);
+    if (queue->last_trace_entry)
+        queue->last_trace_entry->next = entry;
     else
-        queue->lines = line;
-    queue->last_line = line;
+        queue->trace_entries = entry;
+    queue->last_trace_entry = entry;
     return status;
 }
 
-void rungi_trace_tell(rung_queue *queue)
+void rungi_trace_flush(rung_queue *queue)
 {
-    while (queue->lines)
-        tell_first(queue);
+    while (queue->trace_entries)
+        flush_first(queue);
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* features.c - which instructions this processor has and this process may use.
- *
- * CPUID tells what the processor has, XCR0 which registers the system saves: both are
- * needed. Tiles are asked for besides, and that is the one thing the library changes of
- * its process. */
+/* features.c - detects instruction sets: CPUID reports what the processor has, XCR0 which registers the system saves. AMX
+ * tiles also need a permission, which is the only state of the process that the library changes. */
 #define _GNU_SOURCE /* syscall */
 #include "cpu/features.h"
 
@@ -27,63 +24,63 @@ const char *rungi_isa_name(rungi_isa isa)
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static uint64_t saved_registers(void)
+static uint64_t read_xcr0(void)
 {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (uint64_t)high << 32 | low;
 }
 
-static bool has(uint64_t bits, uint64_t wanted)
+static bool has_all_bits(uint64_t bits, uint64_t mask)
 {
-    return (bits & wanted) == wanted;
+    return (bits & mask) == mask;
 }
 
-static void look(rungi_cpu_features *found)
+static void detect_instruction_sets(rungi_cpu_features *found)
 {
     enum { FMA = 1 << 12, OSXSAVE = 1 << 27, AVX = 1 << 28, F16C = 1 << 29 };             /* 1, ecx */
     enum { AVX2 = 1 << 5, F = 1 << 16, DQ = 1 << 17, BW = 1 << 30, VNNI = 1 << 11 };      /* 7, ebx; ecx */
     const uint32_t vl = 1u << 31, tiles = 1u << 24 | 1u << 25 | 1u << 22, bf16 = 1u << 5; /* ebx; edx; 7.1 eax */
     enum { YMM = 0x6, ZMM = 0xe6, TILES = 0x60000 };                                      /* XCR0 */
     uint32_t a, b, c, d, a1, b1, c1, d1;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, OSXSAVE | AVX | FMA))
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !has_all_bits(c, OSXSAVE | AVX | FMA))
         return;
-    uint64_t saved = saved_registers();
-    found->has_f16c = has(c, F16C);
-    if (!has(saved, YMM) || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has(b, AVX2))
+    uint64_t saved = read_xcr0();
+    found->has_f16c = has_all_bits(c, F16C);
+    if (!has_all_bits(saved, YMM) || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has_all_bits(b, AVX2))
         return;
     found->isa = RUNGI_ISA_AVX2;
-    if (!has(saved, ZMM) || !has(b, F | DQ | BW) || !has(b, vl) || !found->has_f16c)
+    if (!has_all_bits(saved, ZMM) || !has_all_bits(b, F | DQ | BW) || !has_all_bits(b, vl) || !found->has_f16c)
         return;
     found->isa = RUNGI_ISA_AVX512;
-    found->has_vnni = has(c, VNNI);
-    found->has_bf16 = a >= 1 && __get_cpuid_count(7, 1, &a1, &b1, &c1, &d1) && has(a1, bf16);
+    found->has_vnni = has_all_bits(c, VNNI);
+    found->has_bf16 = a >= 1 && __get_cpuid_count(7, 1, &a1, &b1, &c1, &d1) && has_all_bits(a1, bf16);
     if (!found->has_vnni)
         return;
     found->isa = RUNGI_ISA_DOT;
-    if (has(saved, TILES) && has(d, tiles) && found->has_bf16)
+    if (has_all_bits(saved, TILES) && has_all_bits(d, tiles) && found->has_bf16)
         found->isa = RUNGI_ISA_AMX;
 }
 
-bool rungi_cpu_ask_for_tiles(void)
+bool rungi_cpu_amx_request(void)
 {
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
     return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
 }
 #else
-static void look(rungi_cpu_features *found)
+static void detect_instruction_sets(rungi_cpu_features *found)
 {
     (void)found;
 }
 
-bool rungi_cpu_ask_for_tiles(void)
+bool rungi_cpu_amx_request(void)
 {
     return false;
 }
 #endif
 
 /* Returns RUNGI_ISA_COUNT for an unknown word. */
-static rungi_isa isa_of(const char *word)
+static rungi_isa isa_from_name(const char *word)
 {
     int isa = 0;
     while (isa < RUNGI_ISA_COUNT && strcmp(word, names[isa]) != 0)
@@ -91,28 +88,28 @@ static rungi_isa isa_of(const char *word)
     return (rungi_isa)isa;
 }
 
-static bool is_isa(const char *value)
+static bool is_isa_name(const char *value)
 {
-    return isa_of(value) != RUNGI_ISA_COUNT;
+    return isa_from_name(value) != RUNGI_ISA_COUNT;
 }
 
-const rungi_variable rungi_isa_variable = {"RUNG_CPU_ISA",
-                                           "one of"
+const rungi_environment_variable rungi_isa_variable = {"RUNG_CPU_ISA",
+                                                       "one of"
 #define X(name, word) " " word
-                                           RUNGI_ISA_LIST(X)
+                                                       RUNGI_ISA_LIST(X)
 #undef X
-                                               ,
-                                           is_isa, false};
+                                                           ,
+                                                       is_isa_name, false};
 
-void rungi_cpu_features_find(rungi_cpu_features *features)
+void rungi_cpu_features_detect(rungi_cpu_features *features)
 {
-    const char *asked = rungi_variable_value(&rungi_isa_variable);
+    const char *requested = rungi_environment_variable_value(&rungi_isa_variable);
     memset(features, 0, sizeof *features);
-    look(features);
-    rungi_caches caches = rungi_caches_asked_for();
-    features->blocks = rungi_blocks_of(&caches);
-    if (asked && isa_of(asked) < features->isa)
-        features->isa = isa_of(asked);
+    detect_instruction_sets(features);
+    rungi_caches caches = rungi_caches_effective();
+    features->blocks = rungi_cpu_block_sizes_derive(&caches);
+    if (requested && isa_from_name(requested) < features->isa)
+        features->isa = isa_from_name(requested);
     if (features->isa < RUNGI_ISA_DOT)
         features->has_vnni = features->has_bf16 = false;
     if (features->isa < RUNGI_ISA_AVX2)

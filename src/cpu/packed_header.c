@@ -6,17 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char magic[8] = "rungB\r\n"; /* changed by a transfer that takes it for text */
+#include "base/fnv1a.h"
+
+static const char magic[8] = "rungB\r\n"; /* a transfer as text would change it */
 enum { VERSION = 1 };                     /* of the header and of every layout */
 
-/* FNV-1a, 64 bits. */
-static uint64_t checksum_of(const rungi_packed_header *header)
+/* Returns the checksum of all members before `checksum`. */
+static uint64_t header_checksum(const rungi_packed_header *header)
 {
-    const unsigned char *bytes = (const unsigned char *)header;
-    uint64_t sum = 14695981039346656037u;
-    for (size_t i = 0; i < offsetof(rungi_packed_header, checksum); i++)
-        sum = (sum ^ bytes[i]) * 1099511628211u;
-    return sum;
+    return rungi_fnv1a(RUNGI_FNV1A_START, header, offsetof(rungi_packed_header, checksum));
 }
 
 void rungi_packed_header_fill(const rung_plan *plan, const rungi_packed_layout *layout, rungi_packed_header *header)
@@ -26,53 +24,54 @@ void rungi_packed_header_fill(const rung_plan *plan, const rungi_packed_layout *
     memcpy(header->magic, magic, sizeof magic);
     header->version = VERSION;
     header->type = (uint32_t)b->type;
-    header->stored = (uint32_t)layout->stored;
+    header->packed_type = (uint32_t)layout->packed_type;
     header->compute = (uint32_t)plan->info.compute;
     header->k = b->rows;
     header->n = b->cols;
     header->width = layout->width;
-    header->depth = layout->depth;
+    header->k_block = layout->k_block;
     header->bytes = layout->bytes;
     snprintf(header->kernel, sizeof header->kernel, "%s", plan->kernel->info.name);
-    header->checksum = checksum_of(header);
+    header->checksum = header_checksum(header);
 }
 
-/* ---- What differs -------------------------------------------------------------------------------- */
+/* ---- Comparing -------------------------------------------------------------------------------- */
 
 typedef struct differences {
     char text[512];
     size_t used;
 } differences_t;
 
-static void add_words(differences_t *found, const char *name, const char *packed, const char *expected)
+static void add_text_difference(differences_t *found, const char *name, const char *packed, const char *expected)
 {
     if (strcmp(packed, expected) != 0 && found->used < sizeof found->text)
         found->used += (size_t)snprintf(found->text + found->used, sizeof found->text - found->used,
                                         "%s%s is %s instead of %s", found->used ? ", " : "", name, packed, expected);
 }
 
-static void add_number(differences_t *found, const char *name, int64_t packed, int64_t expected)
+static void add_number_difference(differences_t *found, const char *name, int64_t packed, int64_t expected)
 {
     char words[2][24];
     snprintf(words[0], sizeof words[0], "%lld", (long long)packed);
     snprintf(words[1], sizeof words[1], "%lld", (long long)expected);
-    add_words(found, name, words[0], words[1]);
+    add_text_difference(found, name, words[0], words[1]);
 }
 
-static rung_status describe(const rungi_packed_header *packed, const rungi_packed_header *expected)
+static rung_status report_differences(const rungi_packed_header *packed, const rungi_packed_header *expected)
 {
     differences_t found = {.used = 0};
-    add_words(&found, "the kernel", packed->kernel, expected->kernel);
-    add_words(&found, "the type", rung_type_name((rung_type)packed->type), rung_type_name((rung_type)expected->type));
-    add_words(&found, "the packed type", rung_type_name((rung_type)packed->stored),
-              rung_type_name((rung_type)expected->stored));
-    add_words(&found, "the compute mode", rung_compute_name((rung_compute)packed->compute),
-              rung_compute_name((rung_compute)expected->compute));
-    add_number(&found, "k", packed->k, expected->k);
-    add_number(&found, "n", packed->n, expected->n);
-    add_number(&found, "the panel width", packed->width, expected->width);
-    add_number(&found, "the K block", packed->depth, expected->depth);
-    add_number(&found, "the number of bytes", packed->bytes, expected->bytes);
+    add_text_difference(&found, "the kernel", packed->kernel, expected->kernel);
+    add_text_difference(&found, "the type", rung_type_name((rung_type)packed->type),
+                        rung_type_name((rung_type)expected->type));
+    add_text_difference(&found, "the packed type", rung_type_name((rung_type)packed->packed_type),
+                        rung_type_name((rung_type)expected->packed_type));
+    add_text_difference(&found, "the compute mode", rung_compute_name((rung_compute)packed->compute),
+                        rung_compute_name((rung_compute)expected->compute));
+    add_number_difference(&found, "k", packed->k, expected->k);
+    add_number_difference(&found, "n", packed->n, expected->n);
+    add_number_difference(&found, "the panel width", packed->width, expected->width);
+    add_number_difference(&found, "the K block", packed->k_block, expected->k_block);
+    add_number_difference(&found, "the number of bytes", packed->bytes, expected->bytes);
     return rungi_fail(RUNG_STATUS_INVALID,
                       "the packed B does not match the plan: %s; pack B again: call rung_plan_pack_b with this "
                       "plan",
@@ -89,7 +88,7 @@ rung_status rungi_packed_header_check(const rungi_packed_header *expected, const
         return rungi_fail(RUNG_STATUS_INVALID,
                           "the buffer given as packed B does not hold a packed matrix; fill it: call "
                           "rung_plan_pack_b with this plan");
-    if (found.checksum != checksum_of(&found))
+    if (found.checksum != header_checksum(&found))
         return rungi_fail(RUNG_STATUS_INVALID,
                           "the header of the packed B is damaged: its checksum is wrong; pack B again: "
                           "call rung_plan_pack_b with this plan");
@@ -99,5 +98,5 @@ rung_status rungi_packed_header_check(const rungi_packed_header *expected, const
                           "again: call rung_plan_pack_b with this plan",
                           (unsigned long)found.version, (unsigned long)expected->version);
     found.kernel[sizeof found.kernel - 1] = '\0';
-    return describe(&found, expected);
+    return report_differences(&found, expected);
 }

@@ -7,12 +7,12 @@
 #ifndef RUNGI_CPU_PACKED_HEADER_H
 #define RUNGI_CPU_PACKED_HEADER_H
 
-#include "core/plan.h"
+#include "core/plan_types.h"
 
 /* How a kernel arranges B: panels of `width` columns, each `depth` elements long along k, of type `stored`. */
 typedef struct rungi_packed_layout {
-    rung_type stored;
-    int64_t width, depth;
+    rung_type packed_type;
+    int64_t width, k_block;
     int64_t bytes; /* of all panels */
 } rungi_packed_layout;
 
@@ -20,16 +20,16 @@ typedef struct rungi_packed_layout {
 typedef struct rungi_packed_header {
     char magic[8];
     uint32_t version;
-    uint32_t type, stored; /* of B as given, and as packed */
-    uint32_t compute;      /* the mode in which the kernel forms products */
-    int64_t k, n, width, depth, bytes;
+    uint32_t type, packed_type; /* of B as given, and as packed */
+    uint32_t compute;           /* the mode in which the kernel forms products */
+    int64_t k, n, width, k_block, bytes;
     char kernel[32];
     char reserved[24]; /* zero */
     uint64_t checksum; /* of all bytes before it */
 } rungi_packed_header;
 
-_Static_assert(sizeof(rungi_packed_header) == RUNGI_PACKED_HEADER, "no padding");
-_Static_assert(RUNGI_PACKED_HEADER % 64 == 0, "the elements are as aligned as the header");
+_Static_assert(sizeof(rungi_packed_header) == RUNGI_PACKED_HEADER_BYTES, "no padding");
+_Static_assert(RUNGI_PACKED_HEADER_BYTES % 64 == 0, "the elements are as aligned as the header");
 
 /* Fills the header of the plan's packed B. */
 void rungi_packed_header_fill(const rung_plan *plan, const rungi_packed_layout *layout, rungi_packed_header *header);

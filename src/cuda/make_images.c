@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_images - a program of the build: compiles what images.def lists, with NVRTC.
+/* make_images.c - a program of the build that compiles the images of embedded_images.def with NVRTC.
  *
  *   make_images LIBNVRTC CACHE_FOLDER OUT_FOLDER [PROCESSES]
  *
- * writes images.bin, all code one after the other, and images.inc, a line an image. It names
- * and finds code by the library's own functions, so that what it makes is what the library
- * looks for, and keeps it in a cache of the same kind: compiling all of it takes minutes,
- * once. */
+ * writes images.bin, the concatenated code, and images.inc, one line per image. Names and sources come from the
+ * library's own functions, so that the library finds the images. Compiling takes minutes, so a code cache holds the
+ * results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/cache.h"
-#include "cuda/images.h"
-#include "cuda/libraries.h"
+#include "core/code_cache.h"
+#include "cuda/embedded_images.h"
+#include "cuda/cuda_library_paths.h"
 #include "cuda/nvrtc.h"
 #include "simt/simt.h"
 #include "sources.h"
@@ -23,8 +22,8 @@
 enum {
     ALL = RUNGI_SIMT_PRODUCTS,
     F32 = 1u << RUNGI_F32_TO_F32,
-    MAIN = 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64 | 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_BF16_TO_BF16 |
-           1u << RUNGI_I8_TO_I32 | 1u << RUNGI_I32_TO_I32,
+    MAIN_PRODUCTS = 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64 | 1u << RUNGI_F16_TO_F16 |
+                    1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_I8_TO_I32 | 1u << RUNGI_I32_TO_I32,
     /* What matrix engines multiply. */
     ENGINE_F16 = 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_F16_TO_F32,
     ENGINE_I8 = 1u << RUNGI_I8_TO_I32,
@@ -41,15 +40,16 @@ enum {
 #define PTX(architecture) (architecture)
 
 static const rungi_simt_path plain = {.has_paths = false};
-static const rungi_simt_path run_time = {.has_paths = true, .guarded = true, .b_along_l = true, .at_run_time = true};
-static const rungi_simt_path wide = {.has_paths = true, .wide = true, .b_along_l = true};
-static const rungi_simt_path wide_guarded = {.has_paths = true, .wide = true, .guarded = true, .b_along_l = true};
+static const rungi_simt_path runtime_flags = {
+    .has_paths = true, .guarded = true, .b_mn_major = true, .has_runtime_flags = true};
+static const rungi_simt_path wide = {.has_paths = true, .wide = true, .b_mn_major = true};
+static const rungi_simt_path wide_guarded = {.has_paths = true, .wide = true, .guarded = true, .b_mn_major = true};
 static const rungi_simt_path wide_along_k = {.has_paths = true, .wide = true, .guarded = true};
 
 static const int architectures[] = {
 #define ARCHITECTURE(number) number,
 #define IMAGES(kernel, preset, products, path, code)
-#include "cuda/images.def"
+#include "cuda/embedded_images.def"
 #undef ARCHITECTURE
 #undef IMAGES
 };
@@ -59,34 +59,34 @@ typedef struct line {
     unsigned products;
     const rungi_simt_path *path;
     int ptx; /* an architecture, or CUBINS */
-} line_t;
+} image_line_t;
 
-static const line_t lines[] = {
+static const image_line_t lines[] = {
 #define ARCHITECTURE(number)
 #define IMAGES(kernel, preset, products, path, code) {kernel, preset, products, &path, code},
-#include "cuda/images.def"
+#include "cuda/embedded_images.def"
 #undef ARCHITECTURE
 #undef IMAGES
 };
 
 typedef struct job {
     const rung_kernel *kernel;
-    rungi_values values;
+    rungi_parameter_values values;
     rungi_simt_path path;
     int architecture;
     bool to_ptx;
-} job_t;
+} image_job_t;
 
-typedef struct maker {
+typedef struct builder {
     rungi_nvrtc nvrtc;
     const char *cache;
     rung_context *context;
     rung_kernel *reduce;
-    job_t jobs[JOBS_MAX];
+    image_job_t jobs[JOBS_MAX];
     int count;
-} maker_t;
+} image_builder_t;
 
-static _Noreturn void stop(const char *what)
+static _Noreturn void die(const char *what)
 {
     fprintf(stderr, "make_images: %s: %s\n", what, rung_error_text());
     exit(1);
@@ -94,89 +94,89 @@ static _Noreturn void stop(const char *what)
 
 /* ---- What to make ---------------------------------------------------------------------------------- */
 
-static const rung_kernel *kernel_of(maker_t *maker, const char *name)
+static const rung_kernel *kernel_of(image_builder_t *builder, const char *name)
 {
     rung_kernel *kernel;
     if (strcmp(name, "reduce") == 0)
-        return maker->reduce;
-    if (rung_kernel_find(maker->context, "cuda", name, &kernel) != RUNG_OK)
-        stop(name);
+        return builder->reduce;
+    if (rung_kernel_find(builder->context, "cuda", name, &kernel) != RUNG_OK)
+        die(name);
     return kernel;
 }
 
-/* What a plan takes on a GPU of that architecture: by default, or where C is small. */
+/* Chooses the parameters of a plan on a GPU of that architecture: the default, or those for a small C. */
 static void write_parameters(const rung_kernel *kernel, const char *preset, int product, int architecture,
-                             char text[RUNGI_PRESET_NAME])
+                             char text[RUNGI_PRESET_NAME_BYTES])
 {
     char name[16];
     snprintf(name, sizeof name, "sm_%d", architecture);
     if (*preset)
         rungi_kernel_small_preset(kernel, NULL, name, text);
     else
-        rungi_kernel_usual_preset(kernel, NULL, name, rungi_product_sum((rungi_product)product), text);
+        rungi_kernel_default_preset(kernel, NULL, name, rungi_gemm_types_accumulator((rungi_gemm_types)product), text);
 }
 
-static void add_job(maker_t *maker, const line_t *line, int product, int architecture)
+static void add_job(image_builder_t *builder, const image_line_t *line, int product, int architecture)
 {
     static const rung_type in[] =
         {
 #define X(in, out, sum, word) RUNG_##in,
-            RUNGI_PRODUCT_LIST(X)
+            RUNGI_GEMM_TYPES_LIST(X)
 #undef X
         },
                            out[] = {
 #define X(in, out, sum, word) RUNG_##out,
-                               RUNGI_PRODUCT_LIST(X)
+                               RUNGI_GEMM_TYPES_LIST(X)
 #undef X
                            };
-    const rung_kernel *kernel = kernel_of(maker, line->kernel);
-    char parameters[RUNGI_PRESET_NAME];
+    const rung_kernel *kernel = kernel_of(builder, line->kernel);
+    char parameters[RUNGI_PRESET_NAME_BYTES];
     if (kernel->min_sm[product] > architecture)
         return;
-    job_t job = {.kernel = kernel, .path = *line->path, .architecture = architecture, .to_ptx = line->ptx != CUBINS};
+    image_job_t job = {
+        .kernel = kernel, .path = *line->path, .architecture = architecture, .to_ptx = line->ptx != CUBINS};
     job.path.in = in[product];
     job.path.out = out[product];
     job.path.has_paths = rungi_simt_has_paths(kernel);
     write_parameters(kernel, line->preset, product, architecture, parameters);
-    if (rungi_kernel_values(kernel, parameters, rung_type_size(job.path.in), &job.values) != RUNG_OK)
-        stop(line->kernel);
-    if (maker->count == JOBS_MAX)
-        stop("too many images");
-    maker->jobs[maker->count++] = job;
+    if (rungi_kernel_parse_parameters(kernel, parameters, rung_type_size(job.path.in), &job.values) != RUNG_OK)
+        die(line->kernel);
+    if (builder->count == JOBS_MAX)
+        die("too many images");
+    builder->jobs[builder->count++] = job;
 }
 
-/* NVRTC 12.9 knows all of the list; an older one makes what it can. */
-static bool is_known(const maker_t *maker, int architecture)
+/* NVRTC 12.9 supports all architectures of the list; an older version compiles for those it supports. */
+static bool is_known(const image_builder_t *builder, int architecture)
 {
-    return rungi_nvrtc_architecture(&maker->nvrtc, architecture) == architecture;
+    return rungi_nvrtc_best_architecture(&builder->nvrtc, architecture) == architecture;
 }
 
-static void tell_unknown(const maker_t *maker)
+static void print_unknown_architectures(const image_builder_t *builder)
 {
     for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
-        if (!is_known(maker, architectures[i]))
-            printf("NVRTC %d.%d does not know sm_%d: no images for it\n", maker->nvrtc.major, maker->nvrtc.minor,
+        if (!is_known(builder, architectures[i]))
+            printf("NVRTC %d.%d does not support sm_%d: no images for it\n", builder->nvrtc.major, builder->nvrtc.minor,
                    architectures[i]);
 }
 
-static void list_jobs(maker_t *maker)
+static void list_jobs(image_builder_t *builder)
 {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        for (int product = 0; product < RUNGI_PRODUCT_COUNT; product++) {
+        for (int product = 0; product < RUNGI_GEMM_TYPES_COUNT; product++) {
             if (!(lines[i].products & 1u << product))
                 continue;
-            if (lines[i].ptx != CUBINS && is_known(maker, lines[i].ptx))
-                add_job(maker, &lines[i], product, lines[i].ptx);
+            if (lines[i].ptx != CUBINS && is_known(builder, lines[i].ptx))
+                add_job(builder, &lines[i], product, lines[i].ptx);
             for (size_t j = 0; lines[i].ptx == CUBINS && j < sizeof architectures / sizeof *architectures; j++)
-                if (is_known(maker, architectures[j]))
-                    add_job(maker, &lines[i], product, architectures[j]);
+                if (is_known(builder, architectures[j]))
+                    add_job(builder, &lines[i], product, architectures[j]);
         }
 }
 
 /* ---- Making ----------------------------------------------------------------------------------------- */
 
-/* Blanks out hints to the driver's compiler that are newer than that version: which bytes
- * of a load are used. */
+/* Blanks out hints to the driver's compiler (the used bytes of a load) that are newer than the PTX version. */
 static void remove_hints(char *ptx)
 {
     static const char hint[] = ".pragma \"used_bytes_mask";
@@ -185,14 +185,14 @@ static void remove_hints(char *ptx)
             *at++ = ' ';
 }
 
-/* Says the version that is needed and not that of the compiler. */
-static void lower_version(char *ptx)
+/* Replaces the PTX version of the compiler by the oldest one that suffices. */
+static void lower_ptx_version(char *ptx)
 {
     int major, minor;
     char *at = strstr(ptx, ".version "), text[16];
     // NOLINTNEXTLINE(cert-err34-c): one digit each
     if (!at || sscanf(at, ".version %1d.%1d", &major, &minor) != 2)
-        stop("PTX without a version");
+        die("PTX without a version");
     if (major > PTX_MAJOR || (major == PTX_MAJOR && minor > PTX_MINOR)) {
         snprintf(text, sizeof text, "%d.%d", PTX_MAJOR, PTX_MINOR);
         memcpy(at + strlen(".version "), text, 3);
@@ -202,9 +202,9 @@ static void lower_version(char *ptx)
 
 /* ---- Packing ---------------------------------------------------------------------------------------- */
 
-enum { SHORTEST = 4, FARTHEST = 65535, TAIL = 12, HASH_BITS = 16, TRIES = 64 };
+enum { MATCH_MIN = 4, DISTANCE_MAX = 65535, LITERAL_TAIL = 12, HASH_BITS = 16, CHAIN_MAX = 64 };
 
-/* A length as pack.c reads it: what a token's four bits do not hold. */
+/* Writes the part of a length that exceeds the four bits of a token, as lz4.c reads it. */
 static unsigned char *write_length(unsigned char *out, size_t length)
 {
     if (length < 15)
@@ -218,7 +218,7 @@ static unsigned char *write_length(unsigned char *out, size_t length)
 static unsigned char *write_sequence(unsigned char *out, const unsigned char *literals, size_t count, size_t distance,
                                      size_t length)
 {
-    size_t coded = distance ? length - SHORTEST : 0;
+    size_t coded = distance ? length - MATCH_MIN : 0;
     *out++ = (unsigned char)((count < 15 ? count : 15) << 4 | (coded < 15 ? coded : 15));
     out = write_length(out, count);
     memcpy(out, literals, count);
@@ -237,14 +237,15 @@ static unsigned hash_of(const unsigned char *at)
     return word * 2654435761u >> (32 - HASH_BITS);
 }
 
-/* The longest earlier stretch that is the same as what stands here; 0 if none is long
- * enough. Places with one hash are chained, the latest first. */
+/* Returns the length of the longest earlier match, or 0 if no match is long enough. Positions with the same hash are
+ * chained, the latest first. */
 static size_t find_match(const unsigned char *data, size_t bytes, size_t at, const int *heads, const int *before,
                          size_t *distance)
 {
-    size_t best = SHORTEST - 1, end = bytes - 5;
+    size_t best = MATCH_MIN - 1, end = bytes - 5;
     int from = heads[hash_of(data + at)];
-    for (int tries = 0; tries < TRIES && from >= 0 && at - (size_t)from <= FARTHEST; tries++, from = before[from]) {
+    for (int tries = 0; tries < CHAIN_MAX && from >= 0 && at - (size_t)from <= DISTANCE_MAX;
+         tries++, from = before[from]) {
         size_t length = 0;
         while (at + length < end && data[(size_t)from + length] == data[at + length])
             length++;
@@ -253,7 +254,7 @@ static size_t find_match(const unsigned char *data, size_t bytes, size_t at, con
             *distance = at - (size_t)from;
         }
     }
-    return best >= SHORTEST ? best : 0;
+    return best >= MATCH_MIN ? best : 0;
 }
 
 static void chain(const unsigned char *data, size_t at, int *heads, int *before)
@@ -263,15 +264,15 @@ static void chain(const unsigned char *data, size_t at, int *heads, int *before)
     heads[hash] = (int)at;
 }
 
-/* Packs into `out`, which has room for what does not pack at all. */
-static size_t pack(const unsigned char *data, size_t bytes, unsigned char *out)
+/* Compresses into `out`, which has room for incompressible data. */
+static size_t lz4_compress(const unsigned char *data, size_t bytes, unsigned char *out)
 {
     static int heads[1 << HASH_BITS];
     int *before = malloc((bytes + 1) * sizeof *before);
     unsigned char *to = out;
     size_t at = 0, literals = 0, distance = 0;
     memset(heads, -1, sizeof heads);
-    while (before && at + TAIL < bytes) {
+    while (before && at + LITERAL_TAIL < bytes) {
         size_t length = find_match(data, bytes, at, heads, before, &distance);
         if (length == 0) {
             chain(data, at++, heads, before);
@@ -279,7 +280,7 @@ static size_t pack(const unsigned char *data, size_t bytes, unsigned char *out)
         }
         to = write_sequence(to, data + literals, at - literals, distance, length);
         for (size_t i = 0; i < length; i++, at++)
-            if (at + TAIL < bytes)
+            if (at + LITERAL_TAIL < bytes)
                 chain(data, at, heads, before);
         literals = at;
     }
@@ -290,60 +291,64 @@ static size_t pack(const unsigned char *data, size_t bytes, unsigned char *out)
 
 /* ---- Images ------------------------------------------------------------------------------------------ */
 
-/* Compiled and packed. `whole` is its unpacked length. */
-static void *make_packed(maker_t *maker, const rungi_nvrtc_job *work, size_t *bytes, size_t *whole)
+/* Compiles and compresses one image. */
+static void *compile_compressed(image_builder_t *builder, const rungi_nvrtc_job *work, size_t *bytes,
+                                size_t *uncompressed_bytes)
 {
     void *code;
-    if (rungi_nvrtc_compile(maker->context, &maker->nvrtc, work, &code, whole) != RUNG_OK)
-        stop(work->file);
+    if (rungi_nvrtc_compile(builder->context, &builder->nvrtc, work, &code, uncompressed_bytes) != RUNG_OK)
+        die(work->file);
     if (work->to_ptx)
-        lower_version(code);
-    unsigned char *packed = rungi_allocate(maker->context, (int64_t)(*whole + *whole / 255 + 64), 1);
+        lower_ptx_version(code);
+    unsigned char *packed = rungi_allocate(builder->context,
+                                           (int64_t)(*uncompressed_bytes + *uncompressed_bytes / 255 + 64), 1);
     if (!packed)
-        stop(work->file);
-    *bytes = pack(code, *whole, packed + sizeof *whole) + sizeof *whole;
-    memcpy(packed, whole, sizeof *whole); /* so that the cache knows it, too */
-    rungi_release(maker->context, code);
+        die(work->file);
+    *bytes = lz4_compress(code, *uncompressed_bytes, packed + sizeof *uncompressed_bytes) + sizeof *uncompressed_bytes;
+    memcpy(packed, uncompressed_bytes, sizeof *uncompressed_bytes); /* the cache stores the size, too */
+    rungi_release(builder->context, code);
     return packed;
 }
 
-/* The code of a job, from the cache or compiled now, packed. */
-static void *make(maker_t *maker, const job_t *job, char name[RUNGI_CUDA_IMAGE_NAME], size_t *bytes, size_t *whole)
+/* Returns the compressed code of a job from the cache, or compiles it. */
+static void *get_image(image_builder_t *builder, const image_job_t *job, char name[RUNGI_CUDA_IMAGE_NAME_BYTES],
+                       size_t *bytes, size_t *uncompressed_bytes)
 {
     char *source, compiler[64], target[64];
     void *code;
-    snprintf(compiler, sizeof compiler, "nvrtc %d.%d", maker->nvrtc.major, maker->nvrtc.minor);
+    snprintf(compiler, sizeof compiler, "nvrtc %d.%d", builder->nvrtc.major, builder->nvrtc.minor);
     snprintf(target, sizeof target, "%s_%d", job->to_ptx ? "compute" : "sm", job->architecture);
     rungi_cuda_image_name(job->kernel, &job->values, &job->path, name);
     if (rungi_cuda_image_source(job->kernel, name, &source) != RUNG_OK)
-        stop(name);
+        die(name);
     rungi_nvrtc_job work = {job->kernel->info.file, source,      strchr(name, ' ') + 1,
                             job->architecture,      job->to_ptx, NULL};
     const char *key[] = {source, work.defines, compiler, target, "packed, PTX 8.0"};
-    code = rungi_cache_read(maker->context, maker->cache, key, 5, bytes);
-    if (!code || *bytes <= sizeof *whole) {
-        code = make_packed(maker, &work, bytes, whole);
-        rungi_cache_write(maker->context, maker->cache, key, 5, code, *bytes);
+    code = rungi_code_cache_read(builder->context, builder->cache, key, 5, bytes);
+    if (!code || *bytes <= sizeof *uncompressed_bytes) {
+        code = compile_compressed(builder, &work, bytes, uncompressed_bytes);
+        rungi_code_cache_write(builder->context, builder->cache, key, 5, code, *bytes);
     }
-    memcpy(whole, code, sizeof *whole);
-    rungi_release(maker->context, source);
+    memcpy(uncompressed_bytes, code, sizeof *uncompressed_bytes);
+    rungi_release(builder->context, source);
     return code;
 }
 
-/* Fills the cache, several processes side by side. */
-static void make_ahead(maker_t *maker, int processes)
+/* Fills the cache with several processes in parallel. */
+static void fill_cache_in_parallel(image_builder_t *builder, int processes)
 {
     for (int p = 0; p < processes; p++)
         if (fork() == 0) {
-            for (int i = p; i < maker->count; i += processes) {
-                char name[RUNGI_CUDA_IMAGE_NAME];
-                size_t bytes, whole;
-                rungi_release(maker->context, make(maker, &maker->jobs[i], name, &bytes, &whole));
+            for (int i = p; i < builder->count; i += processes) {
+                char name[RUNGI_CUDA_IMAGE_NAME_BYTES];
+                size_t bytes, uncompressed_bytes;
+                rungi_release(builder->context,
+                              get_image(builder, &builder->jobs[i], name, &bytes, &uncompressed_bytes));
             }
             _exit(0);
         }
     while (wait(NULL) > 0)
-        ; /* what a process did not make is made, or told, below */
+        ; /* an image that a process did not compile is compiled, or reported, below */
 }
 
 static FILE *create(const char *folder, const char *name)
@@ -352,59 +357,59 @@ static FILE *create(const char *folder, const char *name)
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "wbe");
     if (!file)
-        stop(path);
+        die(path);
     return file;
 }
 
-static void write_all(maker_t *maker, const char *folder)
+static void write_all(image_builder_t *builder, const char *folder)
 {
     FILE *data = create(folder, "images.bin"), *list = create(folder, "images.inc");
     size_t offset = 0, all = 0;
-    for (int i = 0; i < maker->count; i++) {
-        const job_t *job = &maker->jobs[i];
-        char name[RUNGI_CUDA_IMAGE_NAME];
-        size_t bytes, whole;
-        unsigned char *code = make(maker, job, name, &bytes, &whole);
-        bytes -= sizeof whole;
-        if (fwrite(code + sizeof whole, 1, bytes, data) != bytes)
-            stop("images.bin");
+    for (int i = 0; i < builder->count; i++) {
+        const image_job_t *job = &builder->jobs[i];
+        char name[RUNGI_CUDA_IMAGE_NAME_BYTES];
+        size_t bytes, uncompressed_bytes;
+        unsigned char *code = get_image(builder, job, name, &bytes, &uncompressed_bytes);
+        bytes -= sizeof uncompressed_bytes;
+        if (fwrite(code + sizeof uncompressed_bytes, 1, bytes, data) != bytes)
+            die("images.bin");
         fprintf(list, "IMAGE(\"%s\", %d, %d, %zu, %zu, %zu)\n", name, job->architecture, job->to_ptx, offset, bytes,
-                whole);
+                uncompressed_bytes);
         offset += bytes;
-        all += whole;
-        rungi_release(maker->context, code);
+        all += uncompressed_bytes;
+        rungi_release(builder->context, code);
     }
     if (fclose(data) != 0 || fclose(list) != 0)
-        stop(folder);
-    printf("%d images, %zu bytes, %zu packed, by NVRTC %d.%d\n", maker->count, all, offset, maker->nvrtc.major,
-           maker->nvrtc.minor);
+        die(folder);
+    printf("%d images, %zu bytes, %zu compressed, by NVRTC %d.%d\n", builder->count, all, offset, builder->nvrtc.major,
+           builder->nvrtc.minor);
 }
 
 int main(int argc, char **argv)
 {
-    static maker_t maker;
+    static image_builder_t builder;
     if (argc < 4) {
         fprintf(stderr, "usage: make_images LIBNVRTC CACHE_FOLDER OUT_FOLDER [PROCESSES]\n");
         return 2;
     }
-    if (!rungi_nvrtc_load_from(&maker.nvrtc, rungi_cuda_open_library(argv[1])))
-        stop(argv[1]);
-    if (maker.nvrtc.major != 12) {
+    if (!rungi_nvrtc_load_from(&builder.nvrtc, rungi_cuda_library_open(argv[1])))
+        die(argv[1]);
+    if (builder.nvrtc.major != 12) {
         fprintf(stderr,
                 "make_images: %s is NVRTC %d; only what NVRTC 12 makes loads with all drivers from "
                 "CUDA 12 on\n",
-                argv[1], maker.nvrtc.major);
+                argv[1], builder.nvrtc.major);
         return 1;
     }
-    maker.cache = argv[2];
-    if (rung_context_create(NULL, &maker.context) != RUNG_OK ||
-        rung_kernel_from_source(maker.context, "cuda", "reduce.cu", rungi_source_reduce, &maker.reduce) != RUNG_OK)
-        stop("reduce.cu");
-    list_jobs(&maker);
-    tell_unknown(&maker);
-    make_ahead(&maker, argc > 4 ? (int)strtol(argv[4], NULL, 10) : (int)sysconf(_SC_NPROCESSORS_ONLN));
-    write_all(&maker, argv[3]);
-    rung_kernel_destroy(maker.reduce);
-    rung_context_destroy(maker.context);
+    builder.cache = argv[2];
+    if (rung_context_create(NULL, &builder.context) != RUNG_OK ||
+        rung_kernel_from_source(builder.context, "cuda", "reduce.cu", rungi_source_reduce, &builder.reduce) != RUNG_OK)
+        die("reduce.cu");
+    list_jobs(&builder);
+    print_unknown_architectures(&builder);
+    fill_cache_in_parallel(&builder, argc > 4 ? (int)strtol(argv[4], NULL, 10) : (int)sysconf(_SC_NPROCESSORS_ONLN));
+    write_all(&builder, argv[3]);
+    rung_kernel_destroy(builder.reduce);
+    rung_context_destroy(builder.context);
     return 0;
 }

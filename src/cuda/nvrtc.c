@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/assert.h"
-#include "cuda/libraries.h"
+#include "base/assert.h"
+#include "cuda/cuda_library_paths.h"
 
-/* Newest first. A cubin of a later major version than the driver's does not load. */
+/* Newest first. A driver does not load a cubin of a later major version. */
 static const struct {
     int major;
     const char *name;
@@ -20,7 +20,7 @@ enum { DEFINES_MAX = 40, DEFINE_LENGTH = 64, ARCHITECTURES_MAX = 64 };
 bool rungi_nvrtc_load_from(rungi_nvrtc *nvrtc, void *library)
 {
     bool all = library != NULL;
-#define X(name, symbol, arguments) all = all && rungi_library_find(library, symbol, &nvrtc->name, sizeof nvrtc->name);
+#define X(name, symbol, arguments) all = all && rungi_library_symbol(library, symbol, &nvrtc->name, sizeof nvrtc->name);
     RUNGI_NVRTC_FUNCTION_LIST(X)
 #undef X
     all = all && nvrtc->version(&nvrtc->major, &nvrtc->minor) == 0;
@@ -28,7 +28,7 @@ bool rungi_nvrtc_load_from(rungi_nvrtc *nvrtc, void *library)
     return all;
 }
 
-int rungi_nvrtc_architecture(const rungi_nvrtc *nvrtc, int architecture)
+int rungi_nvrtc_best_architecture(const rungi_nvrtc *nvrtc, int architecture)
 {
     int known[ARCHITECTURES_MAX], count = 0, best = 0;
     if (nvrtc->architecture_count(&count) != 0 || count < 1 || count > ARCHITECTURES_MAX ||
@@ -45,9 +45,9 @@ bool rungi_nvrtc_load(rungi_nvrtc *nvrtc, int driver_version, int architecture)
     rungi_nvrtc found;
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         if (libraries[i].major > driver_version / 1000 ||
-            !rungi_nvrtc_load_from(&found, rungi_cuda_open_library(libraries[i].name)))
+            !rungi_nvrtc_load_from(&found, rungi_cuda_library_open(libraries[i].name)))
             continue;
-        bool is_first = !nvrtc->library, knows = rungi_nvrtc_architecture(&found, architecture) != 0;
+        bool is_first = !nvrtc->library, knows = rungi_nvrtc_best_architecture(&found, architecture) != 0;
         if (is_first || knows)
             *nvrtc = found;
         if (knows)
@@ -56,7 +56,7 @@ bool rungi_nvrtc_load(rungi_nvrtc *nvrtc, int driver_version, int architecture)
     return nvrtc->library != NULL;
 }
 
-/* "-DA=1 -DB=2" as options of their own. */
+/* Splits "-DA=1 -DB=2" into separate options. */
 static int split_defines(const char *defines, char texts[][DEFINE_LENGTH], const char **options)
 {
     int count = 0;
@@ -73,25 +73,25 @@ static int split_defines(const char *defines, char texts[][DEFINE_LENGTH], const
     return count;
 }
 
-/* The compiler's own words, the caller's to release; NULL where there are none. */
-static char *take_log(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program)
+/* Returns the log of the compiler, or NULL. The caller releases it. */
+static char *get_log(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program)
 {
     size_t length = 0;
     if (nvrtc->log_size(program, &length) != 0 || length == 0)
         return NULL;
-    char *log = rungi_new(context, length + 1);
+    char *log = rungi_allocate_zeroed(context, length + 1);
     if (log && nvrtc->log(program, log) == 0)
         return log;
     rungi_release(context, log);
     return NULL;
 }
 
-/* They become the error text. */
+/* Makes the log the error text. */
 static rung_status fail_with_log(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program,
                                  const rungi_nvrtc_job *job, int error)
 {
     char log[3000] = "";
-    char *whole = take_log(context, nvrtc, program);
+    char *whole = get_log(context, nvrtc, program);
     if (whole)
         snprintf(log, sizeof log, "%s", whole);
     rungi_release(context, whole);
@@ -99,7 +99,7 @@ static rung_status fail_with_log(rung_context *context, const rungi_nvrtc *nvrtc
                       job->file, job->architecture, job->defines, error, *log ? log : "the compiler gave no reason");
 }
 
-/* The sum of the numbers that stand before these words. */
+/* Returns the sum of the numbers that precede `words` in the log. */
 static int64_t sum_before(const char *log, const char *words)
 {
     int64_t sum = 0;
@@ -112,11 +112,11 @@ static int64_t sum_before(const char *log, const char *words)
     return sum;
 }
 
-/* "Used 134 registers, used 1 barriers, 8192 bytes smem", of the one kernel of a file. */
+/* Parses "Used 134 registers, used 1 barriers, 8192 bytes smem" for the only kernel of a file. */
 static rung_status read_report(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program,
                                const rungi_nvrtc_job *job)
 {
-    char *log = take_log(context, nvrtc, program);
+    char *log = get_log(context, nvrtc, program);
     int64_t registers = log ? sum_before(log, " registers") : 0;
     if (registers > 0)
         *job->report = (rungi_nvrtc_report){registers, sum_before(log, " bytes smem"),
@@ -124,16 +124,16 @@ static rung_status read_report(rung_context *context, const rungi_nvrtc *nvrtc, 
                                                 sum_before(log, " bytes spill loads")};
     rungi_release(context, log);
     return registers > 0 ? RUNG_OK
-                         : rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC %d.%d did not report what %s takes",
+                         : rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC %d.%d did not report the registers of %s",
                                       nvrtc->major, nvrtc->minor, job->file);
 }
 
-static rung_status take_code(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program, bool is_ptx,
-                             void **code, size_t *bytes)
+static rung_status get_code(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program, bool is_ptx,
+                            void **code, size_t *bytes)
 {
     int error = is_ptx ? nvrtc->ptx_size(program, bytes) : nvrtc->cubin_size(program, bytes);
     if (error != 0 || *bytes == 0)
-        return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC made no code (error %d)", error);
+        return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC produced no code (error %d)", error);
     *code = rungi_allocate(context, (int64_t)*bytes, 16);
     if (!*code)
         return RUNG_STATUS_NO_MEMORY;
@@ -142,7 +142,7 @@ static rung_status take_code(rung_context *context, const rungi_nvrtc *nvrtc, ru
         return RUNG_OK;
     rungi_release(context, *code);
     *code = NULL;
-    return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC did not give its code (error %d)", error);
+    return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC did not return its code (error %d)", error);
 }
 
 rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc, const rungi_nvrtc_job *job,
@@ -161,13 +161,14 @@ rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc,
     }
     int error = nvrtc->create(&program, job->source, job->file, 0, NULL, NULL);
     if (error != 0)
-        return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC could not begin with %s (error %d)", job->file, error);
+        return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC could not create a program for %s (error %d)", job->file,
+                          error);
     error = nvrtc->compile(program, count, options);
     rung_status status = error != 0 ? fail_with_log(context, nvrtc, program, job, error) : RUNG_OK;
     if (status == RUNG_OK && job->report)
         status = read_report(context, nvrtc, program, job);
     if (status == RUNG_OK)
-        status = take_code(context, nvrtc, program, job->to_ptx, code, bytes);
+        status = get_code(context, nvrtc, program, job->to_ptx, code, bytes);
     nvrtc->destroy(&program);
     return status;
 }

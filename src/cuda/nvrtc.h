@@ -9,7 +9,7 @@
 
 typedef struct nvrtc_program rungi_nvrtc_program;
 
-/* What is used of nvrtc.h, since version 12; results are 0 for success. */
+/* The functions of NVRTC (version 12 and later) that are used. They return 0 for success. */
 /* clang-format off */
 #define RUNGI_NVRTC_FUNCTION_LIST(X)                                                              \
     X(version, "nvrtcVersion", (int *major, int *minor))                                          \
@@ -28,41 +28,41 @@ typedef struct nvrtc_program rungi_nvrtc_program;
 /* clang-format on */
 
 typedef struct rungi_nvrtc {
-    void *library; /* NULL if it is not here */
+    void *library; /* NULL if not installed */
     int major, minor;
 #define X(name, symbol, arguments) int(*name) arguments;
     RUNGI_NVRTC_FUNCTION_LIST(X)
 #undef X
 } rungi_nvrtc;
 
-/* The version to give where there is no driver, and code will not be run. */
+/* The CUDA version to pass if there is no driver and the code will not run. */
 enum { RUNGI_NVRTC_ANY_DRIVER = 99000 };
 
-/* The newest that makes code for a driver of this CUDA version and, if one has it, for this
- * architecture, which versions from 13 on may be too new for; false if there is none. */
+/* Loads the newest NVRTC whose code works with a driver of this CUDA version, preferably one that supports the
+ * architecture; version 13 dropped old ones. Returns false if there is none. */
 bool rungi_nvrtc_load(rungi_nvrtc *nvrtc, int driver_version, int architecture);
 
-/* The same from one library. */
+/* Loads NVRTC from one file. */
 bool rungi_nvrtc_load_from(rungi_nvrtc *nvrtc, void *library);
 
-/* The newest architecture it knows that is not newer than this one; 0 if there is none. */
-int rungi_nvrtc_architecture(const rungi_nvrtc *nvrtc, int architecture);
+/* Returns the newest supported architecture that is not newer than `architecture`, or 0. */
+int rungi_nvrtc_best_architecture(const rungi_nvrtc *nvrtc, int architecture);
 
-/* What a cubin takes, by the compiler's own report: registers a thread, static shared memory
- * a block, and bytes spilled, stores and loads together. */
+/* The compiler's report about a cubin: registers per thread, static shared memory per block, and bytes of spill stores
+ * and loads. */
 typedef struct rungi_nvrtc_report {
     int64_t registers, shared_bytes, spill_bytes;
 } rungi_nvrtc_report;
 
-/* What is to be compiled. `defines` are "-DNAME=1 -DOTHER=2". */
+/* A compilation. `defines` has the form "-DNAME=1 -DOTHER=2". */
 typedef struct rungi_nvrtc_job {
     const char *file, *source, *defines;
     int architecture;
-    bool to_ptx;                /* else to a cubin of just that architecture */
-    rungi_nvrtc_report *report; /* NULL, or to be filled; the cubin then tells lines, too */
+    bool to_ptx;                /* otherwise to a cubin for exactly this architecture */
+    rungi_nvrtc_report *report; /* filled unless NULL; the cubin then has line information */
 } rungi_nvrtc_job;
 
-/* The code, the caller's to release; PTX ends in 0, which counts. */
+/* Returns the code, which the caller releases. The size of PTX includes its terminating zero. */
 rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc, const rungi_nvrtc_job *job,
                                 void **code, size_t *bytes);
 

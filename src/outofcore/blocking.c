@@ -1,236 +1,247 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocking.c - see blocking.h. A panel of A is read once for each column of blocks, one of B once for each row of
- * them, so a block that is larger saves reading, and deeper panels take room from it. Of B two panels are there at a
- * time, of A two strips, each an eighth of a panel:
+/* blocking.c - see blocking.h. Every panel of A is read once per column of blocks, and every panel of B once per row of
+ * blocks. Larger blocks therefore need fewer reads, but deeper panels leave less memory for the block. Memory holds two
+ * panels of B and two slices of A, each slice an eighth of a panel:
  *
- *     rows * cols + 2 depth (rows / 8 + cols)  elements fit the memory
+ *     rows * cols + 2 depth (rows / 8 + cols)  elements fit in the memory
  *
- * Deep panels matter: for each, the whole block is read and written once.
+ * Deep panels matter because each panel reads and writes the whole block once.
  *
- * The bytes moved depend on how many blocks there are and not on their size: blocks are as even as
- * their number allows, and what that leaves is the panels'. */
+ * The bytes transferred depend on the number of blocks, not on their sizes. Blocks are therefore as equal as their number
+ * allows, and panels get the memory that remains. */
 #include "outofcore/blocking.h"
 
 #include <math.h>
 
-#include "core/assert.h"
-#include "core/checked.h"
+#include "base/assert.h"
+#include "base/checked_arithmetic.h"
 
 enum {
-    UNIT = 16, /* sizes are multiples of this where they are large enough: kernels like it */
-    LARGE_ENOUGH = 64,
-    DEEP = 256,     /* panels that kernels multiply as fast as deeper ones, if slower than the whole */
-    DEEPEST = 2048, /* deeper gains nothing, and the first is waited for */
-    PANELS = 8,     /* at least, so that the first pair is a small part */
-    THIN = 32,      /* a panel of a small memory is 1/32 of a block's side */
-    WIDE = 1024,    /* a panel of B that is worth packing ... */
-    PADDING = 64    /* ... which may have as many columns more */
+    SIZE_MULTIPLE = 16, /* large sizes are multiples of this: micro-kernels then have no edges */
+    MIN_ROUNDED_SIZE = 64,
+    MIN_PANEL_DEPTH = 256,         /* from here on, kernels run at nearly full speed */
+    MAX_PANEL_DEPTH = 2048,        /* deeper panels gain nothing and delay the first multiplication */
+    MIN_PANELS = 8,                /* reading the first panels, which nothing overlaps, is then a small part */
+    SMALL_MEMORY_PANEL_RATIO = 32, /* with little memory, the depth is 1/32 of a block's side */
+    MIN_PACKED_COLUMNS = 1024,     /* a panel of B with fewer columns is not packed */
+    PACKED_PADDING_COLUMNS = 64    /* columns that packing may add */
 };
 
-int64_t rungi_strip_rows(int64_t rows)
+int64_t rungi_outofcore_slice_rows(int64_t rows)
 {
-    return rungi_round_up(rungi_divide_up(rows, RUNGI_STRIPS), 16);
+    return rungi_round_up(rungi_ceil_divide(rows, RUNGI_OUTOFCORE_SLICES_PER_PANEL), 16);
 }
 
-int64_t rungi_depth_bytes(const rungi_whole *whole, int64_t rows, int64_t cols)
+int64_t rungi_outofcore_panel_bytes_per_k(const rungi_outofcore_sizes *sizes, int64_t rows, int64_t cols)
 {
-    return 2 * whole->in * (rungi_smaller(rungi_strip_rows(rows), rows) + cols + (cols < WIDE ? 0 : PADDING));
+    int64_t padding = cols < MIN_PACKED_COLUMNS ? 0 : PACKED_PADDING_COLUMNS;
+    return 2 * sizes->input_bytes * (rungi_min(rungi_outofcore_slice_rows(rows), rows) + cols + padding);
 }
 
-rungi_whole rungi_whole_of(const rungi_task *problem)
+rungi_outofcore_sizes rungi_outofcore_sizes_of(const rungi_outofcore_problem *problem)
 {
-    bool reads = problem->alpha != 0;
-    return (rungi_whole){.m = problem->a.view.rows,
-                         .n = problem->b.view.cols,
-                         .k = reads ? problem->a.view.cols : 0,
-                         .in = rung_type_size(problem->a.view.type),
-                         .sum = rung_type_size(rungi_task_sum_type(problem)),
-                         .out = rung_type_size(problem->c.view.type),
-                         .reads_c = problem->beta != 0};
+    return (rungi_outofcore_sizes){.m = problem->a.view.rows,
+                                   .n = problem->b.view.cols,
+                                   .k = problem->alpha != 0 ? problem->a.view.cols : 0,
+                                   .input_bytes = rung_type_size(problem->a.view.type),
+                                   .sum_bytes = rung_type_size(rungi_outofcore_problem_accumulator(problem)),
+                                   .output_bytes = rung_type_size(problem->c.view.type),
+                                   .reads_c0 = problem->beta != 0};
 }
 
 /* ---- Counting --------------------------------------------------------------------------------------- */
 
-static bool count_bytes(const rungi_whole *whole, rung_outofcore_blocking *blocking)
+/* Computes x * y * z * factor. Returns false if the product overflows. */
+static bool multiply_four(int64_t x, int64_t y, int64_t z, int64_t factor, int64_t *product)
 {
-    int64_t a, b, c = 0;
-    bool fits = rungi_multiply(whole->m, whole->k, &a) && rungi_multiply(a, whole->in, &a) &&
-                rungi_multiply(a, blocking->col_blocks, &a) && rungi_multiply(whole->k, whole->n, &b) &&
-                rungi_multiply(b, whole->in, &b) && rungi_multiply(b, blocking->row_blocks, &b) &&
-                rungi_multiply(whole->m, whole->n, &c) && rungi_multiply(c, whole->out, &c) &&
-                rungi_add(a, b, &blocking->read_bytes) &&
-                rungi_add(blocking->read_bytes, whole->reads_c ? c : 0, &blocking->read_bytes);
-    blocking->written_bytes = c;
-    return fits && rungi_multiply(blocking->block_rows, blocking->block_cols, &blocking->used_bytes) &&
-           rungi_multiply(blocking->used_bytes, whole->sum, &blocking->used_bytes) &&
-           rungi_multiply_add(rungi_depth_bytes(whole, blocking->block_rows, blocking->block_cols),
-                              blocking->panel_depth, &blocking->used_bytes);
+    return rungi_checked_multiply(x, y, product) && rungi_checked_multiply(*product, z, product) &&
+           rungi_checked_multiply(*product, factor, product);
 }
 
-static double bound_of(const rungi_whole *whole, int64_t memory)
+static bool count_bytes(const rungi_outofcore_sizes *sizes, rung_outofcore_blocking *blocking)
 {
-    double m = (double)whole->m, n = (double)whole->n, k = (double)whole->k;
-    double elements = (double)memory / (double)whole->sum;
-    return 2 * m * n * k / sqrt(elements) * (double)whole->in + m * n * (double)(whole->out * (whole->reads_c ? 2 : 1));
+    int64_t a, b, *read = &blocking->read_bytes, *written = &blocking->written_bytes, *used = &blocking->used_bytes;
+    int64_t bytes_per_k = rungi_outofcore_panel_bytes_per_k(sizes, blocking->block_rows, blocking->block_cols);
+    *written = 0;
+    return multiply_four(sizes->m, sizes->k, sizes->input_bytes, blocking->col_blocks, &a) &&
+           multiply_four(sizes->k, sizes->n, sizes->input_bytes, blocking->row_blocks, &b) &&
+           multiply_four(sizes->m, sizes->n, sizes->output_bytes, 1, written) && rungi_checked_add(a, b, read) &&
+           rungi_checked_add(*read, sizes->reads_c0 ? *written : 0, read) &&
+           multiply_four(blocking->block_rows, blocking->block_cols, sizes->sum_bytes, 1, used) &&
+           rungi_checked_multiply_add(bytes_per_k, blocking->panel_depth, used);
 }
 
-rung_status rungi_blocking_count(const rungi_whole *whole, rung_outofcore_blocking *blocking)
+static double lower_bound_bytes(const rungi_outofcore_sizes *sizes, int64_t memory)
+{
+    double m = (double)sizes->m, n = (double)sizes->n, k = (double)sizes->k;
+    double elements = (double)memory / (double)sizes->sum_bytes;
+    return 2 * m * n * k / sqrt(elements) * (double)sizes->input_bytes +
+           m * n * (double)(sizes->output_bytes * (sizes->reads_c0 ? 2 : 1));
+}
+
+rung_status rungi_blocking_count(const rungi_outofcore_sizes *sizes, rung_outofcore_blocking *blocking)
 {
     if (blocking->block_rows < 1 || blocking->block_cols < 1 || blocking->panel_depth < 0 ||
-        (blocking->panel_depth == 0) != (whole->k == 0) || blocking->memory_bytes < 1)
+        (blocking->panel_depth == 0) != (sizes->k == 0) || blocking->memory_bytes < 1)
         return rung_error_set(
             RUNG_STATUS_INVALID, "blocks of %lld x %lld with panels of %lld do not divide this problem",
             (long long)blocking->block_rows, (long long)blocking->block_cols, (long long)blocking->panel_depth);
-    blocking->row_blocks = rungi_divide_up(whole->m, blocking->block_rows);
-    blocking->col_blocks = rungi_divide_up(whole->n, blocking->block_cols);
-    blocking->panels = whole->k == 0 ? 1 : rungi_divide_up(whole->k, blocking->panel_depth);
-    blocking->bound_bytes = bound_of(whole, blocking->memory_bytes);
+    blocking->row_blocks = rungi_ceil_divide(sizes->m, blocking->block_rows);
+    blocking->col_blocks = rungi_ceil_divide(sizes->n, blocking->block_cols);
+    blocking->panels = sizes->k == 0 ? 1 : rungi_ceil_divide(sizes->k, blocking->panel_depth);
+    blocking->bound_bytes = lower_bound_bytes(sizes, blocking->memory_bytes);
     int64_t blocks;
-    if (!rungi_multiply(blocking->row_blocks, blocking->col_blocks, &blocks) || !count_bytes(whole, blocking))
+    if (!rungi_checked_multiply(blocking->row_blocks, blocking->col_blocks, &blocks) || !count_bytes(sizes, blocking))
         return rung_error_set(RUNG_STATUS_TOO_LARGE,
                               "%lld x %lld x %lld transfers more than 2^63 bytes; give more memory",
-                              (long long)whole->m, (long long)whole->n, (long long)whole->k);
+                              (long long)sizes->m, (long long)sizes->n, (long long)sizes->k);
     return RUNG_OK;
 }
 
-rungi_block rungi_block_at(const rungi_whole *whole, const rung_outofcore_blocking *blocking, int64_t index)
+rungi_outofcore_block rungi_outofcore_block_at(const rungi_outofcore_sizes *sizes,
+                                               const rung_outofcore_blocking *blocking, int64_t index)
 {
     RUNGI_ASSERT(index >= 0 && index < blocking->row_blocks * blocking->col_blocks);
-    int64_t down = index / blocking->col_blocks, across = index % blocking->col_blocks;
-    rungi_block block = {.row = down * blocking->block_rows, .col = across * blocking->block_cols};
-    block.rows = rungi_smaller(blocking->block_rows, whole->m - block.row);
-    block.cols = rungi_smaller(blocking->block_cols, whole->n - block.col);
+    rungi_outofcore_block block = {.row = index / blocking->col_blocks * blocking->block_rows,
+                                   .col = index % blocking->col_blocks * blocking->block_cols};
+    block.rows = rungi_min(blocking->block_rows, sizes->m - block.row);
+    block.cols = rungi_min(blocking->block_cols, sizes->n - block.col);
     return block;
 }
 
-int64_t rungi_panel_depth(const rungi_whole *whole, const rung_outofcore_blocking *blocking, int64_t panel)
+int64_t rungi_outofcore_panel_depth(const rungi_outofcore_sizes *sizes, const rung_outofcore_blocking *blocking,
+                                    int64_t panel)
 {
     RUNGI_ASSERT(panel >= 0 && panel < blocking->panels);
-    return rungi_smaller(blocking->panel_depth, whole->k - panel * blocking->panel_depth);
+    return rungi_min(blocking->panel_depth, sizes->k - panel * blocking->panel_depth);
 }
 
 /* ---- Searching ---------------------------------------------------------------------------------------- */
 
-/* `size` in so many pieces, each `most` at most, evenly; whole units where they fit. */
-static int64_t even_piece(int64_t size, int64_t count, int64_t most, int64_t unit)
+/* Returns the size of `count` equal parts of `size`, rounded up to a multiple of `multiple` if that is at most `max`. */
+static int64_t even_size(int64_t size, int64_t count, int64_t max, int64_t multiple)
 {
-    RUNGI_ASSERT(count > 0 && unit > 0);
-    int64_t piece = rungi_divide_up(size, count);
-    int64_t rounded = rungi_round_up(piece, unit);
-    return piece >= LARGE_ENOUGH && rounded <= most ? rounded : piece;
+    RUNGI_ASSERT(count > 0 && multiple > 0);
+    int64_t part = rungi_ceil_divide(size, count);
+    int64_t rounded = rungi_round_up(part, multiple);
+    return part >= MIN_ROUNDED_SIZE && rounded <= max ? rounded : part;
 }
 
-/* The most columns of a block of so many rows, with panels of this depth; 0: there is no room. */
-static int64_t widest(const rungi_whole *whole, const rungi_room *room, int64_t rows, int64_t depth)
+/* Returns the maximum number of columns of a block with `rows` rows and panels of this depth; 0 if nothing fits. */
+static int64_t max_block_cols(const rungi_outofcore_sizes *sizes, const rungi_outofcore_limits *limits, int64_t rows,
+                              int64_t depth)
 {
-    double beside = 2.0 * (double)depth * (double)whole->in,
-           strip = (double)rungi_depth_bytes(whole, rows, 0) * (double)depth;
-    double left = (double)room->memory - strip, each = (double)rows * (double)whole->sum + beside, cols = left / each;
-    if (cols >= WIDE)
-        cols = fmax((left - PADDING * beside) / each, WIDE - 1);
-    if (room->buffer > 0) {
-        double most = (double)room->buffer;
-        cols = fmin(cols, most / ((double)rows * (double)whole->sum));
+    double panel_bytes_per_col = 2.0 * (double)depth * (double)sizes->input_bytes;
+    double slice_bytes = (double)rungi_outofcore_panel_bytes_per_k(sizes, rows, 0) * (double)depth;
+    double block_bytes_per_col = (double)rows * (double)sizes->sum_bytes;
+    double available = (double)limits->memory - slice_bytes;
+    double bytes_per_col = block_bytes_per_col + panel_bytes_per_col, cols = available / bytes_per_col;
+    if (cols >= MIN_PACKED_COLUMNS)
+        cols = fmax((available - PACKED_PADDING_COLUMNS * panel_bytes_per_col) / bytes_per_col, MIN_PACKED_COLUMNS - 1);
+    if (limits->max_buffer_bytes > 0) {
+        double max_bytes = (double)limits->max_buffer_bytes;
+        cols = fmin(cols, max_bytes / block_bytes_per_col);
         if (depth > 0)
-            cols = strip > 2 * most ? 0 : fmin(cols, 2 * most / beside);
+            cols = slice_bytes > 2 * max_bytes ? 0 : fmin(cols, 2 * max_bytes / panel_bytes_per_col);
     }
-    return cols < 1 ? 0 : cols >= (double)whole->n ? whole->n : (int64_t)cols;
+    return cols < 1 ? 0 : cols >= (double)sizes->n ? sizes->n : (int64_t)cols;
 }
 
-/* The deepest panels that fit beside a block. */
-static int64_t deepest(const rungi_whole *whole, const rungi_room *room, int64_t rows, int64_t cols)
+/* Returns the maximum depth of panels that fit in the memory together with a block. */
+static int64_t max_panel_depth(const rungi_outofcore_sizes *sizes, const rungi_outofcore_limits *limits, int64_t rows,
+                               int64_t cols)
 {
-    int64_t left = room->memory - rows * cols * whole->sum;
-    int64_t depth = left / rungi_depth_bytes(whole, rows, cols);
-    if (room->buffer > 0)
-        depth = rungi_smaller(depth, room->buffer / (whole->in * (rows > cols ? rows : cols)));
+    int64_t available = limits->memory - rows * cols * sizes->sum_bytes;
+    int64_t depth = available / rungi_outofcore_panel_bytes_per_k(sizes, rows, cols);
+    if (limits->max_buffer_bytes > 0)
+        depth = rungi_min(depth, limits->max_buffer_bytes / (sizes->input_bytes * rungi_max(rows, cols)));
     return depth;
 }
 
-static int64_t choose_depth(const rungi_whole *whole, int64_t most)
+static int64_t choose_depth(const rungi_outofcore_sizes *sizes, int64_t max)
 {
-    int64_t wanted = rungi_divide_up(whole->k, PANELS);
-    wanted = wanted < DEEP ? DEEP : rungi_smaller(wanted, DEEPEST);
-    most = rungi_smaller(most, rungi_smaller(wanted, whole->k));
-    return whole->k == 0 ? 0 : even_piece(whole->k, rungi_divide_up(whole->k, most), most, UNIT);
+    int64_t depth = rungi_ceil_divide(sizes->k, MIN_PANELS);
+    depth = rungi_max(MIN_PANEL_DEPTH, rungi_min(depth, MAX_PANEL_DEPTH));
+    max = rungi_min(max, rungi_min(depth, sizes->k));
+    return sizes->k == 0 ? 0 : even_size(sizes->k, rungi_ceil_divide(sizes->k, max), max, SIZE_MULTIPLE);
 }
 
-/* The depth for which room is kept beside a block, before what is left makes it more. */
-static int64_t thinnest_of(const rungi_whole *whole, const rungi_room *room)
+/* Returns the depth for which memory is reserved before the block's columns are chosen. */
+static int64_t min_panel_depth(const rungi_outofcore_sizes *sizes, const rungi_outofcore_limits *limits)
 {
-    double elements = room->memory > 0 ? (double)room->memory / (double)whole->sum : 0;
-    int64_t depth = rungi_smaller(DEEP, (int64_t)(sqrt(elements) / THIN));
-    return rungi_smaller(depth < 1 ? 1 : depth, whole->k);
+    double elements = limits->memory > 0 ? (double)limits->memory / (double)sizes->sum_bytes : 0;
+    int64_t depth = rungi_min(MIN_PANEL_DEPTH, (int64_t)(sqrt(elements) / SMALL_MEMORY_PANEL_RATIO));
+    return rungi_min(rungi_max(depth, 1), sizes->k);
 }
 
-/* Returns the bytes of A and B that are transferred, in double, to be compared. */
-static double cost_of(const rungi_whole *whole, int64_t row_blocks, int64_t col_blocks)
+/* Returns the elements of A and B that are transferred. */
+static double cost_of(const rungi_outofcore_sizes *sizes, int64_t row_blocks, int64_t col_blocks)
 {
-    return (double)whole->k * ((double)whole->m * (double)col_blocks + (double)whole->n * (double)row_blocks);
+    return (double)sizes->k * ((double)sizes->m * (double)col_blocks + (double)sizes->n * (double)row_blocks);
 }
 
-/* Tries so many rows of blocks, and keeps the best so far: the least bytes, then the deepest panels, then what was
- * there before. */
-static void try_rows(const rungi_whole *whole, const rungi_room *room, int64_t row_blocks, int64_t unit,
-                     rung_outofcore_blocking *best, double *cost)
+/* Tries `row_blocks` rows of blocks and updates *best if fewer elements are transferred, or as many with deeper panels. */
+static void try_rows(const rungi_outofcore_sizes *sizes, const rungi_outofcore_limits *limits, int64_t row_blocks,
+                     int64_t multiple, rung_outofcore_blocking *best, double *best_cost)
 {
-    int64_t rows = even_piece(whole->m, row_blocks, whole->m, unit), thinnest = thinnest_of(whole, room);
-    row_blocks = rungi_divide_up(whole->m, rows);
-    int64_t cols = widest(whole, room, rows, thinnest);
+    int64_t rows = even_size(sizes->m, row_blocks, sizes->m, multiple);
+    row_blocks = rungi_ceil_divide(sizes->m, rows);
+    int64_t cols = max_block_cols(sizes, limits, rows, min_panel_depth(sizes, limits));
     if (cols == 0)
         return;
-    int64_t col_blocks = rungi_divide_up(whole->n, cols), wanted = rungi_divide_up(room->blocks, row_blocks);
-    if (col_blocks < wanted)
-        col_blocks = rungi_smaller(wanted, whole->n);
-    cols = even_piece(whole->n, col_blocks, cols, unit);
-    col_blocks = rungi_divide_up(whole->n, cols);
-    double now = cost_of(whole, row_blocks, col_blocks);
-    bool is_enough = row_blocks * col_blocks >= room->blocks || rows == 1;
-    if (!is_enough || now > *cost || rows * cols * whole->sum > room->memory)
+    int64_t col_blocks = rungi_ceil_divide(sizes->n, cols);
+    int64_t min_col_blocks = rungi_ceil_divide(limits->min_blocks, row_blocks);
+    if (col_blocks < min_col_blocks)
+        col_blocks = rungi_min(min_col_blocks, sizes->n);
+    cols = even_size(sizes->n, col_blocks, cols, multiple);
+    col_blocks = rungi_ceil_divide(sizes->n, cols);
+    double cost = cost_of(sizes, row_blocks, col_blocks);
+    bool has_enough_blocks = row_blocks * col_blocks >= limits->min_blocks || rows == 1;
+    if (!has_enough_blocks || cost > *best_cost || rows * cols * sizes->sum_bytes > limits->memory)
         return;
-    int64_t most = deepest(whole, room, rows, cols);
-    if (most < 1 && whole->k > 0)
+    int64_t max_depth = max_panel_depth(sizes, limits, rows, cols);
+    if (max_depth < 1 && sizes->k > 0)
         return;
-    int64_t depth = choose_depth(whole, most);
-    if (now == *cost && (depth <= best->panel_depth || unit == 1))
+    int64_t depth = choose_depth(sizes, max_depth);
+    if (cost == *best_cost && (depth <= best->panel_depth || multiple == 1))
         return;
-    *cost = now;
+    *best_cost = cost;
     best->block_rows = rows;
     best->block_cols = cols;
     best->panel_depth = depth;
 }
 
-/* More rows of blocks than some read more of B alone than the best does of both. */
-static void try_all(const rungi_whole *whole, const rungi_room *room, int64_t unit, rung_outofcore_blocking *best,
-                    double *cost)
+/* Tries all numbers of rows of blocks. The search ends where reading B alone costs more than the best choice. */
+static void try_all(const rungi_outofcore_sizes *sizes, const rungi_outofcore_limits *limits, int64_t multiple,
+                    rung_outofcore_blocking *best, double *best_cost)
 {
-    for (int64_t i = 1; i <= whole->m && cost_of(whole, i, 1) <= *cost; i += i < 4096 ? 1 : i / 1024)
-        try_rows(whole, room, i, unit, best, cost);
-    if (isinf(*cost))
-        try_rows(whole, room, whole->m, unit, best, cost);
+    for (int64_t i = 1; i <= sizes->m && cost_of(sizes, i, 1) <= *best_cost; i += i < 4096 ? 1 : i / 1024)
+        try_rows(sizes, limits, i, multiple, best, best_cost);
+    if (isinf(*best_cost))
+        try_rows(sizes, limits, sizes->m, multiple, best, best_cost);
 }
 
-rung_status rungi_blocking_choose(const rungi_whole *whole, const rungi_room *room, rung_outofcore_blocking *blocking)
+rung_status rungi_blocking_choose(const rungi_outofcore_sizes *sizes, const rungi_outofcore_limits *limits,
+                                  rung_outofcore_blocking *blocking)
 {
     double cost = INFINITY;
-    int64_t elements, bytes;
+    int64_t bytes;
     *blocking = rung_outofcore_blocking_default();
     blocking->block_rows = blocking->block_cols = 1;
-    blocking->memory_bytes = room->memory;
-    if (!rungi_multiply(whole->m > 0 ? whole->m : 1, whole->n > 0 ? whole->n : 1, &elements) ||
-        !rungi_multiply(elements, UNIT * whole->sum, &bytes))
+    blocking->memory_bytes = limits->memory;
+    if (!multiply_four(rungi_max(sizes->m, 1), rungi_max(sizes->n, 1), SIZE_MULTIPLE, sizes->sum_bytes, &bytes))
         return rung_error_set(RUNG_STATUS_TOO_LARGE, "a result of %lld x %lld has more than 2^63 bytes",
-                              (long long)whole->m, (long long)whole->n);
-    if (whole->m == 0 || whole->n == 0) {
-        blocking->panel_depth = whole->k > 0;
-        return rungi_blocking_count(whole, blocking);
+                              (long long)sizes->m, (long long)sizes->n);
+    if (sizes->m == 0 || sizes->n == 0) {
+        blocking->panel_depth = sizes->k > 0;
+        return rungi_blocking_count(sizes, blocking);
     }
-    try_all(whole, room, UNIT, blocking, &cost);
-    try_all(whole, room, 1, blocking, &cost); /* where rounding up costs a block more */
+    try_all(sizes, limits, SIZE_MULTIPLE, blocking, &cost);
+    try_all(sizes, limits, 1, blocking, &cost); /* in case rounding up costs an additional block */
     if (isinf(cost))
         return rung_error_set(RUNG_STATUS_INVALID,
                               "%lld bytes of memory are too few for a block of the result and four panels; give at "
                               "least a few KiB",
-                              (long long)room->memory);
-    return rungi_blocking_count(whole, blocking);
+                              (long long)limits->memory);
+    return rungi_blocking_count(sizes, blocking);
 }

@@ -1,49 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocking.h - how large blocks and panels are: arithmetic alone, so that it can be tested on any size. */
-#ifndef RUNGI_OUTOFCORE_CUT_H
-#define RUNGI_OUTOFCORE_CUT_H
+/* blocking.h - chooses the sizes of blocks and panels. Pure arithmetic, so tests can check any size. */
+#ifndef RUNGI_OUTOFCORE_BLOCKING_H
+#define RUNGI_OUTOFCORE_BLOCKING_H
 
-#include "outofcore/task.h"
+#include "outofcore/outofcore_problem.h"
 
-/* What is to be split: sizes, and the bytes of an element. */
-typedef struct rungi_whole {
+/* Sizes of a problem and bytes per element. */
+typedef struct rungi_outofcore_sizes {
     int64_t m, n, k;
-    int64_t in, sum, out; /* bytes: A's and B's, the block's, C's */
-    int reads_c;          /* C0 is read too */
-} rungi_whole;
+    int64_t input_bytes;  /* of A and B */
+    int64_t sum_bytes;    /* of the block: the accumulator type */
+    int64_t output_bytes; /* of C */
+    int reads_c0;
+} rungi_outofcore_sizes;
 
 /* Limits of block sizes. */
-typedef struct rungi_room {
-    int64_t memory; /* bytes of the block and of all panels together ... */
-    int64_t given;  /* of them, by the caller; INT64_MAX: by nobody */
-    int64_t buffer; /* ... and of each at most; 0: any */
-    int64_t blocks; /* so many at least, where C has as many elements */
-} rungi_room;
+typedef struct rungi_outofcore_limits {
+    int64_t memory;           /* bytes of the block and of all panels together */
+    int64_t caller_memory;    /* smallest limit that the caller set; INT64_MAX: none */
+    int64_t max_buffer_bytes; /* of each buffer; 0: unlimited */
+    int64_t min_blocks;       /* number of blocks, if C has that many elements */
+} rungi_outofcore_limits;
 
-rung_status rungi_blocking_choose(const rungi_whole *whole, const rungi_room *room, rung_outofcore_blocking *blocking);
+/* Chooses the block sizes that transfer the fewest bytes; among those, the deepest panels. */
+rung_status rungi_blocking_choose(const rungi_outofcore_sizes *sizes, const rungi_outofcore_limits *limits,
+                                  rung_outofcore_blocking *blocking);
 
-/* Fills in what follows from block_rows, block_cols, panel_depth and memory_bytes, also for those of a journal. INVALID if
- * they do not fit the problem, TOO_LARGE if the bytes cannot be counted. */
-rung_status rungi_blocking_count(const rungi_whole *whole, rung_outofcore_blocking *blocking);
+/* Computes the other members from block_rows, block_cols, panel_depth and memory_bytes, which may come from a journal.
+ * Returns RUNG_STATUS_INVALID if they do not fit the problem, RUNG_STATUS_TOO_LARGE if a byte count overflows. */
+rung_status rungi_blocking_count(const rungi_outofcore_sizes *sizes, rung_outofcore_blocking *blocking);
 
-/* The shapes of one block, and of one panel. */
-typedef struct rungi_block {
+/* Position and size of a block of C. */
+typedef struct rungi_outofcore_block {
     int64_t row, col, rows, cols;
-} rungi_block;
+} rungi_outofcore_block;
 
-rungi_block rungi_block_at(const rungi_whole *whole, const rung_outofcore_blocking *blocking, int64_t index);
-int64_t rungi_panel_depth(const rungi_whole *whole, const rung_outofcore_blocking *blocking, int64_t panel);
+rungi_outofcore_block rungi_outofcore_block_at(const rungi_outofcore_sizes *sizes,
+                                               const rung_outofcore_blocking *blocking, int64_t index);
+int64_t rungi_outofcore_panel_depth(const rungi_outofcore_sizes *sizes, const rung_outofcore_blocking *blocking,
+                                    int64_t panel);
 
-/* A block is computed in strips of so many rows, the last of fewer: a multiple of 16, so that a view of one begins where
- * kernels like it. */
-enum { RUNGI_STRIPS = 8 };
-int64_t rungi_strip_rows(int64_t rows);
+/* Returns the rows of a slice of a block; the last slice may have fewer. The number is a multiple of 16, so that slices
+ * begin at rows that kernels can load aligned. */
+enum { RUNGI_OUTOFCORE_SLICES_PER_PANEL = 8 };
+int64_t rungi_outofcore_slice_rows(int64_t rows);
 
-/* Bytes beside the block, for each element of a panel's depth: two strips of A and two panels of B, of which one may be
- * packed, with what that takes besides. */
-int64_t rungi_depth_bytes(const rungi_whole *whole, int64_t rows, int64_t cols);
+/* Returns the bytes of all panel buffers per element of panel depth: two slices of A and two panels of B, one of which may
+ * be packed, with the padding of packing. */
+int64_t rungi_outofcore_panel_bytes_per_k(const rungi_outofcore_sizes *sizes, int64_t rows, int64_t cols);
 
-/* Sizes of a problem whose operands were checked. */
-rungi_whole rungi_whole_of(const rungi_task *problem);
+/* Returns the sizes of a checked problem. */
+rungi_outofcore_sizes rungi_outofcore_sizes_of(const rungi_outofcore_problem *problem);
 
-#endif /* RUNGI_OUTOFCORE_CUT_H */
+#endif /* RUNGI_OUTOFCORE_BLOCKING_H */

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/checked.h"
+#include "base/checked_arithmetic.h"
 
-/* NumPy's names; "V2", two bytes of anything, is how BF16 is saved. */
+/* NumPy's names of the types. NumPy has no BF16 and saves it as "V2", two bytes without a type. */
 static const struct {
     const char *name;
     rung_type type;
@@ -19,21 +19,21 @@ static const struct {
     {"<i1", RUNG_I8},  {"<i4", RUNG_I32}, {"<V2", RUNG_BF16}, {"|V2", RUNG_BF16},
 };
 
-enum { NAMES = sizeof names / sizeof *names, NAME_LONGEST = 16, MAGIC = 6 };
+enum { NAMES = sizeof names / sizeof *names, TYPE_NAME_BYTES = 16, MAGIC_BYTES = 6 };
 
-/* ---- Words of the text ------------------------------------------------------------------------- */
+/* ---- Tokens ------------------------------------------------------------------------- */
 
-typedef struct text {
+typedef struct npy_text {
     const char *at, *end;
-} text_t;
+} npy_text_t;
 
-static void skip_blanks(text_t *text)
+static void skip_blanks(npy_text_t *text)
 {
     while (text->at < text->end && (*text->at == ' ' || *text->at == '\n' || *text->at == '\t'))
         text->at++;
 }
 
-static bool take(text_t *text, const char *word)
+static bool accept(npy_text_t *text, const char *word)
 {
     size_t length = strlen(word);
     skip_blanks(text);
@@ -43,8 +43,8 @@ static bool take(text_t *text, const char *word)
     return true;
 }
 
-/* A string in either kind of quotes, without escapes. */
-static bool take_string(text_t *text, char *to, size_t capacity)
+/* Parses a string in single or double quotes, without escapes. */
+static bool parse_string(npy_text_t *text, char *to, size_t capacity)
 {
     skip_blanks(text);
     if (text->at == text->end || (*text->at != '\'' && *text->at != '"'))
@@ -62,14 +62,14 @@ static bool take_string(text_t *text, char *to, size_t capacity)
     return true;
 }
 
-static bool take_size(text_t *text, int64_t *size)
+static bool parse_size(npy_text_t *text, int64_t *size)
 {
     skip_blanks(text);
     const char *from = text->at;
     *size = 0;
     while (text->at < text->end && *text->at >= '0' && *text->at <= '9') {
         int64_t digit = *text->at++ - '0';
-        if (!rungi_multiply(*size, 10, size) || !rungi_add(*size, digit, size))
+        if (!rungi_checked_multiply(*size, 10, size) || !rungi_checked_add(*size, digit, size))
             return false;
     }
     return text->at > from && (*from != '0' || text->at == from + 1);
@@ -77,92 +77,94 @@ static bool take_size(text_t *text, int64_t *size)
 
 /* ---- The dictionary ----------------------------------------------------------------------------- */
 
-typedef struct fields {
-    char type[NAME_LONGEST];
-    bool has_type, has_order, has_shape, by_columns;
+typedef struct npy_fields {
+    char type[TYPE_NAME_BYTES];
+    bool has_type, has_order, has_shape, is_column_major;
     int64_t sizes[2];
     int dimensions;
-} fields_t;
+} npy_fields_t;
 
-static bool take_shape(text_t *text, fields_t *fields)
+static bool parse_shape(npy_text_t *text, npy_fields_t *fields)
 {
-    if (!take(text, "("))
+    if (!accept(text, "("))
         return false;
-    while (!take(text, ")")) {
+    while (!accept(text, ")")) {
         int64_t size;
-        if (!take_size(text, &size) || fields->dimensions == INT8_MAX)
+        if (!parse_size(text, &size) || fields->dimensions == INT8_MAX)
             return false;
         if (fields->dimensions < 2)
             fields->sizes[fields->dimensions] = size;
         fields->dimensions++;
-        if (!take(text, ",")) /* one alone must have a comma, or it would be a number in brackets */
-            return fields->dimensions > 1 && take(text, ")");
+        if (!accept(text, ",")) /* a tuple with one element needs a comma */
+            return fields->dimensions > 1 && accept(text, ")");
     }
     return true;
 }
 
-static const char *take_field(text_t *text, fields_t *fields)
+static const char *parse_field(npy_text_t *text, npy_fields_t *fields)
 {
-    char key[NAME_LONGEST];
-    if (!take_string(text, key, sizeof key) || !take(text, ":"))
-        return "has a header that is no dictionary";
+    char key[TYPE_NAME_BYTES];
+    if (!parse_string(text, key, sizeof key) || !accept(text, ":"))
+        return "has a header that is not a dictionary";
     bool *seen = strcmp(key, "descr") == 0           ? &fields->has_type
                  : strcmp(key, "fortran_order") == 0 ? &fields->has_order
                  : strcmp(key, "shape") == 0         ? &fields->has_shape
                                                      : NULL;
     if (!seen || *seen)
-        return "has a header with a field that is unknown or there twice";
+        return "has a header with an unknown or repeated field";
     *seen = true;
     if (seen == &fields->has_type)
-        return take_string(text, fields->type, sizeof fields->type)
+        return parse_string(text, fields->type, sizeof fields->type)
                    ? NULL
-                   : "has elements of several parts or of a long name; save a plain array of one type";
+                   : "has structured elements; save a plain array of one type";
     if (seen == &fields->has_shape)
-        return take_shape(text, fields) ? NULL : "has a header whose shape is no tuple of sizes";
-    fields->by_columns = take(text, "True");
-    return fields->by_columns || take(text, "False") ? NULL : "has a header whose order is neither True nor False";
+        return parse_shape(text, fields) ? NULL : "has a header whose shape is not a tuple of sizes";
+    fields->is_column_major = accept(text, "True");
+    return fields->is_column_major || accept(text, "False")
+               ? NULL
+               : "has a header whose fortran_order is neither True nor False";
 }
 
-static const char *take_dictionary(text_t *text, fields_t *fields)
+static const char *parse_dictionary(npy_text_t *text, npy_fields_t *fields)
 {
-    if (!take(text, "{"))
-        return "has a header that is no dictionary";
-    while (!take(text, "}")) {
-        const char *wrong = take_field(text, fields);
-        if (wrong)
-            return wrong;
-        if (!take(text, ",")) {
-            if (!take(text, "}"))
-                return "has a header that is no dictionary";
+    if (!accept(text, "{"))
+        return "has a header that is not a dictionary";
+    while (!accept(text, "}")) {
+        const char *error = parse_field(text, fields);
+        if (error)
+            return error;
+        if (!accept(text, ",")) {
+            if (!accept(text, "}"))
+                return "has a header that is not a dictionary";
             break;
         }
     }
     skip_blanks(text);
     if (text->at != text->end)
-        return "has a header with something behind its dictionary";
+        return "has a header with text after its dictionary";
     if (!fields->has_type || !fields->has_order || !fields->has_shape)
         return "has a header that lacks descr, fortran_order or shape";
     return NULL;
 }
 
-static const char *find_type(const char *name, rung_type as, rung_type *type)
+static const char *find_type(const char *name, rung_type expected_type, rung_type *type)
 {
     int i = 0;
     while (i < NAMES && strcmp(names[i].name, name) != 0)
         i++;
     if (i == NAMES && name[0] == '>')
-        return "is big-endian; save it by array.astype('<f4') or the like";
+        return "is big-endian; convert it, for example with array.astype('<f4')";
     if (i == NAMES)
-        return "has elements of a type that is not multiplied; save it as f4, f8, f2, i1 or i4";
+        return "has elements of an unsupported type; save it as f4, f8, f2, i1 or i4";
     *type = names[i].type;
-    if (as == RUNG_TYPE_NONE && *type == RUNG_BF16)
-        return "has elements of two bytes without a name; if they are bf16, say so";
-    if (as != RUNG_TYPE_NONE && as != *type)
-        return "has elements of another type than was asked for";
+    if (expected_type == RUNG_TYPE_NONE && *type == RUNG_BF16)
+        return "has two-byte elements without a type; if they are bf16, set the type";
+    if (expected_type != RUNG_TYPE_NONE && expected_type != *type)
+        return "has elements of another type than the requested one";
     return NULL;
 }
 
-/* ---- The file's beginning ------------------------------------------------------------------------- */
+/* ---- The start of the file ------------------------------------------------------------------------- */
 
 static int64_t little_endian(const char *bytes, int count)
 {
@@ -172,48 +174,48 @@ static int64_t little_endian(const char *bytes, int count)
     return value;
 }
 
-const char *rungi_npy_parse(const char *bytes, int64_t count, rung_type as, rungi_npy *npy)
+const char *rungi_npy_parse(const char *bytes, int64_t count, rung_type expected_type, rungi_npy *npy)
 {
-    if (count < MAGIC + 2 || memcmp(bytes, "\x93NUMPY", MAGIC) != 0)
-        return "does not begin as .npy files do; a bare file wants its type and shape told";
-    int version = (unsigned char)bytes[MAGIC], width = version == 1 ? 2 : 4;
-    if (version < 1 || version > 3 || bytes[MAGIC + 1] != 0)
-        return "is of a version of .npy that is not known; 1, 2 and 3 are";
-    int64_t begin = MAGIC + 2 + width;
-    if (count < begin)
+    if (count < MAGIC_BYTES + 2 || memcmp(bytes, "\x93NUMPY", MAGIC_BYTES) != 0)
+        return "is not an .npy file; for a file without a header, give its type and shape";
+    int version = (unsigned char)bytes[MAGIC_BYTES], width = version == 1 ? 2 : 4;
+    if (version < 1 || version > 3 || bytes[MAGIC_BYTES + 1] != 0)
+        return "has an unknown .npy version; supported versions are 1, 2 and 3";
+    int64_t header_offset = MAGIC_BYTES + 2 + width;
+    if (count < header_offset)
         return "ends within its header";
-    int64_t length = little_endian(bytes + MAGIC + 2, width);
-    if (length > RUNGI_NPY_MOST - begin)
+    int64_t length = little_endian(bytes + MAGIC_BYTES + 2, width);
+    if (length > RUNGI_NPY_HEADER_MAX_BYTES - header_offset)
         return "has a header of more than 64 KiB";
-    if (length > count - begin)
+    if (length > count - header_offset)
         return "ends within its header";
-    fields_t fields = {.dimensions = 0};
-    text_t text = {bytes + begin, bytes + begin + length};
-    const char *wrong = take_dictionary(&text, &fields);
-    if (wrong)
-        return wrong;
+    npy_fields_t fields = {.dimensions = 0};
+    npy_text_t text = {bytes + header_offset, bytes + header_offset + length};
+    const char *error = parse_dictionary(&text, &fields);
+    if (error)
+        return error;
     if (fields.dimensions != 2)
-        return "has not two dimensions; save it by array.reshape(rows, columns)";
+        return "does not have two dimensions; save array.reshape(rows, columns)";
     npy->rows = fields.sizes[0];
     npy->cols = fields.sizes[1];
-    npy->by_columns = fields.by_columns;
-    npy->start = begin + length;
-    return find_type(fields.type, as, &npy->type);
+    npy->is_column_major = fields.is_column_major;
+    npy->data_offset = header_offset + length;
+    return find_type(fields.type, expected_type, &npy->type);
 }
 
-void rungi_npy_write(rung_type type, int64_t rows, int64_t cols, char header[RUNGI_NPY_WRITTEN])
+void rungi_npy_write(rung_type type, int64_t rows, int64_t cols, char header[RUNGI_NPY_HEADER_BYTES])
 {
-    enum { BEGIN = MAGIC + 4 };
+    enum { HEADER_OFFSET = MAGIC_BYTES + 4 };
     int i = 0;
     while (names[i].type != type)
         i++;
-    memset(header, ' ', RUNGI_NPY_WRITTEN);
-    memcpy(header, "\x93NUMPY\x01\x00", MAGIC + 2);
-    header[MAGIC + 2] = (char)(RUNGI_NPY_WRITTEN - BEGIN);
-    header[MAGIC + 3] = 0;
-    int used = snprintf(header + BEGIN, RUNGI_NPY_WRITTEN - BEGIN,
+    memset(header, ' ', RUNGI_NPY_HEADER_BYTES);
+    memcpy(header, "\x93NUMPY\x01\x00", MAGIC_BYTES + 2);
+    header[MAGIC_BYTES + 2] = (char)(RUNGI_NPY_HEADER_BYTES - HEADER_OFFSET);
+    header[MAGIC_BYTES + 3] = 0;
+    int used = snprintf(header + HEADER_OFFSET, RUNGI_NPY_HEADER_BYTES - HEADER_OFFSET,
                         "{'descr': '%s', 'fortran_order': False, 'shape': (%lld, %lld), }", names[i].name,
                         (long long)rows, (long long)cols);
-    header[BEGIN + used] = ' ';
-    header[RUNGI_NPY_WRITTEN - 1] = '\n';
+    header[HEADER_OFFSET + used] = ' ';
+    header[RUNGI_NPY_HEADER_BYTES - 1] = '\n';
 }

@@ -1,106 +1,116 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt.h - what every device that runs threads in blocks shares: the ladder of
- * kernel files, their text made whole, and the shape of a launch. */
+/* simt.h - parts that all devices with blocks and threads share (OpenCL and CUDA): the ladder of kernel files, their
+ * complete source, the compiled path, split-K and the shape of a launch. simt_plan.h and simt_launch.h use them. */
 #ifndef RUNGI_SIMT_H
 #define RUNGI_SIMT_H
 
-#include "core/plan.h"
+#include "core/plan_types.h"
 
-/* The dialect's in_t, sum_t and out_t can be all of RUNGI_PRODUCT_LIST. */
-enum { RUNGI_SIMT_PRODUCTS = RUNGI_PRODUCTS_ALL };
+/* in_t, sum_t and out_t of dialect.h can be any combination of RUNGI_GEMM_TYPES_LIST. */
+enum { RUNGI_SIMT_PRODUCTS = RUNGI_GEMM_TYPES_ALL };
 
-/* The ladder of a backend that runs these files: its vendor's library first. */
+/* The ladder of a backend that runs these files. The first step is the vendor's library. */
 #define VENDOR(number, step) RUNGI_SIMT_STEP_##number,
 #define CPU(number, step)
 #define SIMT(number, step) RUNGI_SIMT_STEP_##number,
 enum {
 #include "core/ladder.def"
-    RUNGI_SIMT_STEPS
+    RUNGI_SIMT_LADDER_COUNT
 };
 #undef VENDOR
 #undef CPU
 #undef SIMT
 
-extern const rungi_ladder_step rungi_simt_ladder[RUNGI_SIMT_STEPS];
+extern const rungi_ladder_step rungi_simt_ladder[RUNGI_SIMT_LADDER_COUNT];
 
-/* The dialect's view_t: one layout on host and device. */
+/* view_t of dialect.h: the same layout on host and device. */
 typedef struct rungi_simt_view {
     int64_t offset, row_stride, col_stride, batch_stride;
 } rungi_simt_view;
 
-/* The extra_t of finish.h, likewise. */
-typedef struct rungi_simt_extra {
-    int64_t batch, first_item, splits, k_share, flags, places_offset, partials_offset;
+/* launch_args_t of epilogue.h: the same layout on host and device. */
+typedef struct rungi_simt_launch_args {
+    int64_t batch, first_item, splits, k_per_slice, flags, batch_offsets_start, partials_offset;
     int64_t scratch_offset; /* see engine.h */
     rungi_simt_view bias, residual, addend;
-} rungi_simt_extra;
+} rungi_simt_launch_args;
 
-/* m, n, k, alpha, a, its view, b, its view, beta, c, its view; with finish.h extra, places,
- * bias, residual, partials; and one more: scratch where a matrix engine is emulated, the addend
- * for reduce.cu. */
-enum { RUNGI_SIMT_ARGUMENTS = 11, RUNGI_SIMT_FINISH_ARGUMENTS = 16, RUNGI_SIMT_ALL_ARGUMENTS = 17 };
+/* ---- Kernels (simt_source.c) ---- */
 
-/* How many of them this kernel takes. */
-int rungi_simt_arguments(const rung_kernel *kernel);
+/* Base: m, n, k, alpha, a, its view, b, its view, beta, c, its view. With epilogue.h also launch_args, batch_offsets,
+ * bias, residual, partials. The last argument is the scratch memory of an emulated matrix engine, or the addend of
+ * reduce.cu. */
+enum { RUNGI_SIMT_BASE_ARGUMENTS = 11, RUNGI_SIMT_EPILOGUE_ARGUMENTS = 16, RUNGI_SIMT_ARGUMENTS_MAX = 17 };
 
-/* Whether a kernel is compiled for one path or another: see tile.h. */
+/* Returns the number of arguments of this kernel. */
+int rungi_simt_argument_count(const rung_kernel *kernel);
+
+/* Returns whether the kernel is compiled for different paths (includes tile.h). */
 bool rungi_simt_has_paths(const rung_kernel *kernel);
 
-/* What a file that includes finish.h is able to do. */
+/* Returns whether the kernel copies 16-byte chunks (includes swizzle.h). */
+bool rungi_simt_copies_chunks(const rung_kernel *kernel);
+
+/* Returns the RUNG_ABILITY_* flags of the kernel: those of epilogue.h if it includes that header. */
 unsigned rungi_simt_abilities(const rung_kernel *kernel);
 
-/* Whether a file includes engine.h; and what each thread of it then has as scratch memory
- * where the engine is emulated, ENGINE_WORDS there. */
+/* Returns whether the kernel uses a matrix engine (includes engine.h). */
 bool rungi_simt_needs_engine(const rung_kernel *kernel);
 
-enum { RUNGI_SIMT_SCRATCH_BYTES = 64 * 4 };
+/* Scratch memory of each thread where the engine is emulated: ENGINE_WORDS of engine.h. */
+enum { RUNGI_SIMT_SCRATCH_BYTES_PER_THREAD = 64 * 4 };
 
-/* FP32 multiply-adds a clock and multiprocessor of NVIDIA's, by compute capability. */
-static inline int64_t rungi_simt_lanes(int64_t major, int64_t minor)
+/* Returns the FP32 multiply-adds per clock and multiprocessor of an NVIDIA GPU, by compute capability. */
+static inline int64_t rungi_simt_fma_per_clock(int64_t major, int64_t minor)
 {
     bool halved = major == 7 || (major == 6 && minor == 0) || (major == 8 && minor == 0);
     return halved ? 64 : 128;
 }
 
-/* The longest name of a kernel function. */
-enum { RUNGI_SIMT_NAME = 127 };
+/* Maximum length of the name of a kernel function. */
+enum { RUNGI_SIMT_ENTRY_NAME_MAX = 127 };
 
-/* The kernel's text with each header of ours in the place of its #include, and with
- * #line directives, so that a compiler's messages name the right file and line. The
- * text is the caller's to release. */
-rung_status rungi_simt_source(const rung_kernel *kernel, char **text);
+/* Copies the name of a file up to `capacity` - 1 characters, with characters that end a C string replaced by '_'. */
+void rungi_simt_quote_file_name(const char *file, char *name, size_t capacity);
 
-/* The same problem with C's rows the longer stride: (A B)^T = B^T A^T, so a
- * column-major C is a row-major one with the operands exchanged. */
-rung_problem rungi_simt_turned(const rung_problem *problem);
+/* Returns the kernel's source with each #include replaced by the library's header. #line directives let the messages of
+ * a compiler name the right file and line. The caller releases the text. */
+rung_status rungi_simt_source_assemble(const rung_kernel *kernel, char **text);
 
-/* Which path of a kernel a problem takes: see tile.h. A kernel without paths has the
- * one that takes anything. */
+/* ---- Paths (simt_path.c) ---- */
+
+/* Returns an equivalent problem in which C has the larger stride between rows. A column-major C becomes row-major with
+ * exchanged operands: (A B)^T = B^T A^T. */
+rung_problem rungi_simt_row_major(const rung_problem *problem);
+
+/* The path of a kernel, which macros select when it is compiled (see tile.h). A kernel without paths has the general
+ * path. */
 typedef struct rungi_simt_path {
     rung_type in, out;
-    bool has_paths, wide, guarded, a_along_l, b_along_l;
-    bool by_chunks, partly;             /* wide means 16 bytes, the last maybe in part */
-    bool split, bias, residual, addend; /* see finish.h */
+    bool has_paths, wide, guarded, a_mn_major, b_mn_major;
+    bool by_chunks, has_partial_chunks; /* `wide` means 16-byte chunks; some of them cross an edge */
+    bool split, bias, residual, addend; /* see epilogue.h */
     rung_activation activation;
-    bool at_run_time; /* compiled so that the last five are told at run time */
+    bool has_runtime_flags; /* the last five are passed at run time */
 } rungi_simt_path;
 
-/* For a turned problem; `aligned` is of rungi_alignment. */
-rung_status rungi_simt_path_of(const rung_kernel *kernel, const rungi_values *values, const rung_problem *problem,
-                               unsigned aligned, rungi_simt_path *path);
+/* Chooses the path of a row-major problem. `aligned` has flags of rungi_alignment. */
+rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parameter_values *values,
+                                   const rung_problem *problem, unsigned aligned, rungi_simt_path *path);
 
-/* Capacity that holds any text of rungi_simt_defines: "-D" and a space for each parameter, and the names of a path. */
-enum { RUNGI_SIMT_DEFINES = RUNG_PARAMETERS_BYTES + 3 * RUNGI_PARAMETERS_MAX + 160 };
-
-/* "-DTILE=32 -DUNROLL=4 -DWIDE=1 ...": all that the text is compiled with. */
-void rungi_simt_defines(const rung_kernel *kernel, const rungi_values *values, const rungi_simt_path *path,
-                        char text[RUNGI_SIMT_DEFINES]);
-
-/* The path's name for people: "wide_guarded", "general_epilogue"; "-" where a kernel has but
- * one. */
+/* Writes the name of the path as people see it: "wide_guarded", "general_epilogue", or "-" for a kernel without paths.
+ * Suffixes of the operand layout: along_l means that A and B are MN-major, along_k that both are K-major, turned that A
+ * is MN-major and B is K-major. */
 void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capacity);
 
-/* alpha or beta as the kernel takes it: the bytes of a sum_t of this type. */
+/* Capacity for any text of rungi_simt_defines: "-D" and a space per parameter, and the macros of a path. */
+enum { RUNGI_SIMT_DEFINES_BYTES = RUNG_PARAMETERS_BYTES + 3 * RUNGI_PARAMETERS_MAX + 160 };
+
+/* Writes all compiler options of the kernel: "-DTILE=32 -DUNROLL=4 -DWIDE=1 ...". */
+void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values *values, const rungi_simt_path *path,
+                        char text[RUNGI_SIMT_DEFINES_BYTES]);
+
+/* alpha or beta as a kernel argument: the bytes of a sum_t. */
 typedef union rungi_simt_scalar {
     float f32;
     double f64;
@@ -109,38 +119,41 @@ typedef union rungi_simt_scalar {
 
 rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type);
 
-/* How k is cut, and what the workspace holds: first the places of scattered items, then
- * the partial sums, then what an emulated engine needs. Offsets are in bytes. */
+/* ---- Split-K (simt_split_k.c) ---- */
+
+/* The slices of k and the contents of the workspace: batch offsets, then partial sums, then the scratch memory of an
+ * emulated engine. Offsets are in bytes. */
 typedef struct rungi_simt_split {
-    int64_t splits, k_share;
-    int64_t partials, scratch, workspace;
+    int64_t splits, k_per_slice;
+    int64_t partials_offset, scratch_offset, workspace_bytes;
 } rungi_simt_split;
 
-/* For the turned problem of a plan whose blocks, of one item, are so many and step by bk
- * along k. `whole` says that one launch covers C. */
-rung_status rungi_simt_split_of(const rung_plan *plan, const rung_problem *turned, int64_t blocks, int64_t bk,
-                                bool whole, rungi_simt_split *split);
+/* Chooses the slices for the row-major problem of a plan. `blocks` is the number of blocks per item, `bk` their step
+ * along k, and `covers_c` says that one launch covers C. */
+rung_status rungi_simt_split_choose(const rung_plan *plan, const rung_problem *row_major, int64_t blocks, int64_t bk,
+                                    bool covers_c, rungi_simt_split *split);
 
-/* The same k, uncut, with room for its sums in the workspace. */
-rung_status rungi_simt_one_share(const rung_problem *turned, rungi_simt_split *split);
+/* Changes `split` to one slice of k whose sums are stored in the workspace. */
+rung_status rungi_simt_split_single_slice(const rung_problem *row_major, rungi_simt_split *split);
 
-/* The kernel that adds up shares of k, the caller's to destroy. */
-rung_status rungi_simt_reduce(const rung_plan *plan, rung_kernel **kernel);
+/* Creates the kernel that adds the slices. The caller destroys it. */
+rung_status rungi_simt_reduction_kernel_create(const rung_plan *plan, rung_kernel **kernel);
 
-/* What one launch covers. A grid has at most so many blocks, so a very large C is
- * covered by several launches of rows x cols each, the last of them smaller. */
+/* ---- Launch shape (simt_plan.c) ---- */
+
+/* The part of C that one launch covers. The number of blocks per grid is limited, so a very large C takes several
+ * launches of rows x cols each; the last ones are smaller. */
 typedef struct rungi_simt_shape {
-    int64_t threads;    /* a block */
-    int64_t bm, bn;     /* rows and columns of C a block */
-    int64_t rows, cols; /* of C a launch */
-    int64_t blocks;     /* of all launches, one item */
+    int64_t threads;    /* per block */
+    int64_t bm, bn;     /* rows and columns of C per block */
+    int64_t rows, cols; /* of C per launch */
+    int64_t blocks;     /* of all launches, for one item */
 } rungi_simt_shape;
 
-/* CUDA's limit on blocks in y, where items of a batch stand, and in z, where shares of k
- * do. */
-enum { RUNGI_SIMT_ITEMS_MAX = 65535 };
+/* CUDA's limit of blocks in y (items of a batch) and in z (slices of k). */
+enum { RUNGI_SIMT_GRID_YZ_MAX = 65535 };
 
-rung_status rungi_simt_shape_of(const rung_kernel *kernel, const rungi_values *values, int64_t m, int64_t n,
-                                int64_t blocks_max, rungi_simt_shape *shape);
+rung_status rungi_simt_shape_init(const rung_kernel *kernel, const rungi_parameter_values *values, int64_t m, int64_t n,
+                                  int64_t blocks_max, rungi_simt_shape *shape);
 
 #endif /* RUNGI_SIMT_H */

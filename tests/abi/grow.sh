@@ -16,11 +16,11 @@ perl -0pi -e '
     s/RUNG_TYPE_LATER = 99/RUNG_TYPE_LATER = 16/' "$header"
 fields=$(grep -c later_field "$header") enumerators=$(grep -c _LATER "$header")
 [ "$fields" -ge 15 ] && [ "$enumerators" -ge 6 ] || { echo "only $fields fields and $enumerators enumerators were added"; exit 1; }
-sed -i 's/RUNG_Q4_0 + 1/RUNG_TYPE_LATER + 1/' "$work/source/src/core/lists.h"
-sed -i 's/\[RUNG_Q4_0\] = "q4_0"/&, [RUNG_TYPE_LATER] = "later"/' "$work/source/src/core/matrix.c"
-sed -i 's/^    rung_status status = check_views(problem);/    if (problem->later_field != 0)\n        return rungi_fail(RUNG_STATUS_INVALID, "later_field is not 0");\n&/' \
+sed -i 's/RUNG_Q4_0 + 1/RUNG_TYPE_LATER + 1/' "$work/source/src/core/enum_counts.h"
+sed -i 's/\[RUNG_Q4_0\] = "q4_0"/&, [RUNG_TYPE_LATER] = "later"/' "$work/source/src/core/type_names.c"
+sed -i 's/^    TRY(check_views(problem));/    if (problem->later_field != 0)\n        return rungi_fail(RUNG_STATUS_INVALID, "later_field is not 0");\n&/' \
     "$work/source/src/core/problem.c"
-grep -q RUNG_TYPE_LATER "$work/source/src/core/lists.h" && grep -q RUNG_TYPE_LATER "$work/source/src/core/matrix.c" &&
+grep -q RUNG_TYPE_LATER "$work/source/src/core/enum_counts.h" && grep -q RUNG_TYPE_LATER "$work/source/src/core/type_names.c" &&
     grep -q 'later_field' "$work/source/src/core/problem.c" || { echo "the sources have changed: adapt this script"; exit 1; }
 cmake -S "$work/source" -B "$work/build" -DCMAKE_BUILD_TYPE=Debug -DRUNG_CUDA=OFF -DRUNG_OPENCL=OFF -DRUNG_BLAS=OFF \
       -DRUNG_OUTOFCORE=OFF -DRUNG_CLUSTER=OFF -DRUNG_LAB=OFF -DRUNG_TESTS=OFF -DRUNG_EXAMPLES=OFF > "$work/log"

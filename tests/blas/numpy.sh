@@ -44,5 +44,5 @@ preload "$ours" env RUNG_VERBOSE=1 RUNG_BLAS=off "$python" "$here/numpy_products
 [ "$(lines '^rung: ')" -eq 0 ] || { head -n 3 "$work/err"; wrong "RUNG_BLAS=off is not off"; }
 preload "$ours" env RUNG_VERBOSE=1 RUNG_DEVICE=cpu:9 "$python" "$here/numpy_products.py" > /dev/null 2> "$work/err" ||
     wrong "a product is wrong without a device"
-[ "$(lines 'was left to .*openblas')" -ge 1000 ] && [ "$(lines 'a plain loop')" -eq 0 ] ||
+[ "$(lines 'was forwarded to .*openblas')" -ge 1000 ] && [ "$(lines 'a plain loop')" -eq 0 ] ||
     { head -n 3 "$work/err"; wrong "OpenBLAS was not found behind a plugin"; }

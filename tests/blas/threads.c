@@ -2,7 +2,7 @@
 /* threads.c - many threads call the drop-in from the first call on: what rung serves, what it
  * refuses and leaves to the next library or a loop, and what is wrong; and callers that are cancelled. */
 #define _GNU_SOURCE /* pthread_timedjoin_np */
-#include "cancelled.h"
+#include "support/cancelled_thread.h"
 
 #include <stdatomic.h>
 
@@ -14,7 +14,7 @@ void cblas_dgemm64_(int layout, int trans_a, int trans_b, int64_t m, int64_t n, 
 
 enum { THREADS = 8, CALLS = 200, SIDE = 12 };
 
-static atomic_int told;
+static atomic_int handler_calls;
 
 /* Found before any library's. */
 __attribute__((visibility("default"))) void xerbla_(const char *routine, const int32_t *number, size_t length);
@@ -22,7 +22,7 @@ __attribute__((visibility("default"))) void xerbla_(const char *routine, const i
 void xerbla_(const char *routine, const int32_t *number, size_t length)
 {
     if (length == 6 && memcmp(routine, "SGEMM ", 6) == 0 && *number == 5)
-        atomic_fetch_add(&told, 1);
+        atomic_fetch_add(&handler_calls, 1);
 }
 
 static pthread_barrier_t start;
@@ -61,7 +61,7 @@ static int wrong_double(int side)
     return 0;
 }
 
-static void call_wrongly(void)
+static void call_with_invalid_arguments(void)
 {
     int32_t size = 2, wrong = -1;
     float one = 1, memory[4] = {0};
@@ -76,12 +76,12 @@ static void *work(void *user)
     for (int i = 0; i < CALLS; i++) {
         int side = 1 + (number + i) % SIDE;
         *failures += wrong_float(side, 0) + wrong_double(side) + wrong_float(side, 1);
-        call_wrongly();
+        call_with_invalid_arguments();
     }
     return NULL;
 }
 
-static void all_at_once(void **state)
+static void threads_start_together(void **state)
 {
     pthread_t threads[THREADS];
     int slots[THREADS];
@@ -95,7 +95,7 @@ static void all_at_once(void **state)
         pthread_join(threads[i], NULL);
         assert_int_equal(slots[i], 0);
     }
-    assert_int_equal(told, THREADS * CALLS);
+    assert_int_equal(handler_calls, THREADS * CALLS);
 }
 
 /* The second call is one that rung refuses and a loop serves. */
@@ -108,14 +108,15 @@ static void cancelled_callers_complete(void **state)
 {
     int failures = -1;
     (void)state;
-    call_cancelled("sgemm_", call_both, &failures, -1);
+    cancelled_thread_call("sgemm_", call_both, &failures, -1);
     assert_int_equal(failures, 0);
 }
 
 int main(void)
 {
     /* The first call of the process is a cancelled one. */
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cancelled_callers_complete), cmocka_unit_test(all_at_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cancelled_callers_complete),
+                                       cmocka_unit_test(threads_start_together)};
     unit_clean_environment();
     unsetenv("RUNG_BLAS");
     return cmocka_run_group_tests(tests, NULL, NULL);

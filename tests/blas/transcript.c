@@ -31,43 +31,47 @@ enum { SIZE_MAX_USED = 9, LD_MAX = SIZE_MAX_USED + 3, ELEMENTS = LD_MAX * LD_MAX
 
 VISIBLE int CBLAS_CallFromC, RowMajorStrg; /* Netlib's; ours are taken before them */
 
-static char told[256]; /* of the call so far */
+static char handler_calls[256]; /* of the call so far */
 
-static void tell(const char *format, ...)
+static void print_error_call(const char *format, ...)
 {
-    size_t used = strlen(told);
+    size_t used = strlen(handler_calls);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(told + used, sizeof told - used, format, arguments);
+    vsnprintf(handler_calls + used, sizeof handler_calls - used, format, arguments);
     va_end(arguments);
 }
 
-static const char *usual[2]; /* handlers */
+static const char *expected_handlers[2]; /* handlers */
 
 static const char *handler(const char *name)
 {
-    return strcmp(name, usual[0]) == 0 ? "fortran" : strcmp(name, usual[1]) == 0 ? "cblas" : name;
+    return strcmp(name, expected_handlers[0]) == 0   ? "fortran"
+           : strcmp(name, expected_handlers[1]) == 0 ? "cblas"
+                                                     : name;
 }
 
-static void tell_fortran(const char *name, const char *routine, long long number, size_t length)
+static void print_fortran_error(const char *name, const char *routine, long long number, size_t length)
 {
-    tell(" %s <%.*s> %lld from_c=%d rows=%d", handler(name), (int)length, routine, number, CBLAS_CallFromC,
-         RowMajorStrg);
+    print_error_call(" %s <%.*s> %lld from_c=%d rows=%d", handler(name), (int)length, routine, number, CBLAS_CallFromC,
+                     RowMajorStrg);
 }
 
-static void tell_cblas(const char *name, const char *routine, long long number, const char *format, va_list arguments)
+static void print_cblas_error(const char *name, const char *routine, long long number, const char *format,
+                              va_list arguments)
 {
     char text[64];
     vsnprintf(text, sizeof text, format, arguments);
     text[strcspn(text, "\n")] = '\0';
-    tell(" %s <%s> %lld \"%s\" from_c=%d rows=%d", handler(name), routine, number, text, CBLAS_CallFromC, RowMajorStrg);
+    print_error_call(" %s <%s> %lld \"%s\" from_c=%d rows=%d", handler(name), routine, number, text, CBLAS_CallFromC,
+                     RowMajorStrg);
 }
 
 #define FORTRAN_HANDLER(name, integer)                                            \
     VISIBLE void name(const char *routine, const integer *number, size_t length); \
     void name(const char *routine, const integer *number, size_t length)          \
     {                                                                             \
-        tell_fortran(#name, routine, *number, length);                            \
+        print_fortran_error(#name, routine, *number, length);                     \
     }
 
 #define CBLAS_HANDLER(name, integer)                                                 \
@@ -76,7 +80,7 @@ static void tell_cblas(const char *name, const char *routine, long long number, 
     {                                                                                \
         va_list arguments;                                                           \
         va_start(arguments, format);                                                 \
-        tell_cblas(#name, routine, number, format, arguments);                       \
+        print_cblas_error(#name, routine, number, format, arguments);                \
         va_end(arguments);                                                           \
     }
 
@@ -113,14 +117,14 @@ VISIBLE rung_status rung_multiply(rung_context *context, const rung_problem *pro
 
 /* ---- One call ------------------------------------------------------------------------------------- */
 
-typedef struct call {
+typedef struct blas_call {
     bool is_cblas, is_double;
     int layout, trans_a, trans_b; /* CBLAS's numbers or Fortran's letters */
     int64_t m, n, k, lda, ldb, ldc;
     double alpha, beta;
     double a[ELEMENTS], b[ELEMENTS], c[ELEMENTS];
     bool a_is_null, b_is_null, c_is_null;
-} call_t;
+} blas_call_t;
 
 static struct {
     void *fortran[2], *cblas[2]; /* of float, of double */
@@ -143,7 +147,7 @@ static size_t shift, overlap; /* bytes; elements, 0 for none */
             to[i] = value;                                                                                            \
         }                                                                                                             \
     }                                                                                                                 \
-    static void make_##name(call_t *call)                                                                             \
+    static void make_##name(blas_call_t *call)                                                                        \
     {                                                                                                                 \
         typedef void fortran(const char *, const char *, const integer *, const integer *, const integer *,           \
                              const element *, const void *, const integer *, const void *, const integer *,           \
@@ -211,7 +215,7 @@ static int64_t random_ld(int64_t least)
     return enough + PICK(0, 0, 1, 3);
 }
 
-static bool transposes(const call_t *call, int trans)
+static bool transposes(const blas_call_t *call, int trans)
 {
     return call->is_cblas ? trans == 112 || trans == 113 : strchr("TtCc", trans) != NULL && trans != 0;
 }
@@ -230,9 +234,9 @@ static void fill(double *values, bool with_nan)
         values[i] = with_nan ? NAN : (double)(random_below(9) - 4);
 }
 
-static void make_up(call_t *call)
+static void random_arguments(blas_call_t *call)
 {
-    *call = (struct call){.is_cblas = random_below(2), .is_double = random_below(2)};
+    *call = (struct blas_call){.is_cblas = random_below(2), .is_double = random_below(2)};
     call->layout = random_below(20) == 0 ? PICK(0, 100, 103, -1) : PICK(101, 102);
     call->trans_a = random_trans(call->is_cblas);
     call->trans_b = random_trans(call->is_cblas);
@@ -270,13 +274,13 @@ static uint64_t hash(const double *values)
     return sum;
 }
 
-static void write_down(int number, const call_t *call)
+static void print_result(int number, const blas_call_t *call)
 {
     printf("%d %s%s %d %d,%d %lldx%lldx%lld ld %lld,%lld,%lld alpha %g beta %g:%s C %016llx\n", number,
            call->is_cblas ? "cblas_" : "", call->is_double ? "dgemm" : "sgemm", call->is_cblas ? call->layout : 0,
            call->trans_a, call->trans_b, (long long)call->m, (long long)call->n, (long long)call->k,
            (long long)call->lda, (long long)call->ldb, (long long)call->ldc, call->alpha, call->beta,
-           *told ? told : " done", (unsigned long long)hash(call->c));
+           *handler_calls ? handler_calls : " done", (unsigned long long)hash(call->c));
 }
 
 static void *look_up(const char *name)
@@ -291,28 +295,28 @@ static void *look_up(const char *name)
 
 int main(int count, char **arguments)
 {
-    static call_t call;
+    static blas_call_t call;
     if (count != 9)
         return 2;
     bool is_wide = strcmp(arguments[1], "64") == 0;
     for (int i = 0; i < 2; i++) {
         functions.fortran[i] = look_up(arguments[2 + i]);
         functions.cblas[i] = look_up(arguments[4 + i]);
-        usual[i] = arguments[6 + i];
+        expected_handlers[i] = arguments[6 + i];
     }
     shift = getenv("TRANSCRIPT_SHIFT") != NULL;
     overlap = getenv("TRANSCRIPT_OVERLAP") ? 2 : 0;
     for (int i = 0; i < atoi(arguments[8]); i++) {
-        make_up(&call);
-        *told = '\0';
+        random_arguments(&call);
+        *handler_calls = '\0';
         CBLAS_CallFromC = RowMajorStrg = 0;
         if (call.is_double)
             is_wide ? make_double_64(&call) : make_double_32(&call);
         else
             is_wide ? make_float_64(&call) : make_float_32(&call);
         if (CBLAS_CallFromC || RowMajorStrg)
-            tell(" and left Netlib's variables set");
-        write_down(i, &call);
+            print_error_call(" and left Netlib's variables set");
+        print_result(i, &call);
     }
     fprintf(stderr, "rung served %lld\n", (long long)served);
     return 0;

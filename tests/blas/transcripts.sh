@@ -52,7 +52,7 @@ family scipy_wide "64 scipy_sgemm_64_ scipy_dgemm_64_ scipy_cblas_sgemm64_ scipy
                    scipy_cblas_xerbla64_"
 
 # A BLAS cannot fail. What rung does not serve goes on, and RUNG_VERBOSE says to whom.
-told() { grep -c "was left to $2" "$work/$1.err"; }
+told() { grep -c "was forwarded to $2" "$work/$1.err"; }
 run fails "$ours $reference" "$plain" TRANSCRIPT_FAILS=1 RUNG_VERBOSE=1 && same fails reference 0
 [ "$(told fails ".*/libblas.so.3: ")" -ge "$multiplies" ] || wrong "not every call was told to have gone on"
 run fails_alone "$ours" "$plain" TRANSCRIPT_FAILS=1 RUNG_VERBOSE=1 && same fails_alone reference 0
@@ -85,8 +85,8 @@ run overlap "$ours $reference" "$plain" TRANSCRIPT_OVERLAP=1
 same overlap overlap_reference "$served"
 
 # Nobody there to be told of a wrong argument: a line, and the program goes on.
-preload "$ours" "$RUNG_BUILD/tests/blas/unhandled" > "$work/out" 2> "$work/err" || wrong "unhandled: $?"
-[ "$(cat "$work/out")" = "still here, C is 7 7 7 7" ] || wrong "unhandled: $(cat "$work/out")"
+preload "$ours" "$RUNG_BUILD/tests/blas/no_error_handler" > "$work/out" 2> "$work/err" || wrong "no_error_handler: $?"
+[ "$(cat "$work/out")" = "still here, C is 7 7 7 7" ] || wrong "no_error_handler: $(cat "$work/out")"
 numbers=$(sed -n 's/^rung: on entry to \([sc]\).*gemm.* parameter number \(.*\) had an illegal value$/\1\2/p' \
           "$work/err" | tr '\n' ' ')
-[ "$numbers" = "s2 s3 c1 c9 c9 c5 c14 " ] || { cat "$work/err"; wrong "unhandled: $numbers"; }
+[ "$numbers" = "s2 s3 c1 c9 c9 c5 c14 " ] || { cat "$work/err"; wrong "no_error_handler: $numbers"; }

@@ -8,15 +8,15 @@ bad=0
 # leaks FOLDER: calls that make a descriptor without it, one per line.
 leaks() {
     cd "$1" || exit 1
-    sources=$(find src lab tools/microscope -name '*.c' -o -name '*.h' -o -name '*.cpp')
+    sources=$(find src lab tools/access_counters -name '*.c' -o -name '*.h' -o -name '*.cpp')
     # The letter e in a mode; in whatever line of a call it stands.
     grep -nHE '\b(fopen|popen|freopen)\(' $sources | grep -vE '"(r|w|a)b?\+?b?e"'
     # open() with its flags in the same line, or in a constant `flags` of the file that has them.
     grep -nHE '(^|[^>_a-zA-Z.])(open|openat)\(' $sources | grep -v 'O_CLOEXEC' | while IFS= read -r line; do
         grep -qE 'flags = .*O_CLOEXEC' "${line%%:*}" && grep -q 'flags)' <<< "$line" || echo "$line"
     done
-    # Functions that cannot ask for it. The two pipes of turns.c have an end for the child, by number.
-    grep -nHE '(^|[^>_a-zA-Z.])(mkstemp|pipe|tmpfile|creat|dup)\(' $sources | grep -vE '^lab/turns\.c:'
+    # Functions that cannot ask for it. The two pipes of interleave.c have an end for the child, by number.
+    grep -nHE '(^|[^>_a-zA-Z.])(mkstemp|pipe|tmpfile|creat|dup)\(' $sources | grep -vE '^lab/bench/interleave\.c:'
 }
 
 found=$(leaks "$RUNG_SOURCE")
@@ -24,7 +24,7 @@ found=$(leaks "$RUNG_SOURCE")
 
 # Planted: each kind is found.
 copy=$(mktemp -d) && trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy/lab" "$copy/src" "$copy/tools/microscope"
+mkdir -p "$copy/lab" "$copy/src" "$copy/tools/access_counters"
 number=0
 while IFS= read -r line; do
     number=$((number + 1))

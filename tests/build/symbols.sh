@@ -65,7 +65,7 @@ others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
 [ -z "$others" ] || { echo "the drop-in links $others"; exit 1; }
 shown=$(nm -D --defined-only "$library" | awk '{print $3}' | sort)
 # Beside the names of its list, the one that a copy of it is known by.
-listed=$({ sed -nE 's/^(FORTRAN|CBLAS)\([a-z]+, +([a-z0-9_]+),.*/\2/p' "$RUNG_SOURCE/src/blas/names.def"
+listed=$({ sed -nE 's/^(FORTRAN|CBLAS)\([a-z]+, +([a-z0-9_]+),.*/\2/p' "$RUNG_SOURCE/src/blas/blas_symbols.def"
            echo rung_blas_library; } | sort)
 [ "$(wc -w <<< "$listed")" -ge 20 ] || { echo "where are the names?"; exit 1; }
 [ "$shown" = "$listed" ] || { diff <(echo "$listed") <(echo "$shown"); exit 1; } # a version would follow as @...

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cuda/images.h"
-#include "cuda/pack.h"
+#include "cuda/embedded_images.h"
+#include "cuda/lz4.h"
 
 static int write_image(const char *folder, int number, const rungi_cuda_image *image)
 {
@@ -13,7 +13,9 @@ static int write_image(const char *folder, int number, const rungi_cuda_image *i
     unsigned char *code = malloc(image->bytes);
     snprintf(path, sizeof path, "%s/%03d_%d.ptx", folder, number, image->architecture);
     FILE *file = code ? fopen(path, "wb") : NULL;
-    int good = file && rungi_unpack(rungi_cuda_image_data + image->offset, image->packed_bytes, code, image->bytes) &&
+    int good = file &&
+               rungi_lz4_decompress(rungi_cuda_image_data + image->offset, image->compressed_bytes, code,
+                                    image->bytes) &&
                fwrite(code, 1, image->bytes - 1, file) == image->bytes - 1; /* without its 0 */
     if (file)
         good = fclose(file) == 0 && good;

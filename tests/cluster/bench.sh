@@ -38,7 +38,7 @@ jq -e '(.results | length) >= 2 and all(.results[]; .verified and .call == "rung
 # broken NUMBER: that message of rank 2 cannot be sent, where results are verified or later. All ranks hear of it, none is waited
 # for, and the job ends.
 broken() {
-    RUNG_SCALAPACK=$work/none.so RUNG_TEST_FAULT=2:$1 LD_PRELOAD=$programs/libcluster_faults.so limit=40 launch own 4 \
+    RUNG_SCALAPACK=$work/none.so RUNG_TEST_FAULT=2:$1 LD_PRELOAD=$programs/libcluster_mpi_faults.so limit=40 launch own 4 \
         "$RUNG" bench --cluster --sizes 96 --dtype f64 --budget 100 --block 32 > "$work/said" 2>&1
     local code=$?
     { [ $code -ne 0 ] && [ $code -ne 124 ]; } || { cat "$work/said"; fail "message $1 of rank 2 fails: code $code"; }
@@ -59,5 +59,5 @@ refused() {
 refused 'grid or cyclic' --cluster --layout rr
 refused '--block is a number' --cluster --block 0
 refused 'judged exactly' --cluster --dtype f16
-refused 'no kernel is named' 04 --cluster
-refused 'are for --cluster' --block 64
+refused 'no kernel can be named' 04 --cluster
+refused 'require --cluster' --block 64

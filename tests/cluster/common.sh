@@ -42,6 +42,6 @@ build_mpich() {
     [ -z "${RUNG_SANITIZE:-}" ] || return 1
     has_mpich=yes
     mpicc.mpich -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -I"$RUNG_SOURCE/include" -I"$RUNG_SOURCE/src" -I"$RUNG_SOURCE/lab" \
-        "$RUNG_SOURCE"/src/cluster/mpi/*.c "$RUNG_SOURCE"/src/cluster/{deal,grid_check}.c "$@" -L"$RUNG_BUILD" -lrung-cluster -lrung-outofcore -lrung \
+        "$RUNG_SOURCE"/src/cluster/mpi/*.c "$RUNG_SOURCE"/src/cluster/{operand_partition,grid_check}.c "$@" "$RUNG_BUILD/librung_base.a" -L"$RUNG_BUILD" -lrung-cluster -lrung-outofcore -lrung \
         -lm -lpthread -ldl -Wl,-rpath,"$RUNG_BUILD" -o "$work/$program" || fail "$program does not compile for MPICH"
 }

@@ -22,15 +22,15 @@ static int rank, ranks;
 /* ---- Drawing ----------------------------------------------------------------------------------- */
 
 /* All ranks draw the same. */
-static uint64_t drawn;
+static uint64_t random_state;
 
 static int64_t draw(int64_t limit)
 {
-    drawn = drawn * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((drawn >> 33) % (uint64_t)limit);
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((random_state >> 33) % (uint64_t)limit);
 }
 
-typedef struct operand {
+typedef struct test_operand {
     rung_cluster_matrix matrix;
     int64_t splits[2][PARTS_MAX + 1];
     int owners[PARTS_MAX * PARTS_MAX];
@@ -38,9 +38,9 @@ typedef struct operand {
     double *memory; /* enough of any type, and a margin */
     int64_t bytes;
     unsigned char *touched; /* by elements of the matrix: the rest must stay as it is */
-} operand_t;
+} test_operand_t;
 
-typedef struct problem {
+typedef struct test_problem {
     int64_t m, n, k;
     rung_type types[3];
     double alpha, beta;
@@ -48,8 +48,8 @@ typedef struct problem {
     int is_forced;
     int64_t message_bytes;
     rung_cluster_problem cluster;
-    operand_t operands[3];
-} problem_t;
+    test_operand_t operands[3];
+} test_problem_t;
 
 static int64_t draw_extent(void)
 {
@@ -57,7 +57,7 @@ static int64_t draw_extent(void)
     return draw(3) == 0 ? some[draw(9)] : 1 + draw(EXTENT_MAX - 1);
 }
 
-static void draw_grid(problem_t *problem)
+static void draw_grid(test_problem_t *problem)
 {
     int64_t left = ranks;
     problem->grid = rung_cluster_grid_of(1, 1, 1);
@@ -79,7 +79,7 @@ static void draw_splits(int64_t extent, int64_t parts, int64_t *splits)
     splits[parts] = extent;
 }
 
-static void draw_layout(int64_t rows, int64_t cols, rung_type type, operand_t *operand)
+static void draw_layout(int64_t rows, int64_t cols, rung_type type, test_operand_t *operand)
 {
     rung_cluster_matrix *matrix = &operand->matrix;
     *matrix = rung_cluster_matrix_of_shares(type, rows, cols, NULL);
@@ -111,7 +111,7 @@ static void draw_layout(int64_t rows, int64_t cols, rung_type type, operand_t *o
         operand->owners[i] = (int)draw(ranks);
 }
 
-static void draw_problem(problem_t *problem)
+static void draw_problem(test_problem_t *problem)
 {
     static const rung_type types[][2] = {/* the table of types in rung.h */
                                          {RUNG_F32, RUNG_F32}, {RUNG_F32, RUNG_F16},   {RUNG_F32, RUNG_BF16},
@@ -198,7 +198,7 @@ static int64_t part_of(const int64_t *splits, int64_t line)
 }
 
 /* The rank that has the element of the matrix as it lies. */
-static int owner_of(const operand_t *operand, int64_t row, int64_t col)
+static int owner_of(const test_operand_t *operand, int64_t row, int64_t col)
 {
     const rung_cluster_matrix *matrix = &operand->matrix;
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
@@ -211,7 +211,7 @@ static int owner_of(const operand_t *operand, int64_t row, int64_t col)
 }
 
 /* Where in this rank's memory its own element is. */
-static int64_t place_of(const operand_t *operand, int64_t row, int64_t col)
+static int64_t local_index(const test_operand_t *operand, int64_t row, int64_t col)
 {
     const rung_cluster_matrix *matrix = &operand->matrix;
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
@@ -231,7 +231,7 @@ static int64_t place_of(const operand_t *operand, int64_t row, int64_t col)
 /* ---- Memory ------------------------------------------------------------------------------------- */
 
 /* Views of this rank's blocks, one behind the other in one memory, by rows or by columns, with gaps. */
-static int64_t make_views(operand_t *operand)
+static int64_t make_views(test_operand_t *operand)
 {
     rung_cluster_blocks *blocks = &operand->matrix.blocks;
     int64_t used = 0;
@@ -252,7 +252,7 @@ static int64_t make_views(operand_t *operand)
     return used;
 }
 
-static void make_memory(const problem_t *problem, int which, operand_t *operand)
+static void make_memory(const test_problem_t *problem, int which, test_operand_t *operand)
 {
     rung_cluster_matrix *matrix = &operand->matrix;
     rung_cluster_cyclic *cyclic = &matrix->cyclic;
@@ -276,9 +276,9 @@ static void make_memory(const problem_t *problem, int which, operand_t *operand)
 }
 
 /* Calls for each element of the operand that this rank has: as multiplied, and where in memory. */
-typedef void (*element_function_t)(problem_t *problem, int which, int64_t row, int64_t col, int64_t place);
+typedef void (*element_function_t)(test_problem_t *problem, int which, int64_t row, int64_t col, int64_t place);
 
-static void for_share(problem_t *problem, int which, element_function_t act)
+static void for_each_share_element(test_problem_t *problem, int which, element_function_t act)
 {
     rung_cluster_piece piece;
     for (int64_t i = 0; rung_cluster_share_piece(&problem->cluster, &problem->grid, rank, (rung_cluster_operand)which,
@@ -290,25 +290,25 @@ static void for_share(problem_t *problem, int which, element_function_t act)
         }
 }
 
-static void for_own(problem_t *problem, int which, element_function_t act)
+static void for_each_own_element(test_problem_t *problem, int which, element_function_t act)
 {
-    const operand_t *operand = &problem->operands[which];
+    const test_operand_t *operand = &problem->operands[which];
     const rung_cluster_matrix *matrix = &operand->matrix;
     if (matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES) {
-        for_share(problem, which, act);
+        for_each_share_element(problem, which, act);
         return;
     }
     for (int64_t row = 0; row < matrix->rows; row++)
         for (int64_t col = 0; col < matrix->cols; col++)
             if (owner_of(operand, row, col) == rank)
                 act(problem, which, matrix->transposed ? col : row, matrix->transposed ? row : col,
-                    place_of(operand, row, col));
+                    local_index(operand, row, col));
 }
 
 /* What may not be read is NaN, or a number that shows. */
-static void fill(problem_t *problem, int which, int64_t row, int64_t col, int64_t place)
+static void fill(test_problem_t *problem, int which, int64_t row, int64_t col, int64_t place)
 {
-    operand_t *operand = &problem->operands[which];
+    test_operand_t *operand = &problem->operands[which];
     int is_unread = which == 2 ? problem->beta == 0.0 : problem->alpha == 0.0;
     int is_whole = problem->types[which] == RUNG_I8 || problem->types[which] == RUNG_I32;
     store(problem->types[which], operand->memory, place, !is_unread ? value_of(which, row, col) : is_whole ? 77 : NAN);
@@ -317,12 +317,12 @@ static void fill(problem_t *problem, int which, int64_t row, int64_t col, int64_
 
 /* ---- Judging ------------------------------------------------------------------------------------ */
 
-static const char *const kinds[] = {"shares", "cyclic", "blocks"};
+static const char *const layout_names[] = {"shares", "cyclic", "blocks"};
 static int64_t number; /* of the case */
 
-static void fail(const problem_t *problem, const char *what)
+static void fail(const test_problem_t *problem, const char *what)
 {
-    const operand_t *o = problem->operands;
+    const test_operand_t *o = problem->operands;
     printf(
         "case %lld, rank %d of %d: %s\n  %s to %s %lld x %lld x %lld, alpha %g, beta %g, grid %lld x %lld x %lld in %lld, %lld%s, "
         "messages of %lld; A %s%s, B %s%s, C %s%s\n",
@@ -330,14 +330,14 @@ static void fail(const problem_t *problem, const char *what)
         (long long)problem->m, (long long)problem->n, (long long)problem->k, problem->alpha, problem->beta,
         (long long)problem->grid.pm, (long long)problem->grid.pn, (long long)problem->grid.pk,
         (long long)problem->grid.a_chunks, (long long)problem->grid.b_chunks, problem->is_forced ? ", forced" : "",
-        (long long)problem->message_bytes, kinds[o[0].matrix.layout], o[0].matrix.transposed ? "^T" : "",
-        kinds[o[1].matrix.layout], o[1].matrix.transposed ? "^T" : "", kinds[o[2].matrix.layout],
+        (long long)problem->message_bytes, layout_names[o[0].matrix.layout], o[0].matrix.transposed ? "^T" : "",
+        layout_names[o[1].matrix.layout], o[1].matrix.transposed ? "^T" : "", layout_names[o[2].matrix.layout],
         o[2].matrix.transposed ? "^T" : "");
     fflush(stdout);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void judge(problem_t *problem, int which, int64_t row, int64_t col, int64_t place)
+static void check_element(test_problem_t *problem, int which, int64_t row, int64_t col, int64_t place)
 {
     double expected = 0, got = load(problem->types[2], problem->operands[2].memory, place);
     char text[160];
@@ -354,10 +354,10 @@ static void judge(problem_t *problem, int which, int64_t row, int64_t col, int64
     fail(problem, text);
 }
 
-static void judge_margins(const problem_t *problem)
+static void check_margins(const test_problem_t *problem)
 {
     for (int which = 0; which < 3; which++) {
-        const operand_t *operand = &problem->operands[which];
+        const test_operand_t *operand = &problem->operands[which];
         int64_t size = rung_type_size(problem->types[which]);
         for (int64_t i = 0; i < operand->bytes; i++)
             if (!operand->touched[i / size] && ((unsigned char *)operand->memory)[i] != 0xa5)
@@ -368,52 +368,52 @@ static void judge_margins(const problem_t *problem)
 /* Elements of this rank's share that others have in their layouts, or of its layout that others have in shares. */
 static int64_t counted;
 
-static void count_foreign(problem_t *problem, int which, int64_t row, int64_t col, int64_t place)
+static void count_foreign(test_problem_t *problem, int which, int64_t row, int64_t col, int64_t place)
 {
-    const operand_t *operand = &problem->operands[which];
+    const test_operand_t *operand = &problem->operands[which];
     (void)place;
     counted += operand->matrix.transposed ? owner_of(operand, col, row) != rank : owner_of(operand, row, col) != rank;
 }
 
-static int64_t own_of_c;
+static int64_t own_c_elements;
 
-static void count_own(problem_t *problem, int which, int64_t row, int64_t col, int64_t place)
+static void count_own(test_problem_t *problem, int which, int64_t row, int64_t col, int64_t place)
 {
     (void)problem;
     (void)which;
     (void)row;
     (void)col;
     (void)place;
-    own_of_c++;
+    own_c_elements++;
 }
 
 /* Bytes of an element of the sums: those of C's accumulator. */
-static int64_t sum_bytes(const problem_t *problem)
+static int64_t sum_bytes(const test_problem_t *problem)
 {
     return problem->types[0] == RUNG_F64 ? 8 : 4;
 }
 
 /* Of C: all that it has, less what it has in its share too. */
-static int64_t expected_redistribution(problem_t *problem)
+static int64_t expected_redistribution(test_problem_t *problem)
 {
     int64_t bytes = 0;
     for (int which = 0; which < 2; which++)
         if (problem->operands[which].matrix.layout != RUNG_CLUSTER_LAYOUT_SHARES) {
             counted = 0;
-            for_share(problem, which, count_foreign);
+            for_each_share_element(problem, which, count_foreign);
             bytes += counted * rung_type_size(problem->types[which]);
         }
     if (problem->operands[2].matrix.layout != RUNG_CLUSTER_LAYOUT_SHARES) {
-        counted = own_of_c = 0;
-        for_share(problem, 2, count_foreign);
+        counted = own_c_elements = 0;
+        for_each_share_element(problem, 2, count_foreign);
         int64_t share = rung_cluster_share_elements(&problem->cluster, &problem->grid, rank, RUNG_CLUSTER_OPERAND_C);
-        for_own(problem, 2, count_own);
-        bytes += (own_of_c - (share - counted)) * sum_bytes(problem);
+        for_each_own_element(problem, 2, count_own);
+        bytes += (own_c_elements - (share - counted)) * sum_bytes(problem);
     }
     return bytes;
 }
 
-static void judge_bytes(problem_t *problem, const rung_cluster_report *report)
+static void check_received_bytes(test_problem_t *problem, const rung_cluster_report *report)
 {
     rung_cluster_cost cost = rung_cluster_cost_default();
     long long most = 0, own = (long long)report->received_bytes;
@@ -431,14 +431,14 @@ static void judge_bytes(problem_t *problem, const rung_cluster_report *report)
 
 static void run_case(void)
 {
-    static problem_t problem;
+    static test_problem_t problem;
     rung_cluster_report *report;
     draw_problem(&problem);
     if (!problem.is_forced && rung_cluster_grid_choose(&problem.cluster, &problem.grid) != RUNG_OK)
         fail(&problem, rung_error_text());
     for (int which = 0; which < 3; which++) {
         make_memory(&problem, which, &problem.operands[which]);
-        for_own(&problem, which, fill);
+        for_each_own_element(&problem, which, fill);
     }
     rung_cluster_options options = rung_cluster_options_default();
     options.grid = problem.is_forced ? &problem.grid : NULL;
@@ -448,9 +448,9 @@ static void run_case(void)
     if (rung_cluster_gemm(MPI_COMM_WORLD, problem.alpha, &problem.operands[0].matrix, &problem.operands[1].matrix,
                           problem.beta, &problem.operands[2].matrix, &options, &report) != RUNG_OK)
         fail(&problem, rung_error_text());
-    for_own(&problem, 2, judge);
-    judge_margins(&problem);
-    judge_bytes(&problem, report);
+    for_each_own_element(&problem, 2, check_element);
+    check_margins(&problem);
+    check_received_bytes(&problem, report);
     rung_cluster_report_destroy(report);
     for (int which = 0; which < 3; which++) {
         free(problem.operands[which].memory);
@@ -465,7 +465,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (number = 0; number < cases; number++) {
-        drawn = (uint64_t)(seed * 1000003 + number);
+        random_state = (uint64_t)(seed * 1000003 + number);
         draw(2);
         draw(2);
         run_case();

@@ -31,4 +31,4 @@ all_of() {
     gone "$1" "$2" stop 3 'rank 3 has sent nothing for 2 s'
 }
 all_of own "$programs/cluster_failures"
-! build_mpich failures "$sources/failures.c" "$sources/faults.c" || all_of mpich "$work/failures"
+! build_mpich failures "$sources/failures.c" "$sources/mpi_faults.c" || all_of mpich "$work/failures"

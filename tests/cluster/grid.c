@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* grid.c - grids of ranks: the bound is that of the paper, the best grid is found, and two hundred shapes come close to
  * the bound. */
-#include "unit.h"
+#include "support/unit.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cluster/shares.h"
-#include "shapes.h"
+#include "cluster/grid.h"
+#include "random_shapes.h"
 
 static rung_cluster_problem cluster_of(int64_t ranks, int64_t m, int64_t n, int64_t k)
 {
@@ -52,7 +52,7 @@ static rung_cluster_grid chosen(const rung_cluster_problem *cluster)
 /* ---- The bound ---------------------------------------------------------------------------------- */
 
 /* Theorem 3 of Al Daas, Ballard, Grigori, Kumar and Rouse, in words; m >= n >= k there. */
-static double words_of_paper(double p, double m, double n, double k)
+static double paper_bound_words(double p, double m, double n, double k)
 {
     if (p <= m / n)
         return (1.0 - 1.0 / p) * n * k;
@@ -61,14 +61,14 @@ static double words_of_paper(double p, double m, double n, double k)
     return 3.0 * pow(m * n * k / p, 2.0 / 3.0) - (m * n + m * k + n * k) / p;
 }
 
-static void the_bound_is_the_papers(void **state)
+static void bound_matches_the_paper(void **state)
 {
     static const int64_t sides[][3] = {{100000, 300, 200}, {50000, 40000, 100}, {4096, 4096, 4096}, {9000, 5000, 3000}};
     (void)state;
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
         for (int64_t ranks = 1; ranks <= 4096; ranks += 1 + ranks / 3) {
             const int64_t *d = sides[i];
-            double words = words_of_paper((double)ranks, (double)d[0], (double)d[1], (double)d[2]);
+            double words = paper_bound_words((double)ranks, (double)d[0], (double)d[1], (double)d[2]);
             const rung_cluster_problem orders[] = {
                 cluster_of(ranks, d[0], d[1], d[2]), cluster_of(ranks, d[1], d[2], d[0]),
                 cluster_of(ranks, d[2], d[0], d[1]), cluster_of(ranks, d[2], d[1], d[0])};
@@ -161,7 +161,7 @@ static void shapes_come_close_to_the_bound(void **state)
     assert_true(one <= 1.10 && ten <= 1.10);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void invalid_problems_are_rejected(void **state)
 {
     rung_cluster_problem cluster = cluster_of(0, 10, 10, 10);
     rung_cluster_grid grid = grid_of(1, 1, 1, 1, 1), wrong = grid_of(2, 2, 2, 1, 1);
@@ -259,7 +259,7 @@ static void structs_are_read_by_their_size(void **state)
     assert_int_equal(rung_cluster_grid_choose(&problem, &newer_grid.grid), RUNG_STATUS_INVALID);
 }
 
-static void memory_that_is_given_is_kept_to(void **state)
+static void memory_limit_is_respected(void **state)
 {
     rung_cluster_problem cluster = cluster_of(512, 16384, 16384, 16384);
     rung_cluster_grid grid = chosen(&cluster);
@@ -284,29 +284,31 @@ static void memory_that_is_given_is_kept_to(void **state)
 }
 
 /* What the schedule of that rank takes, chunk by chunk. */
-static int64_t memory_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, rungi_place at)
+static int64_t memory_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
+                         rungi_grid_position position)
 {
     int64_t in = 0, sums = 0, most = 0;
     for (int64_t s = 0; s < grid->a_chunks; s++) {
-        int64_t chunk = rungi_elements(rungi_chunk_a(cluster, grid, at, s));
-        in += rungi_part_size(chunk, grid->pn, at.j) + (grid->pn > 1 ? chunk : 0);
+        int64_t chunk = rungi_rectangle_elements(rungi_chunk_a(cluster, grid, position, s));
+        in += rungi_part_size(chunk, grid->pn, position.j) + (grid->pn > 1 ? chunk : 0);
     }
     for (int64_t t = 0; t < grid->b_chunks; t++) {
-        int64_t chunk = rungi_elements(rungi_chunk_b(cluster, grid, at, t));
-        in += rungi_part_size(chunk, grid->pm, at.i) + (grid->pm > 1 ? chunk : 0);
+        int64_t chunk = rungi_rectangle_elements(rungi_chunk_b(cluster, grid, position, t));
+        in += rungi_part_size(chunk, grid->pm, position.i) + (grid->pm > 1 ? chunk : 0);
     }
     for (int64_t i = 0; i < grid->a_chunks * grid->b_chunks; i++) {
-        int64_t block = rungi_elements(rungi_chunk_c(cluster, grid, at, i / grid->b_chunks, i % grid->b_chunks));
-        sums += rungi_part_size(block, grid->pk, at.l);
+        int64_t block = rungi_rectangle_elements(
+            rungi_chunk_c(cluster, grid, position, i / grid->b_chunks, i % grid->b_chunks));
+        sums += rungi_part_size(block, grid->pk, position.l);
         most = block > most ? block : most;
     }
     if (grid->pk > 1)
-        sums += RUNGI_SUMS_UNDER_WAY * rungi_sums_elements(grid, most);
-    return in * rungi_in_bytes(cluster) + sums * rungi_sum_bytes(cluster);
+        sums += RUNGI_CLUSTER_REDUCTIONS_IN_FLIGHT * rungi_grid_reduction_elements(grid, most);
+    return in * rungi_cluster_input_element_bytes(cluster) + sums * rungi_cluster_sum_element_bytes(cluster);
 }
 
 /* No rank needs more than is told, and some rank less by an element a chunk at most. */
-static void memory_that_is_told_is_enough(void **state)
+static void reported_memory_is_sufficient(void **state)
 {
     uint64_t seed = 11;
     (void)state;
@@ -318,7 +320,7 @@ static void memory_that_is_told_is_enough(void **state)
                                          1 + unit_random(&seed, 5));
         int64_t told = cost_of(&cluster, &grid).memory_bytes, most = 0;
         for (int64_t rank = 0; rank < rungi_grid_ranks(&grid); rank++) {
-            int64_t memory = memory_of(&cluster, &grid, rungi_place_of(&grid, rank));
+            int64_t memory = memory_of(&cluster, &grid, rungi_grid_position_of(&grid, rank));
             most = memory > most ? memory : most;
         }
         if (most > told || told > most + 8 * (grid.a_chunks + grid.b_chunks + grid.a_chunks * grid.b_chunks))
@@ -330,7 +332,7 @@ static void memory_that_is_told_is_enough(void **state)
 }
 
 /* A limit is kept to by the byte, whatever it is. */
-static void no_limit_is_passed(void **state)
+static void memory_limit_is_exact(void **state)
 {
     uint64_t seed = 5;
     (void)state;
@@ -380,8 +382,8 @@ static void all_blocks_are_multiplied(void **state)
             for (int64_t i = 0; i < sm + sn; i++) {
                 rungi_arrival arrival = rungi_arrival_at(&grid, i);
                 assert_int_equal(arrival.index, arrival.is_b ? b : a);
-                assert_int_equal(arrival.before, arrival.is_b ? a : b);
-                blocks += arrival.before;
+                assert_int_equal(arrival.other_chunks, arrival.is_b ? a : b);
+                blocks += arrival.other_chunks;
                 *(arrival.is_b ? &b : &a) += 1;
             }
             assert_true(a == sm && b == sn && blocks == sm * sn);
@@ -413,7 +415,7 @@ static void time_adds_up(void **state)
 }
 
 /* Speeds that are none are refused, and with any others there is an end. */
-static void any_speeds_come_to_an_end(void **state)
+static void prediction_terminates_for_any_speed(void **state)
 {
     static const double wrong[][4] = {{1e12, 0, 0, 0},    {1e12, NAN, 0, 0},        {1e12, 1e-300, 0, 0},
                                       {1e12, -1, 0, 0},   {1e12, 1e9, INFINITY, 0}, {1e12, 1e9, NAN, 0},
@@ -454,19 +456,19 @@ static void any_speeds_come_to_an_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_bound_is_the_papers),
+        cmocka_unit_test(bound_matches_the_paper),
         cmocka_unit_test(cubes_meet_the_bound),
         cmocka_unit_test(the_best_grid_is_found),
         cmocka_unit_test(shapes_come_close_to_the_bound),
-        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(invalid_problems_are_rejected),
         cmocka_unit_test(structs_are_read_by_their_size),
-        cmocka_unit_test(memory_that_is_given_is_kept_to),
-        cmocka_unit_test(memory_that_is_told_is_enough),
-        cmocka_unit_test(no_limit_is_passed),
+        cmocka_unit_test(memory_limit_is_respected),
+        cmocka_unit_test(reported_memory_is_sufficient),
+        cmocka_unit_test(memory_limit_is_exact),
         cmocka_unit_test(parts_are_equal),
         cmocka_unit_test(all_blocks_are_multiplied),
         cmocka_unit_test(time_adds_up),
-        cmocka_unit_test(any_speeds_come_to_an_end),
+        cmocka_unit_test(prediction_terminates_for_any_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

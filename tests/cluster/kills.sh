@@ -10,7 +10,7 @@ shift
 mpis=${*:-own mpich}
 
 build_cluster() {
-    build_mpich rung-cluster "$RUNG_SOURCE"/lab/cluster/*.c "$RUNG_BUILD/lab/librung_lab.a" && cp "$RUNG_BUILD/rung" "$work/rung"
+    build_mpich rung-cluster "$RUNG_SOURCE"/lab/cluster/mpi/*.c "$RUNG_BUILD/lab/librung_lab.a" && cp "$RUNG_BUILD/rung" "$work/rung"
 }
 
 # The processes of a job, by the folder of their program and a number in their arguments; and of them the ranks, which are

@@ -2,23 +2,23 @@
 /* layout.c - where elements of block-cyclic matrices lie, against dealing them out line by line: every rank of every
  * rectangle of processes, small sizes, all sources, parts of a matrix, transposed or not. And what is refused, and what takes
  * memory when. */
-#include "unit.h"
+#include "support/unit.h"
 
-#include "cluster/mpi/exchange.h"
-#include "cluster/mpi/layout.h"
+#include "cluster/mpi/redistribute.h"
+#include "cluster/mpi/cluster_layout.h"
 
 enum { EXTENT = 11, OUTSIDE = 1 };
 
 /* ---- Dealing line by line ------------------------------------------------------------------------- */
 
 /* Who has each line of what is dealt out, and where in his memory. */
-typedef struct dealt {
+typedef struct cyclic_lines {
     int64_t process[EXTENT], place[EXTENT];
-} dealt_t;
+} cyclic_lines_t;
 
-static dealt_t deal(int64_t lines, int64_t block, int64_t source, int64_t processes)
+static cyclic_lines_t distribute_lines(int64_t lines, int64_t block, int64_t source, int64_t processes)
 {
-    dealt_t dealt;
+    cyclic_lines_t dealt;
     int64_t filled[8] = {0}, turn = source;
     for (int64_t line = 0; line < lines; line++) {
         dealt.process[line] = turn;
@@ -34,35 +34,36 @@ static dealt_t deal(int64_t lines, int64_t block, int64_t source, int64_t proces
 static double memory[EXTENT * EXTENT];
 
 /* Element (row, col) of the matrix as it is seen, in this rank's memory; -1: it is another's. */
-typedef struct expected {
+typedef struct expected_element {
     int64_t owner, place;
-} expected_t;
+} expected_element_t;
 
-static expected_t expect(const rung_cluster_matrix *matrix, const dealt_t *rows, const dealt_t *cols, int64_t row,
-                         int64_t col)
+static expected_element_t find_expected(const rung_cluster_matrix *matrix, const cyclic_lines_t *rows,
+                                        const cyclic_lines_t *cols, int64_t row, int64_t col)
 {
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
     int64_t i = cyclic->row_offset + (matrix->transposed ? col : row),
             j = cyclic->col_offset + (matrix->transposed ? row : col);
     int64_t process_row = rows->process[i], process_col = cols->process[j];
-    return (expected_t){.owner = cyclic->col_major_ranks ? process_col * cyclic->process_rows + process_row
-                                                         : process_row * cyclic->process_cols + process_col,
-                        .place = rows->place[i] + cols->place[j] * cyclic->ld};
+    return (expected_element_t){.owner = cyclic->col_major_ranks ? process_col * cyclic->process_rows + process_row
+                                                                 : process_row * cyclic->process_cols + process_col,
+                                .place = rows->place[i] + cols->place[j] * cyclic->ld};
 }
 
 /* Every element of one block. */
-static void judge_block(const rungi_layout *layout, const dealt_t *rows, const dealt_t *cols, int64_t i, int64_t j)
+static void check_block(const rungi_cluster_layout *layout, const cyclic_lines_t *rows, const cyclic_lines_t *cols,
+                        int64_t i, int64_t j)
 {
-    rungi_rectangle block = rungi_layout_block(layout, i, j);
-    int64_t owner = rungi_layout_owner(layout, i, j);
+    rungi_rectangle block = rungi_cluster_layout_block(layout, i, j);
+    int64_t owner = rungi_cluster_layout_owner(layout, i, j);
     rung_matrix view = {0};
     if (owner == layout->rank)
-        view = rungi_layout_view(layout, i, j);
+        view = rungi_cluster_layout_view(layout, i, j);
     for (int64_t row = block.row; row < block.row + block.rows; row++)
         for (int64_t col = block.col; col < block.col + block.cols; col++) {
-            expected_t right = expect(layout->matrix, rows, cols, row, col);
-            assert_int_equal(rungi_axis_block(&layout->rows, row), i);
-            assert_int_equal(rungi_axis_block(&layout->cols, col), j);
+            expected_element_t right = find_expected(layout->matrix, rows, cols, row, col);
+            assert_int_equal(rungi_cluster_layout_axis_block(&layout->rows, row), i);
+            assert_int_equal(rungi_cluster_layout_axis_block(&layout->cols, col), j);
             assert_int_equal(owner, right.owner);
             if (owner == layout->rank)
                 assert_int_equal(view.offset + (row - block.row) * view.row_stride +
@@ -72,38 +73,40 @@ static void judge_block(const rungi_layout *layout, const dealt_t *rows, const d
 }
 
 /* Blocks cover the matrix once, and a rank's own are just those that it is told to walk. */
-static void judge(const rung_cluster_matrix *matrix, int64_t rank, int64_t ranks, const dealt_t *rows,
-                  const dealt_t *cols)
+static void check_rank(const rung_cluster_matrix *matrix, int64_t rank, int64_t ranks, const cyclic_lines_t *rows,
+                       const cyclic_lines_t *cols)
 {
-    rungi_layout layout;
+    rungi_cluster_layout layout;
     int64_t covered = 0, own = 0, walked = 0;
-    if (rungi_layout_open(matrix, RUNG_CLUSTER_OPERAND_C, rank, ranks, &layout) != RUNG_OK)
+    if (rungi_cluster_layout_open(matrix, RUNG_CLUSTER_OPERAND_C, rank, ranks, &layout) != RUNG_OK)
         fail_msg("%s", rung_error_text());
     for (int64_t i = 0; i < layout.rows.blocks; i++)
         for (int64_t j = 0; j < layout.cols.blocks; j++) {
-            judge_block(&layout, rows, cols, i, j);
-            covered += rungi_elements(rungi_layout_block(&layout, i, j));
-            own += rungi_layout_owner(&layout, i, j) == rank;
+            check_block(&layout, rows, cols, i, j);
+            covered += rungi_rectangle_elements(rungi_cluster_layout_block(&layout, i, j));
+            own += rungi_cluster_layout_owner(&layout, i, j) == rank;
         }
-    for (int64_t i = layout.rows.own; i < layout.rows.blocks; i += layout.rows.step)
-        for (int64_t j = layout.cols.own; j < layout.cols.blocks; j += layout.cols.step) {
-            assert_int_equal(rungi_layout_owner(&layout, i, j), rank);
+    for (int64_t i = layout.rows.first_own; i < layout.rows.blocks; i += layout.rows.own_step)
+        for (int64_t j = layout.cols.first_own; j < layout.cols.blocks; j += layout.cols.own_step) {
+            assert_int_equal(rungi_cluster_layout_owner(&layout, i, j), rank);
             walked++;
         }
     assert_int_equal(covered, matrix->rows * matrix->cols);
     assert_int_equal(walked, own);
-    rungi_layout_close(&layout);
+    rungi_cluster_layout_close(&layout);
 }
 
 /* Every rank, and one that has no process. */
-static void judge_ranks(const rung_cluster_matrix *matrix)
+static void check_ranks(const rung_cluster_matrix *matrix)
 {
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
     int64_t ranks = cyclic->process_rows * cyclic->process_cols + OUTSIDE;
-    dealt_t rows = deal(cyclic->row_offset + matrix->rows, cyclic->row_block, cyclic->row_source, cyclic->process_rows);
-    dealt_t cols = deal(cyclic->col_offset + matrix->cols, cyclic->col_block, cyclic->col_source, cyclic->process_cols);
+    cyclic_lines_t rows = distribute_lines(cyclic->row_offset + matrix->rows, cyclic->row_block, cyclic->row_source,
+                                           cyclic->process_rows);
+    cyclic_lines_t cols = distribute_lines(cyclic->col_offset + matrix->cols, cyclic->col_block, cyclic->col_source,
+                                           cyclic->process_cols);
     for (int64_t rank = 0; rank < ranks; rank++)
-        judge(matrix, rank, ranks, &rows, &cols);
+        check_rank(matrix, rank, ranks, &rows, &cols);
 }
 
 static rung_cluster_matrix cyclic_of(int64_t rows, int64_t cols, rung_cluster_cyclic cyclic)
@@ -118,7 +121,7 @@ static rung_cluster_matrix cyclic_of(int64_t rows, int64_t cols, rung_cluster_cy
 /* ---- All layouts ---------------------------------------------------------------------------------- */
 
 /* Along one direction everything, along the other something that differs. */
-static void elements_lie_where_scalapack_has_them(void **state)
+static void elements_match_scalapack_layout(void **state)
 {
     (void)state;
     for (int64_t extent = 0; extent < EXTENT; extent++)
@@ -137,9 +140,9 @@ static void elements_lie_where_scalapack_has_them(void **state)
                                                   .col_major_ranks = (int)(first % 2),
                                                   .row_offset = first,
                                                   .col_offset = block % 3});
-                        judge_ranks(&matrix);
+                        check_ranks(&matrix);
                         matrix.transposed = 1;
-                        judge_ranks(&matrix);
+                        check_ranks(&matrix);
                         rung_cluster_cyclic *cyclic = &matrix.cyclic;
                         rung_cluster_matrix turned = cyclic_of(
                             matrix.cols, matrix.rows,
@@ -152,34 +155,37 @@ static void elements_lie_where_scalapack_has_them(void **state)
                                                   .col_major_ranks = cyclic->col_major_ranks,
                                                   .row_offset = cyclic->col_offset,
                                                   .col_offset = first});
-                        judge_ranks(&turned);
+                        check_ranks(&turned);
                     }
 }
 
 /* Of a large matrix of single elements a rank walks its own, and no more. */
-static void a_rank_walks_its_own_blocks_alone(void **state)
+static void rank_visits_only_its_own_blocks(void **state)
 {
     rung_cluster_matrix matrix = cyclic_of(
         (int64_t)1 << 20, (int64_t)1 << 20,
         (rung_cluster_cyclic){.row_block = 1, .col_block = 1, .process_rows = 1 << 10, .process_cols = 1 << 10});
-    rungi_layout layout;
+    rungi_cluster_layout layout;
     (void)state;
     matrix.cyclic.ld = 1 << 10;
-    assert_int_equal(rungi_layout_open(&matrix, RUNG_CLUSTER_OPERAND_A, 12345, 1 << 20, &layout), RUNG_OK);
-    assert_int_equal((layout.rows.blocks - layout.rows.own + layout.rows.step - 1) / layout.rows.step, 1 << 10);
-    assert_int_equal((layout.cols.blocks - layout.cols.own + layout.cols.step - 1) / layout.cols.step, 1 << 10);
-    rungi_layout_close(&layout);
+    assert_int_equal(rungi_cluster_layout_open(&matrix, RUNG_CLUSTER_OPERAND_A, 12345, 1 << 20, &layout), RUNG_OK);
+    assert_int_equal((layout.rows.blocks - layout.rows.first_own + layout.rows.own_step - 1) / layout.rows.own_step,
+                     1 << 10);
+    assert_int_equal((layout.cols.blocks - layout.cols.first_own + layout.cols.own_step - 1) / layout.cols.own_step,
+                     1 << 10);
+    rungi_cluster_layout_close(&layout);
 }
 
 /* Any splits: the block of a line is the one that has it, also where blocks are empty. */
 static void lines_are_found_between_any_splits(void **state)
 {
     static const int64_t splits[] = {0, 0, 3, 3, 3, 4, 9, 9};
-    rungi_axis axis = {.extent = 9, .blocks = 7, .splits = splits};
+    rungi_cluster_layout_axis axis = {.extent = 9, .blocks = 7, .splits = splits};
     (void)state;
     for (int64_t line = 0; line < 9; line++) {
-        int64_t block = rungi_axis_block(&axis, line);
-        assert_true(rungi_axis_start(&axis, block) <= line && line < rungi_axis_start(&axis, block + 1));
+        int64_t block = rungi_cluster_layout_axis_block(&axis, line);
+        assert_true(rungi_cluster_layout_axis_start(&axis, block) <= line &&
+                    line < rungi_cluster_layout_axis_start(&axis, block + 1));
     }
 }
 
@@ -187,9 +193,9 @@ static void lines_are_found_between_any_splits(void **state)
 
 static rung_status open_it(const rung_cluster_matrix *matrix)
 {
-    rungi_layout layout;
-    rung_status status = rungi_layout_open(matrix, RUNG_CLUSTER_OPERAND_A, 0, 4, &layout);
-    rungi_layout_close(&layout);
+    rungi_cluster_layout layout;
+    rung_status status = rungi_cluster_layout_open(matrix, RUNG_CLUSTER_OPERAND_A, 0, 4, &layout);
+    rungi_cluster_layout_close(&layout);
     return status;
 }
 
@@ -231,7 +237,7 @@ static rung_cluster_grid grid_of(int64_t pm, int64_t pn, int64_t pk, int64_t a_c
     return grid;
 }
 
-static void shares_of_no_grid_are_empty(void **state)
+static void shares_of_invalid_grids_are_empty(void **state)
 {
     const rung_cluster_grid wrong[] = {{0},
                                        grid_of(0, 1, 1, 1, 1),
@@ -284,25 +290,27 @@ void *__wrap_calloc(size_t count, size_t size)
 }
 
 /* What is opened goes there and back in what it has: a rank that fails alone on its way would leave the others waiting. */
-static void a_route_takes_its_memory_beforehand(void **state)
+static void redistribution_allocates_before_sending(void **state)
 {
     enum { SIDE = 5 };
-    rungi_team team = {.ranks = 1, .silence = 1};
+    rungi_cluster_comm comm = {.ranks = 1, .timeout_seconds = 1};
     rung_cluster_problem cluster = rung_cluster_problem_of(1, SIDE, SIDE, SIDE, RUNG_F64, RUNG_F64, RUNG_F64);
     rung_cluster_grid grid = grid_of(1, 1, 1, 2, 1);
     rung_cluster_matrix matrix = cyclic_of(
         SIDE, SIDE, (rung_cluster_cyclic){.row_block = 2, .col_block = 3, .process_rows = 1, .process_cols = 1});
-    rungi_layout layout;
+    rungi_cluster_layout layout;
     double share[SIDE * SIDE] = {0};
     (void)state;
     for (int64_t i = 0; i < EXTENT * EXTENT; i++)
         memory[i] = (double)i;
-    assert_int_equal(rungi_layout_open(&matrix, RUNG_CLUSTER_OPERAND_C, 0, 1, &layout), RUNG_OK);
-    rungi_route route = {.team = &team, .layout = &layout, .size = sizeof(double), .message_bytes = 1 << 20};
-    assert_int_equal(rungi_route_open(&route, &cluster, &grid, RUNG_CLUSTER_OPERAND_C), RUNG_OK);
+    assert_int_equal(rungi_cluster_layout_open(&matrix, RUNG_CLUSTER_OPERAND_C, 0, 1, &layout), RUNG_OK);
+    rungi_redistribution redistribution = {
+        .comm = &comm, .layout = &layout, .element_bytes = sizeof(double), .max_message_bytes = 1 << 20};
+    assert_int_equal(rungi_redistribution_open(&redistribution, &cluster, &grid, RUNG_CLUSTER_OPERAND_C), RUNG_OK);
     has_memory = false;
-    rung_status there = rungi_route_gather(&route, NULL, NULL, (char *)share);
-    rung_status back = rungi_route_return(&route, NULL, NULL, (const char *)share, (rungi_scaling){RUNG_F64, 2.0, 0.0});
+    rung_status there = rungi_redistribution_to_shares(&redistribution, NULL, NULL, (char *)share);
+    rung_status back = rungi_redistribution_from_shares(&redistribution, NULL, NULL, (const char *)share,
+                                                        (rungi_scaling){RUNG_F64, 2.0, 0.0});
     has_memory = true;
     assert_int_equal(there, RUNG_OK);
     assert_int_equal(back, RUNG_OK);
@@ -310,16 +318,16 @@ static void a_route_takes_its_memory_beforehand(void **state)
         int64_t place = i / SIDE + i % SIDE * EXTENT;
         assert_true(share[i] == (double)place && memory[place] == 2.0 * (double)place);
     }
-    rungi_route_close(&route);
-    rungi_layout_close(&layout);
+    rungi_redistribution_close(&redistribution);
+    rungi_cluster_layout_close(&layout);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements_lie_where_scalapack_has_them), cmocka_unit_test(a_rank_walks_its_own_blocks_alone),
-        cmocka_unit_test(lines_are_found_between_any_splits),    cmocka_unit_test(blocks_without_views_are_refused),
-        cmocka_unit_test(shares_of_no_grid_are_empty),           cmocka_unit_test(a_route_takes_its_memory_beforehand),
+        cmocka_unit_test(elements_match_scalapack_layout),    cmocka_unit_test(rank_visits_only_its_own_blocks),
+        cmocka_unit_test(lines_are_found_between_any_splits), cmocka_unit_test(blocks_without_views_are_refused),
+        cmocka_unit_test(shares_of_invalid_grids_are_empty),  cmocka_unit_test(redistribution_allocates_before_sending),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

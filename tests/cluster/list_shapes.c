@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "shapes.h"
+#include "random_shapes.h"
 
 static int print_shape(int set, int index)
 {

@@ -36,11 +36,11 @@ wrong() { # TEXT-OF-FILE REASON
     [ $? -eq 2 ] || fail "a file that says '$1' is taken"
     grep -q "$2" "$work/out" || { cat "$work/out"; fail "not a word of $2"; }
 }
-wrong 'f64 = 1e12\n' 'how fast the network is'
-wrong 'network = 1e9\n' 'how fast it multiplies f64'
-wrong 'network = fast\n' ':1: not a number'
-wrong 'title = x\nnetwork = -1\n' ':2: not a number'
-wrong 'speed = 1\n' ':1: no such field'
+wrong 'f64 = 1e12\n' 'no network speed'
+wrong 'network = 1e9\n' 'no speed for f64'
+wrong 'network = fast\n' ':1: the value is not a number'
+wrong 'title = x\nnetwork = -1\n' ':2: the value is not a number'
+wrong 'speed = 1\n' ':1: unknown field'
 wrong 'network\n' 'field = value'
 wrong "title = $(printf '%64s' '' | tr ' ' x)\nnetwork = 1e9\n" ':1: the title is longer than 63'
 wrong "network = 1$(printf '%130s' '' | tr ' ' 0)\n" ':1: the value is longer than 127'

@@ -31,7 +31,7 @@ static double now(void)
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-static double planted(void)
+static double injected_percent(void)
 {
     static double part = -1;
     const char *text = getenv("PLANTED_PERCENT");
@@ -48,7 +48,7 @@ rung_status __wrap_rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_
         return RUNG_OK;
     double started = now();
     rung_status status = __real_rung_plan_run(plan, queue, problem, options);
-    double until = now() + planted() * (now() - started);
+    double until = now() + injected_percent() * (now() - started);
     while (now() < until)
         ;
     return status;

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cancel.c - tests/unit/cancel.c on the CUDA device. */
+/* cancel.c - tests/core/cancel.c on the CUDA device. */
 #define CANCEL_DEVICE "cuda"
-#include "../unit/cancel.c"
+#include "core/cancel.c"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_unit.h - what the CUDA test programs share: the stand-in for NVIDIA's driver that they
- * run on (tests/cuda_on_opencl), a context with its log, and products of any form held to the
+/* cuda_unit.h - what the CUDA test programs share: the emulated driver that they
+ * run on (tests/cuda/emulated_driver), a context with its log, and products of any form held to the
  * CPU's. */
 #ifndef RUNG_CUDA_UNIT_H
 #define RUNG_CUDA_UNIT_H
 
-#include "unit.h"
+#include "support/unit.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "cuda/device.h"
+#include "cuda/cuda_device.h"
 
-/* ---- The stand-in ------------------------------------------------------------------------- */
+/* ---- The emulated driver ------------------------------------------------------------------------- */
 
 /* What the tests call of it themselves; the library's own table has the rest. */
 static struct {
@@ -22,72 +22,74 @@ static struct {
     int (*set_current)(void *context);
     int (*create_context)(void **context, unsigned flags, int device);
     int (*destroy_context)(void *context);
-} standin;
+} emulated_driver;
 
-static inline bool standin_find(void *library, const char *name, void *slot)
+static inline bool emulated_driver_symbol(void *library, const char *name, void *slot)
 {
     void *address = dlsym(library, name);
     memcpy(slot, &address, sizeof address);
     return address != NULL;
 }
 
-/* Whether libcuda.so.1 is the stand-in: on a machine with a GPU it may be the real one. */
-static inline bool standin_is_here(void)
+/* Whether libcuda.so.1 is the emulated driver: on a machine with a GPU it may be the real one. */
+static inline bool emulated_driver_is_loaded(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library && standin_find(library, "rung_standin_live", &standin.live) &&
-        standin_find(library, "rung_standin_calls", &standin.calls) &&
-        standin_find(library, "cuCtxGetCurrent", &standin.get_current) &&
-        standin_find(library, "cuCtxSetCurrent", &standin.set_current) &&
-        standin_find(library, "cuCtxCreate_v2", &standin.create_context) &&
-        standin_find(library, "cuCtxDestroy_v2", &standin.destroy_context))
+    if (library && emulated_driver_symbol(library, "rung_emulated_live_objects", &emulated_driver.live) &&
+        emulated_driver_symbol(library, "rung_emulated_call_count", &emulated_driver.calls) &&
+        emulated_driver_symbol(library, "cuCtxGetCurrent", &emulated_driver.get_current) &&
+        emulated_driver_symbol(library, "cuCtxSetCurrent", &emulated_driver.set_current) &&
+        emulated_driver_symbol(library, "cuCtxCreate_v2", &emulated_driver.create_context) &&
+        emulated_driver_symbol(library, "cuCtxDestroy_v2", &emulated_driver.destroy_context))
         return true;
-    puts("skipped: the stand-in for libcuda.so.1 is not first on the library path");
+    puts("skipped: the emulated libcuda.so.1 is not first on the library path");
     return false;
 }
 
-static const char *const standin_variables[] = {
-    "RUNG_STANDIN_ARCH",  "RUNG_STANDIN_DRIVER", "RUNG_STANDIN_DEVICES",
-    "RUNG_STANDIN_POOLS", "RUNG_STANDIN_FAULT",  "RUNG_STANDIN_FAULT_LATE",
+static const char *const emulated_driver_variables[] = {
+    "RUNG_EMULATED_ARCH",  "RUNG_EMULATED_DRIVER_VERSION", "RUNG_EMULATED_DEVICES",
+    "RUNG_EMULATED_POOLS", "RUNG_EMULATED_FAULT",          "RUNG_EMULATED_FAULT_ASYNC",
 };
 
-static inline void standin_heal(void)
+static inline void emulated_driver_clear_faults(void)
 {
-    unsetenv("RUNG_STANDIN_FAULT");
-    unsetenv("RUNG_STANDIN_FAULT_LATE");
+    unsetenv("RUNG_EMULATED_FAULT");
+    unsetenv("RUNG_EMULATED_FAULT_ASYNC");
 }
 
 /* As a setup: what one test posed as is not the next one's. */
-static inline int standin_reset(void **state)
+static inline int emulated_driver_reset(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof standin_variables / sizeof *standin_variables; i++)
-        unsetenv(standin_variables[i]);
+    for (size_t i = 0; i < sizeof emulated_driver_variables / sizeof *emulated_driver_variables; i++)
+        unsetenv(emulated_driver_variables[i]);
     return 0;
 }
 
-static const char *const standin_kinds[] = {"contexts",    "streams", "events", "memory",
-                                            "host_memory", "modules", "graphs"};
+static const char *const emulated_object_kinds[] = {"contexts",    "streams", "events", "memory",
+                                                    "host_memory", "modules", "graphs"};
 
 static inline void assert_nothing_lives(void)
 {
-    for (size_t i = 0; i < sizeof standin_kinds / sizeof *standin_kinds; i++)
-        if (standin.live(standin_kinds[i]) != 0)
-            fail_msg("%ld %s are alive in the driver", standin.live(standin_kinds[i]), standin_kinds[i]);
+    for (size_t i = 0; i < sizeof emulated_object_kinds / sizeof *emulated_object_kinds; i++)
+        if (emulated_driver.live(emulated_object_kinds[i]) != 0)
+            fail_msg("%ld %s are alive in the driver", emulated_driver.live(emulated_object_kinds[i]),
+                     emulated_object_kinds[i]);
 }
 
 /* The library's own count, which goes by kind in the same order. */
 static inline void assert_none_held(rung_context *context)
 {
     for (int kind = 0; kind < RUNGI_CU_KINDS; kind++)
-        if (rungi_cuda_live(context, (rungi_cu_kind)kind) != 0)
-            fail_msg("%ld %s are held", rungi_cuda_live(context, (rungi_cu_kind)kind), standin_kinds[kind]);
+        if (rungi_cuda_live_objects(context, (rungi_cu_kind)kind) != 0)
+            fail_msg("%ld %s are held", rungi_cuda_live_objects(context, (rungi_cu_kind)kind),
+                     emulated_object_kinds[kind]);
 }
 
 static inline void *current_context(void)
 {
     void *context = NULL;
-    assert_int_equal(standin.get_current(&context), 0);
+    assert_int_equal(emulated_driver.get_current(&context), 0);
     return context;
 }
 
@@ -145,10 +147,10 @@ static inline void fill_elements(uint64_t *seed, rung_type type, void *memory, i
     }
 }
 
-enum { TRIAL_OPERANDS = 5, TRIAL_BYTES = 1 << 17, TRIAL_BATCH = 4 };
+enum { CUDA_PRODUCT_OPERANDS = 5, CUDA_PRODUCT_BYTES = 1 << 17, CUDA_PRODUCT_BATCH = 4 };
 
 /* What is multiplied, and with what. */
-typedef struct trial {
+typedef struct cuda_product {
     rung_type in, out;
     int64_t m, n, k, batch;
     bool scattered, epilogue, a_by_columns, c_by_columns;
@@ -156,37 +158,37 @@ typedef struct trial {
     rung_compute compute;
     const char *kernel, *parameters; /* NULL: the library chooses */
     int64_t splits, carveout;
-} trial_t;
+} cuda_product_t;
 
 /* A trial's memory: A, B, C, a bias of one number a column and a residual. */
-typedef struct trial_memory {
-    char data[TRIAL_OPERANDS][TRIAL_BYTES], result[TRIAL_BYTES];
-    int64_t offsets[3][TRIAL_BATCH];
-    rung_buffer *buffers[TRIAL_OPERANDS];
+typedef struct cuda_product_memory {
+    char data[CUDA_PRODUCT_OPERANDS][CUDA_PRODUCT_BYTES], result[CUDA_PRODUCT_BYTES];
+    int64_t offsets[3][CUDA_PRODUCT_BATCH];
+    rung_buffer *buffers[CUDA_PRODUCT_OPERANDS];
     rung_problem problem; /* in memory */
-} trial_memory_t;
+} cuda_product_memory_t;
 
-static inline rung_matrix trial_view(rung_type type, int64_t rows, int64_t cols, bool by_columns, void *data)
+static inline rung_matrix cuda_product_view(rung_type type, int64_t rows, int64_t cols, bool by_columns, void *data)
 {
     return by_columns ? rung_matrix_transpose(rung_matrix_of(type, cols, rows, data))
                       : rung_matrix_of(type, rows, cols, data);
 }
 
-static inline void trial_fill(const trial_t *trial, trial_memory_t *memory)
+static inline void cuda_product_fill(const cuda_product_t *trial, cuda_product_memory_t *memory)
 {
     uint64_t seed = 11;
-    for (int i = 0; i < TRIAL_OPERANDS; i++) {
+    for (int i = 0; i < CUDA_PRODUCT_OPERANDS; i++) {
         rung_type type = i == 0 || i == 1 ? trial->in : trial->out;
-        fill_elements(&seed, type, memory->data[i], TRIAL_BYTES / rung_type_size(type));
+        fill_elements(&seed, type, memory->data[i], CUDA_PRODUCT_BYTES / rung_type_size(type));
     }
-    rung_matrix a = trial_view(trial->in, trial->m, trial->k, trial->a_by_columns, memory->data[0]);
-    rung_matrix b = trial_view(trial->in, trial->k, trial->n, false, memory->data[1]);
-    rung_matrix c = trial_view(trial->out, trial->m, trial->n, trial->c_by_columns, memory->data[2]);
+    rung_matrix a = cuda_product_view(trial->in, trial->m, trial->k, trial->a_by_columns, memory->data[0]);
+    rung_matrix b = cuda_product_view(trial->in, trial->k, trial->n, false, memory->data[1]);
+    rung_matrix c = cuda_product_view(trial->out, trial->m, trial->n, trial->c_by_columns, memory->data[2]);
     rung_matrix *views[] = {&a, &b, &c};
     for (int i = 0; i < 3; i++) {
         views[i]->batch_stride = views[i]->rows * views[i]->cols;
-        for (int64_t item = 0; item < TRIAL_BATCH; item++) /* C's ascend, the others descend */
-            memory->offsets[i][item] = views[i]->batch_stride * (i == 2 ? item : TRIAL_BATCH - 1 - item);
+        for (int64_t item = 0; item < CUDA_PRODUCT_BATCH; item++) /* C's ascend, the others descend */
+            memory->offsets[i][item] = views[i]->batch_stride * (i == 2 ? item : CUDA_PRODUCT_BATCH - 1 - item);
         if (trial->scattered)
             views[i]->batch_offsets = memory->offsets[i];
     }
@@ -204,11 +206,11 @@ static inline void trial_fill(const trial_t *trial, trial_memory_t *memory)
 }
 
 /* The same problem with its views in the device's buffers. */
-static inline rung_problem trial_there(trial_memory_t *memory)
+static inline rung_problem cuda_product_in_buffers(cuda_product_memory_t *memory)
 {
     rung_problem there = memory->problem;
     rung_matrix *views[] = {&there.a, &there.b, &there.c, &there.bias, &there.residual};
-    for (int i = 0; i < TRIAL_OPERANDS; i++) {
+    for (int i = 0; i < CUDA_PRODUCT_OPERANDS; i++) {
         if (views[i]->data)
             views[i]->buffer = memory->buffers[i];
         views[i]->data = NULL;
@@ -216,29 +218,29 @@ static inline rung_problem trial_there(trial_memory_t *memory)
     return there;
 }
 
-static inline void trial_send(rung_device *device, rung_queue *queue, trial_memory_t *memory)
+static inline void cuda_product_upload(rung_device *device, rung_queue *queue, cuda_product_memory_t *memory)
 {
-    for (int i = 0; i < TRIAL_OPERANDS; i++) {
-        assert_ok(rung_buffer_create(device, TRIAL_BYTES, &memory->buffers[i]));
-        assert_ok(rung_buffer_write(queue, memory->buffers[i], 0, TRIAL_BYTES, memory->data[i], NULL));
+    for (int i = 0; i < CUDA_PRODUCT_OPERANDS; i++) {
+        assert_ok(rung_buffer_create(device, CUDA_PRODUCT_BYTES, &memory->buffers[i]));
+        assert_ok(rung_buffer_write(queue, memory->buffers[i], 0, CUDA_PRODUCT_BYTES, memory->data[i], NULL));
     }
 }
 
 /* What the CPU makes of it, gaps and all, against what stands in C's buffer. */
-static inline void trial_compare(rung_queue *queue, trial_memory_t *memory)
+static inline void cuda_product_compare(rung_queue *queue, cuda_product_memory_t *memory)
 {
     static rung_context *cpu;
     rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
-    assert_ok(rung_buffer_read(queue, memory->buffers[2], 0, TRIAL_BYTES, memory->result, NULL));
+    assert_ok(rung_buffer_read(queue, memory->buffers[2], 0, CUDA_PRODUCT_BYTES, memory->result, NULL));
     assert_ok(rung_queue_finish(queue));
     if (!cpu)
         assert_ok(rung_context_create(&options, &cpu));
     assert_ok(rung_multiply(cpu, &memory->problem, NULL));
-    assert_memory_equal(memory->result, memory->data[2], TRIAL_BYTES);
+    assert_memory_equal(memory->result, memory->data[2], CUDA_PRODUCT_BYTES);
 }
 
-static inline rung_status trial_plan(rung_device *device, const trial_t *trial, const rung_problem *problem,
-                                     rung_plan **plan)
+static inline rung_status cuda_product_plan(rung_device *device, const cuda_product_t *trial,
+                                            const rung_problem *problem, rung_plan **plan)
 {
     rung_kernel *kernel = NULL;
     if (trial->kernel)
@@ -253,25 +255,25 @@ static inline rung_status trial_plan(rung_device *device, const trial_t *trial, 
 }
 
 /* A plan from end to end; what it came to goes to `info`, whose texts are not kept. */
-static inline void run_trial(rung_device *device, const trial_t *trial, rung_plan_info *info)
+static inline void cuda_product_run(rung_device *device, const cuda_product_t *trial, rung_plan_info *info)
 {
-    static trial_memory_t memory;
+    static cuda_product_memory_t memory;
     rung_queue *queue;
     rung_plan *plan;
     rung_run_options options = {.size = sizeof(rung_run_options)};
-    trial_fill(trial, &memory);
+    cuda_product_fill(trial, &memory);
     assert_ok(rung_queue_create(device, &queue));
-    trial_send(device, queue, &memory);
-    rung_problem there = trial_there(&memory);
-    assert_ok(trial_plan(device, trial, &there, &plan));
+    cuda_product_upload(device, queue, &memory);
+    rung_problem there = cuda_product_in_buffers(&memory);
+    assert_ok(cuda_product_plan(device, trial, &there, &plan));
     *info = *rung_plan_describe(plan);
     if (info->workspace_bytes > 0)
         assert_ok(rung_buffer_create(device, info->workspace_bytes, &options.workspace));
     assert_ok(rung_plan_run(plan, queue, &there, &options));
-    trial_compare(queue, &memory);
+    cuda_product_compare(queue, &memory);
     rung_plan_destroy(plan);
     rung_buffer_destroy(options.workspace);
-    for (int i = 0; i < TRIAL_OPERANDS; i++)
+    for (int i = 0; i < CUDA_PRODUCT_OPERANDS; i++)
         rung_buffer_destroy(memory.buffers[i]);
     rung_queue_destroy(queue);
 }

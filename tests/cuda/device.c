@@ -3,10 +3,10 @@
  * other: what it tells of them, which code it takes for each, and that results are right. */
 #include "cuda_unit.h"
 
-static rung_device *open_as(rung_context *context, const char *architecture)
+static rung_device *open_emulated_gpu(rung_context *context, const char *architecture)
 {
     rung_device *device;
-    setenv("RUNG_STANDIN_ARCH", architecture, 1);
+    setenv("RUNG_EMULATED_ARCH", architecture, 1);
     assert_ok(rung_device_open(context, "cuda", &device));
     return device;
 }
@@ -21,7 +21,7 @@ static void close_all(rung_context *context, rung_device *device)
 
 /* ---- What a device tells -------------------------------------------------------------------- */
 
-/* Of tests/cuda_on_opencl/poses.def, and what follows from it. */
+/* Of tests/cuda/emulated_driver/gpu_models.def, and what follows from it. */
 static const struct {
     const char *architecture, *title;
     int64_t units, shared_block, threads_unit, memory_mib, bandwidth, peak_f32;
@@ -34,7 +34,7 @@ static const struct {
     {"130", "NVIDIA Graphics Device", 192, 232448, 2048, 49140, INT64_C(2048128000000), 0},
 };
 
-static void check_facts(const rung_device_info *info, size_t card)
+static void check_properties(const rung_device_info *info, size_t card)
 {
     assert_string_equal(info->name, "cuda:0");
     assert_string_equal(info->backend, "cuda");
@@ -53,20 +53,20 @@ static void check_facts(const rung_device_info *info, size_t card)
         assert_int_equal(info->peak_f32_flops_per_second, cards[card].peak_f32);
 }
 
-static void facts_are_the_card_s(void **state)
+static void device_properties_match_the_gpu(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
         rung_context *context = fresh_context("cuda", -1);
         rung_device_list *list;
         int64_t found = 0;
-        rung_device *device = open_as(context, cards[i].architecture);
-        check_facts(rung_device_describe(device), i);
+        rung_device *device = open_emulated_gpu(context, cards[i].architecture);
+        check_properties(rung_device_describe(device), i);
         assert_ok(rung_device_list_create(context, &list));
         for (int64_t j = 0; j < rung_device_list_count(list); j++) {
             const rung_device_info *info = rung_device_list_at(list, j);
             if (strcmp(info->backend, "cuda") == 0) {
-                check_facts(info, i);
+                check_properties(info, i);
                 found++;
             }
         }
@@ -81,12 +81,12 @@ static void several_devices_and_none(void **state)
     rung_context *context = fresh_context("cuda", -1);
     rung_device *first, *second, *third;
     (void)state;
-    setenv("RUNG_STANDIN_DEVICES", "2", 1);
+    setenv("RUNG_EMULATED_DEVICES", "2", 1);
     assert_ok(rung_device_open(context, "cuda", &first));
     assert_ok(rung_device_open(context, "cuda:1", &second));
     assert_string_equal(rung_device_describe(first)->name, "cuda:0");
     assert_string_equal(rung_device_describe(second)->name, "cuda:1");
-    assert_fails(rung_device_open(context, "cuda:2", &third), RUNG_STATUS_NO_DEVICE, "there is no cuda:2");
+    assert_fails(rung_device_open(context, "cuda:2", &third), RUNG_STATUS_NO_DEVICE, "there is no device cuda:2");
     assert_null(third);
     rung_device_close(first);
     close_all(context, second);
@@ -96,7 +96,7 @@ static void several_devices_and_none(void **state)
 
 #define PLAIN .batch = 1, .alpha = 1, .beta = 0
 
-static const trial_t trials[] = {
+static const cuda_product_t products[] = {
     {RUNG_F32, RUNG_F32, 33, 29, 17, PLAIN, .kernel = "01"},
     {RUNG_F32, RUNG_F32, 40, 41, 19, .batch = 1, .alpha = 2, .beta = -1, .kernel = "04"},
     {RUNG_F64, RUNG_F64, 21, 18, 30, PLAIN, .kernel = "04", .a_by_columns = true},
@@ -126,14 +126,14 @@ static void results_are_right(void **state)
     (void)state;
     for (size_t pose = 0; pose < sizeof poses / sizeof *poses; pose++) {
         rung_context *context = fresh_context("cuda", -1);
-        rung_device *device = open_as(context, poses[pose]);
-        for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+        rung_device *device = open_emulated_gpu(context, poses[pose]);
+        for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
             rung_plan_info info;
-            run_trial(device, &trials[i], &info);
+            cuda_product_run(device, &products[i], &info);
             assert_true(info.blocks > 0 && info.threads > 0);
-            if (trials[i].splits > 1)
+            if (products[i].splits > 1)
                 assert_true(info.split_k > 1);
-            if (trials[i].epilogue) /* no image has one, and there is no compiler here */
+            if (products[i].epilogue) /* no image has one, and there is no compiler here */
                 assert_true(info.workspace_bytes > 0);
         }
         close_all(context, device);
@@ -155,8 +155,8 @@ static void one_call(void **state)
         assert_ok(rung_gemm(context, 1.0, av, bv, 0.0, cv));
         assert_int_equal(unit_first_wrong(&av, &bv, &cv), -1);
     }
-    assert_int_equal(rungi_cuda_live(context, RUNGI_CU_MEMORY), 0);
-    assert_int_equal(rungi_cuda_live(context, RUNGI_CU_STREAM), 1);
+    assert_int_equal(rungi_cuda_live_objects(context, RUNGI_CU_MEMORY), 0);
+    assert_int_equal(rungi_cuda_live_objects(context, RUNGI_CU_STREAM), 1);
     rung_context_destroy(context);
     assert_nothing_lives();
 }
@@ -166,13 +166,13 @@ static void one_call(void **state)
 static void check_code_of(rung_type type, const char *architecture, const char *kernel, const char *code)
 {
     int64_t size = type == RUNG_F32 ? 128 : 64; /* small tiles are emulated sooner */
-    const trial_t trial = {type, type, size, size, 17, PLAIN, .kernel = kernel};
+    const cuda_product_t trial = {type, type, size, size, 17, PLAIN, .kernel = kernel};
     rung_context *context = fresh_context("cuda", 2);
-    rung_device *device = open_as(context, architecture);
+    rung_device *device = open_emulated_gpu(context, architecture);
     rung_plan_info info;
     char words[128];
-    run_trial(device, &trial, &info);
-    snprintf(words, sizeof words, "took an embedded image, %s, of %s", code, kernel);
+    cuda_product_run(device, &trial, &info);
+    snprintf(words, sizeof words, "loaded an embedded image, %s, of %s", code, kernel);
     if (!strstr(logged, words))
         fail_msg("on %s not \"%s\":\n%s", architecture, words, logged);
     close_all(context, device);
@@ -186,11 +186,11 @@ static void check_code(const char *architecture, const char *kernel, const char 
 /* What the library takes by itself, and what it says of those it does not. */
 static void check_choice(rung_type type, const char *architecture, const char *kernel, const char *refused)
 {
-    const trial_t trial = {type, type == RUNG_I8 ? RUNG_I32 : type, 64, 64, 64, PLAIN};
+    const cuda_product_t trial = {type, type == RUNG_I8 ? RUNG_I32 : type, 64, 64, 64, PLAIN};
     rung_context *context = fresh_context("cuda", 2);
-    rung_device *device = open_as(context, architecture);
+    rung_device *device = open_emulated_gpu(context, architecture);
     rung_plan_info info;
-    run_trial(device, &trial, &info);
+    cuda_product_run(device, &trial, &info);
     if (strcmp(info.kernel, kernel) != 0)
         fail_msg("sm_%s takes %s for type %d: %s", architecture, info.kernel, (int)type, logged);
     if (refused && !strstr(logged, refused))
@@ -198,17 +198,17 @@ static void check_choice(rung_type type, const char *architecture, const char *k
     close_all(context, device);
 }
 
-static void matrix_engines_are_taken_where_they_are(void **state)
+static void matrix_engines_are_used_where_present(void **state)
 {
     (void)state;
     check_choice(RUNG_F16, "90", "12_matrix", NULL);
     check_choice(RUNG_BF16, "80", "12_matrix", NULL);
     check_choice(RUNG_I8, "75", "12_matrix", NULL);
     check_choice(RUNG_F16, "75", "12_matrix", NULL);
-    check_choice(RUNG_BF16, "75", "10_pipeline", "12_matrix multiplies bf16 on sm_80 and later");
-    check_choice(RUNG_F16, "70", "11_wmma", "12_matrix multiplies f16 on sm_75 and later");
-    check_choice(RUNG_F16, "61", "10_pipeline", "11_wmma multiplies f16 on sm_70 and later");
-    check_choice(RUNG_F32, "90", "10_pipeline", "12_matrix computes in tf32, which is less than strict");
+    check_choice(RUNG_BF16, "75", "10_pipeline", "12_matrix multiplies bf16 only on sm_80 and later");
+    check_choice(RUNG_F16, "70", "11_wmma", "12_matrix multiplies f16 only on sm_75 and later");
+    check_choice(RUNG_F16, "61", "10_pipeline", "11_wmma multiplies f16 only on sm_70 and later");
+    check_choice(RUNG_F32, "90", "10_pipeline", "12_matrix computes in tf32, which is less precise than strict");
     check_code_of(RUNG_F16, "86", "12_matrix", "sm_86");
     check_code_of(RUNG_F16, "75", "12_matrix", "sm_75");
     check_code_of(RUNG_BF16, "130", "12_matrix", "compute_80");
@@ -230,14 +230,14 @@ static void check_wide_code(rung_device *device, rung_type type, int64_t size, b
     assert_ok(rung_plan_create(device, &problem, NULL, &plan));
     assert_string_equal(rung_plan_describe(plan)->kernel, "12_matrix");
     rung_plan_destroy(plan);
-    snprintf(words, sizeof words, "took an embedded image, %s, of 12_matrix", code);
+    snprintf(words, sizeof words, "loaded an embedded image, %s, of 12_matrix", code);
     if (!strstr(logged, words) || !strstr(logged, defines))
         fail_msg("%lld of type %d not \"%s\" with %s:\n%s", (long long)size, (int)type, words, defines, logged);
 }
 
 /* Without a compiler the fast path must be there for whole tiles, for others and for small
  * ones, by rows and along k, in all that the engine multiplies. */
-static void the_fast_path_is_carried(void **state)
+static void fast_path_images_are_embedded(void **state)
 {
     const rung_type types[] = {RUNG_F16, RUNG_I8, RUNG_BF16, RUNG_F32};
     const struct {
@@ -253,12 +253,12 @@ static void the_fast_path_is_carried(void **state)
     for (int i = 0; i < 3 * (int)(sizeof gpus / sizeof *gpus); i++) {
         int gpu = i / 3;
         rung_context *context = fresh_context("cuda", 2);
-        rung_device *device = open_as(context, gpus[gpu].architecture); /* afresh: code is taken once */
+        rung_device *device = open_emulated_gpu(context, gpus[gpu].architecture); /* afresh: code is taken once */
         for (int j = 0; j < gpus[gpu].types; j++) {
             check_wide_code(device, types[j], sizes[i % 3], false, gpus[gpu].code,
-                            "-DWIDE=1 -DGUARDED=1 -DA_ALONG_L=0 -DB_ALONG_L=1");
+                            "-DWIDE=1 -DGUARDED=1 -DA_MN_MAJOR=0 -DB_MN_MAJOR=1");
             check_wide_code(device, types[j], sizes[i % 3], true, gpus[gpu].code,
-                            "-DWIDE=1 -DGUARDED=1 -DA_ALONG_L=0 -DB_ALONG_L=0");
+                            "-DWIDE=1 -DGUARDED=1 -DA_MN_MAJOR=0 -DB_MN_MAJOR=0");
         }
         close_all(context, device);
     }
@@ -279,16 +279,16 @@ static void a_cubin_of_its_generation_and_else_ptx(void **state)
     check_code("86", "04_shared", "compute_60");
 }
 
-static void a_gpu_too_old_is_told(void **state)
+static void an_unsupported_gpu_is_reported(void **state)
 {
-    static trial_memory_t memory;
-    const trial_t trial = {RUNG_F32, RUNG_F32, 33, 30, 17, PLAIN, .kernel = "10"};
+    static cuda_product_memory_t memory;
+    const cuda_product_t trial = {RUNG_F32, RUNG_F32, 33, 30, 17, PLAIN, .kernel = "10"};
     rung_context *context = fresh_context("cuda", -1);
-    rung_device *device = open_as(context, "52");
+    rung_device *device = open_emulated_gpu(context, "52");
     rung_plan *plan;
     (void)state;
-    trial_fill(&trial, &memory);
-    assert_fails(trial_plan(device, &trial, &memory.problem, &plan), RUNG_STATUS_UNSUPPORTED, "sm_52");
+    cuda_product_fill(&trial, &memory);
+    assert_fails(cuda_product_plan(device, &trial, &memory.problem, &plan), RUNG_STATUS_UNSUPPORTED, "sm_52");
     assert_null(plan);
     close_all(context, device);
 }
@@ -297,42 +297,42 @@ static void a_gpu_too_old_is_told(void **state)
 
 static void carveouts(void **state)
 {
-    static trial_memory_t memory;
+    static cuda_product_memory_t memory;
     rung_context *context = fresh_context("cuda", -1);
-    rung_device *device = open_as(context, "86");
-    trial_t trial = {RUNG_F32, RUNG_F32, 33, 30, 17, PLAIN, .kernel = "10", .carveout = 60};
+    rung_device *device = open_emulated_gpu(context, "86");
+    cuda_product_t trial = {RUNG_F32, RUNG_F32, 33, 30, 17, PLAIN, .kernel = "10", .carveout = 60};
     rung_plan_info info;
     rung_plan *plan;
     (void)state;
-    long before = standin.calls("cuFuncSetAttribute");
-    run_trial(device, &trial, &info);
-    assert_int_equal(standin.calls("cuFuncSetAttribute"), before + 1);
-    trial_fill(&trial, &memory);
+    long before = emulated_driver.calls("cuFuncSetAttribute");
+    cuda_product_run(device, &trial, &info);
+    assert_int_equal(emulated_driver.calls("cuFuncSetAttribute"), before + 1);
+    cuda_product_fill(&trial, &memory);
     for (int i = 0; i < 2; i++) {
         trial.carveout = i == 0 ? 101 : -1;
-        assert_fails(trial_plan(device, &trial, &memory.problem, &plan), RUNG_STATUS_INVALID, "carve");
+        assert_fails(cuda_product_plan(device, &trial, &memory.problem, &plan), RUNG_STATUS_INVALID, "carve");
         assert_null(plan);
     }
     close_all(context, device);
 }
 
 /* The driver has the carve-out that the plan asked for, and another plan its own. */
-static void carveouts_arrive(void **state)
+static void carveouts_reach_the_driver(void **state)
 {
     rung_context *context = fresh_context("cuda", -1);
-    rung_device *device = open_as(context, "86");
+    rung_device *device = open_emulated_gpu(context, "86");
     rungi_cuda_device *own = rungi_cuda_device_of(device);
     rung_kernel *kernel;
-    rungi_values values;
+    rungi_parameter_values values;
     rungi_cu_function functions[3];
     (void)state;
     assert_ok(rung_kernel_find(context, "cuda", "04", &kernel));
-    assert_ok(rungi_kernel_values(kernel, "", 4, &values));
-    rungi_cuda_wish wish = {.kernel = kernel, .values = &values, .path = {.in = RUNG_F32, .out = RUNG_F32}};
-    assert_ok(rungi_cuda_enter(own));
+    assert_ok(rungi_kernel_parse_parameters(kernel, "", 4, &values));
+    rungi_cuda_function_spec spec = {.kernel = kernel, .values = &values, .path = {.in = RUNG_F32, .out = RUNG_F32}};
+    assert_ok(rungi_cuda_context_push(own));
     for (int i = 0; i < 3; i++) {
-        wish.carveout = 50 * i;
-        assert_ok(rungi_cuda_function_of(own, &wish, &functions[i]));
+        spec.carveout = 50 * i;
+        assert_ok(rungi_cuda_function_of(own, &spec, &functions[i]));
     }
     for (int i = 0; i < 3; i++) {
         int value = 0;
@@ -341,7 +341,7 @@ static void carveouts_arrive(void **state)
             0);
         assert_int_equal(value, i == 0 ? -1 : 50 * i);
     }
-    rungi_cuda_leave(own);
+    rungi_cuda_context_pop(own);
     close_all(context, device);
 }
 
@@ -350,7 +350,7 @@ static void carveouts_arrive(void **state)
 static void events_of_copies(void **state)
 {
     rung_context *context = fresh_context("cuda", -1);
-    rung_device *device = open_as(context, "86");
+    rung_device *device = open_emulated_gpu(context, "86");
     static char bytes[1 << 20];
     rung_queue *queue;
     rung_buffer *buffer, *too_large;
@@ -370,7 +370,7 @@ static void events_of_copies(void **state)
         assert_true(time > 0);
     }
     assert_non_null(rung_event_native(sent));
-    assert_int_equal(rungi_cuda_live(context, RUNGI_CU_EVENT), 2);
+    assert_int_equal(rungi_cuda_live_objects(context, RUNGI_CU_EVENT), 2);
     assert_fails(rung_buffer_create(device, INT64_C(1) << 50, &too_large), RUNG_STATUS_NO_MEMORY,
                  "CUDA_ERROR_OUT_OF_MEMORY");
     assert_null(too_large);
@@ -383,20 +383,20 @@ static void events_of_copies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(facts_are_the_card_s, standin_reset),
-        cmocka_unit_test_setup(several_devices_and_none, standin_reset),
-        cmocka_unit_test_setup(results_are_right, standin_reset),
-        cmocka_unit_test_setup(one_call, standin_reset),
-        cmocka_unit_test_setup(a_cubin_of_its_generation_and_else_ptx, standin_reset),
-        cmocka_unit_test_setup(matrix_engines_are_taken_where_they_are, standin_reset),
-        cmocka_unit_test_setup(the_fast_path_is_carried, standin_reset),
-        cmocka_unit_test_setup(a_gpu_too_old_is_told, standin_reset),
-        cmocka_unit_test_setup(carveouts, standin_reset),
-        cmocka_unit_test_setup(carveouts_arrive, standin_reset),
-        cmocka_unit_test_setup(events_of_copies, standin_reset),
+        cmocka_unit_test_setup(device_properties_match_the_gpu, emulated_driver_reset),
+        cmocka_unit_test_setup(several_devices_and_none, emulated_driver_reset),
+        cmocka_unit_test_setup(results_are_right, emulated_driver_reset),
+        cmocka_unit_test_setup(one_call, emulated_driver_reset),
+        cmocka_unit_test_setup(a_cubin_of_its_generation_and_else_ptx, emulated_driver_reset),
+        cmocka_unit_test_setup(matrix_engines_are_used_where_present, emulated_driver_reset),
+        cmocka_unit_test_setup(fast_path_images_are_embedded, emulated_driver_reset),
+        cmocka_unit_test_setup(an_unsupported_gpu_is_reported, emulated_driver_reset),
+        cmocka_unit_test_setup(carveouts, emulated_driver_reset),
+        cmocka_unit_test_setup(carveouts_reach_the_driver, emulated_driver_reset),
+        cmocka_unit_test_setup(events_of_copies, emulated_driver_reset),
     };
     unit_clean_environment();
-    if (!standin_is_here())
+    if (!emulated_driver_is_loaded())
         return UNIT_SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,7 +101,7 @@ static bool is_lost(rung_status status)
     if (!(condition))           \
     return number
 
-static int every_call_says_so(void)
+static int every_call_returns_lost(void)
 {
     rung_device *device;
     rung_queue *queue;
@@ -132,18 +132,18 @@ static int every_call_says_so(void)
     STEP(18, rung_device_list_create(parent.context, &list) == RUNG_OK);
     rung_device_list_destroy(list);
     STEP(19, rungi_cuda_event_is_done(parent.event)); /* so that nobody waits for it */
-    STEP(20, standin.calls("forked") == 0);           /* the driver was not even asked */
+    STEP(20, emulated_driver.calls("forked") == 0);   /* the driver was not even asked */
     return 0;
 }
 
 static int all_is_destroyed(void)
 {
     destroy_all();
-    STEP(1, standin.calls("forked") == 0);
+    STEP(1, emulated_driver.calls("forked") == 0);
     return 0;
 }
 
-static int a_context_of_its_own(void)
+static int the_child_creates_its_own_context(void)
 {
     rung_context_options options = {.size = sizeof(rung_context_options), .device = "cuda", .verbose = -1};
     rung_context *context;
@@ -156,10 +156,10 @@ static int a_context_of_its_own(void)
     return 0;
 }
 
-static void the_child_is_told(void **state)
+static void the_child_gets_a_status(void **state)
 {
     (void)state;
-    check_child(every_call_says_so);
+    check_child(every_call_returns_lost);
 }
 
 static void the_child_may_destroy(void **state)
@@ -171,19 +171,19 @@ static void the_child_may_destroy(void **state)
 static void the_child_opens_its_own(void **state)
 {
     (void)state;
-    check_child(a_context_of_its_own);
+    check_child(the_child_creates_its_own_context);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_child_is_told),
+        cmocka_unit_test(the_child_gets_a_status),
         cmocka_unit_test(the_child_may_destroy),
         cmocka_unit_test(the_child_opens_its_own),
     };
     unit_clean_environment();
-    standin_reset(NULL);
-    if (!standin_is_here())
+    emulated_driver_reset(NULL);
+    if (!emulated_driver_is_loaded())
         return UNIT_SKIPPED;
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -4,15 +4,15 @@
  * are refused without a byte written out of bounds. */
 #include "cuda_unit.h"
 
-#include "cuda/images.h"
-#include "cuda/pack.h"
-#include "image.h"
+#include "cuda/embedded_images.h"
+#include "cuda/lz4.h"
+#include "cuda/emulated_driver/image.h"
 
 static unsigned char *unpack(const rungi_cuda_image *image)
 {
     unsigned char *code = malloc(image->bytes);
     assert_non_null(code);
-    if (!rungi_unpack(rungi_cuda_image_data + image->offset, image->packed_bytes, code, image->bytes))
+    if (!rungi_lz4_decompress(rungi_cuda_image_data + image->offset, image->compressed_bytes, code, image->bytes))
         fail_msg("%s does not unpack", image->name);
     return code;
 }
@@ -36,7 +36,7 @@ static void check_image(const rungi_cuda_image *image, const struct image *parse
         assert_true(function->parameter_count == 11 || function->parameter_count == 16);
 }
 
-static void every_image_is_what_it_is_called(void **state)
+static void every_image_matches_its_name(void **state)
 {
     static struct image parsed;
     int cubins = 0, texts = 0;
@@ -58,15 +58,15 @@ static void every_image_is_what_it_is_called(void **state)
 static void a_long_path_leaves_room_for_defines(void **state)
 {
     static char path[4000];
-    char name[RUNGI_CUDA_IMAGE_NAME];
+    char name[RUNGI_CUDA_IMAGE_NAME_BYTES];
     rung_context *context = fresh_context("cuda", -1);
     rung_kernel *kernel;
-    rungi_values values;
+    rungi_parameter_values values;
     (void)state;
     memset(path, 'x', sizeof path - 1);
     memcpy(path + sizeof path - 9, "/long.cu", 8);
     assert_ok(rung_kernel_from_source(context, "cuda", path, "#ifndef STAGES\n#define STAGES 1\n#endif\n", &kernel));
-    assert_ok(rungi_kernel_values(kernel, "STAGES=12", RUNGI_USUAL_BYTES, &values));
+    assert_ok(rungi_kernel_parse_parameters(kernel, "STAGES=12", RUNGI_DEFAULT_IN_BYTES, &values));
     rungi_cuda_image_name(kernel, &values, &(rungi_simt_path){.in = RUNG_F32, .out = RUNG_F32, .bias = true}, name);
     assert_non_null(strstr(name, "/long.cu -DSTAGES=12 -DBIAS=1"));
     rung_kernel_destroy(kernel);
@@ -76,14 +76,14 @@ static void a_long_path_leaves_room_for_defines(void **state)
 /* ---- What they use ------------------------------------------------------------------------------- */
 
 /* A line of the table. Its parameters may be a preset's, which leaves defaults unsaid. */
-typedef struct row {
+typedef struct image_row {
     char kernel[32], params[128], dtype[16], path[24];
     int architecture, registers, shared, spills;
-} row_t;
+} image_row_t;
 
 enum { ROWS_MAX = 16384 };
 
-static row_t rows[ROWS_MAX];
+static image_row_t rows[ROWS_MAX];
 static int row_count;
 
 static void read_table(void)
@@ -92,7 +92,7 @@ static void read_table(void)
     FILE *file = fopen(COMPILE_TABLE, "r");
     assert_non_null(file);
     while (row_count < ROWS_MAX && fgets(line, sizeof line, file)) {
-        row_t *row = &rows[row_count];
+        image_row_t *row = &rows[row_count];
         row_count += sscanf(line, "%31s %127s %15s %23s sm_%d %d %d %d", row->kernel, row->params, row->dtype,
                             row->path, &row->architecture, &row->registers, &row->shared, &row->spills) == 8;
     }
@@ -125,11 +125,11 @@ static rung_type type_in(const char *name, const char *which)
 
 static const char *path_in(const char *name)
 {
-    if (has(name, "RUN_TIME=1"))
+    if (has(name, "RUNTIME_FLAGS=1"))
         return "run_time";
     if (!has(name, "WIDE=1"))
         return "-";
-    if (has(name, "B_ALONG_L=0"))
+    if (has(name, "B_MN_MAJOR=0"))
         return "wide_along_k";
     return has(name, "GUARDED=1") ? "wide_guarded" : "wide";
 }
@@ -146,13 +146,13 @@ static bool has_all(const char *name, const char *params)
     return true;
 }
 
-static const row_t *row_of(const rungi_cuda_image *image)
+static const image_row_t *row_of(const rungi_cuda_image *image)
 {
     const char *name = image->name, *path = path_in(name);
-    const char *dtype = rungi_product_name(
-        rungi_product_of(type_in(name, "IN"), type_in(name, "IN"), type_in(name, "OUT")));
+    const char *dtype = rungi_gemm_types_name(
+        rungi_gemm_types_of(type_in(name, "IN"), type_in(name, "IN"), type_in(name, "OUT")));
     size_t length = strcspn(name, ".");
-    for (const row_t *row = rows; row < rows + row_count; row++)
+    for (const image_row_t *row = rows; row < rows + row_count; row++)
         if (row->architecture == image->architecture && strlen(row->kernel) == length &&
             strncmp(row->kernel, name, length) == 0 && strcmp(row->dtype, dtype) == 0 && strcmp(row->path, path) == 0 &&
             has_all(name, row->params))
@@ -161,13 +161,13 @@ static const row_t *row_of(const rungi_cuda_image *image)
 }
 
 /* The compiler's registers differ by a few from run to run. */
-static bool agrees(const image_function_t *function, const row_t *row)
+static bool agrees(const image_function_t *function, const image_row_t *row)
 {
     return abs(function->registers - row->registers) <= 16 && function->shared == row->shared && function->frame == 0 &&
            row->spills == 0;
 }
 
-static void every_cubin_uses_what_the_table_says(void **state)
+static void cubin_resources_match_the_table(void **state)
 {
     static struct image parsed;
     int missing = 0, wrong = 0;
@@ -179,7 +179,7 @@ static void every_cubin_uses_what_the_table_says(void **state)
         unsigned char *code = unpack(image);
         assert_int_equal(image_parse(code, image->bytes, &parsed), IMAGE_OK);
         free(code);
-        const row_t *row = row_of(image);
+        const image_row_t *row = row_of(image);
         const image_function_t *function = &parsed.functions[0];
         if (!row && missing++ < 5)
             print_error("the table has no row of %s for sm_%d\n", image->name, image->architecture);
@@ -200,7 +200,7 @@ static bool unpacks(const unsigned char *packed, size_t packed_bytes, size_t byt
     unsigned char *in = malloc(packed_bytes ? packed_bytes : 1), *out = malloc(bytes ? bytes : 1);
     assert_true(in && out);
     memcpy(in, packed, packed_bytes);
-    bool good = rungi_unpack(in, packed_bytes, out, bytes);
+    bool good = rungi_lz4_decompress(in, packed_bytes, out, bytes);
     free(in);
     free(out);
     return good;
@@ -211,27 +211,27 @@ static void damaged_images_are_refused(void **state)
     const rungi_cuda_image *image = rungi_cuda_images;
     uint64_t seed = 77;
     (void)state;
-    while (image[1].name && image->packed_bytes > 9000)
+    while (image[1].name && image->compressed_bytes > 9000)
         image++;
     const unsigned char *packed = rungi_cuda_image_data + image->offset;
-    assert_true(unpacks(packed, image->packed_bytes, image->bytes));
-    for (size_t i = 0; i < image->packed_bytes; i += 1 + i / 64)
+    assert_true(unpacks(packed, image->compressed_bytes, image->bytes));
+    for (size_t i = 0; i < image->compressed_bytes; i += 1 + i / 64)
         assert_false(unpacks(packed, i, image->bytes)); /* cut short */
-    assert_false(unpacks(packed, image->packed_bytes, image->bytes - 1));
-    assert_false(unpacks(packed, image->packed_bytes, image->bytes + 1));
-    unsigned char *copy = malloc(image->packed_bytes);
+    assert_false(unpacks(packed, image->compressed_bytes, image->bytes - 1));
+    assert_false(unpacks(packed, image->compressed_bytes, image->bytes + 1));
+    unsigned char *copy = malloc(image->compressed_bytes);
     assert_non_null(copy);
     for (int i = 0; i < 2000; i++) { /* right or refused, in its bounds */
-        memcpy(copy, packed, image->packed_bytes);
+        memcpy(copy, packed, image->compressed_bytes);
         for (int flips = (int)unit_random(&seed, 4); flips >= 0; flips--)
-            copy[unit_random(&seed, (int64_t)image->packed_bytes)] ^= (unsigned char)(1 << unit_random(&seed, 8));
-        unpacks(copy, image->packed_bytes, image->bytes);
+            copy[unit_random(&seed, (int64_t)image->compressed_bytes)] ^= (unsigned char)(1 << unit_random(&seed, 8));
+        unpacks(copy, image->compressed_bytes, image->bytes);
     }
     free(copy);
 }
 
 /* Blocks by hand: what an honest packer would never write. */
-static void wild_blocks_are_refused(void **state)
+static void corrupt_compressed_blocks_are_rejected(void **state)
 {
     static const struct {
         unsigned char bytes[12];
@@ -260,11 +260,9 @@ static void wild_blocks_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_image_is_what_it_is_called),
-        cmocka_unit_test(a_long_path_leaves_room_for_defines),
-        cmocka_unit_test(every_cubin_uses_what_the_table_says),
-        cmocka_unit_test(damaged_images_are_refused),
-        cmocka_unit_test(wild_blocks_are_refused),
+        cmocka_unit_test(every_image_matches_its_name),           cmocka_unit_test(a_long_path_leaves_room_for_defines),
+        cmocka_unit_test(cubin_resources_match_the_table),        cmocka_unit_test(damaged_images_are_refused),
+        cmocka_unit_test(corrupt_compressed_blocks_are_rejected),
     };
     if (!rungi_cuda_images->name) {
         puts("skipped: built without NVRTC, the library carries no images");

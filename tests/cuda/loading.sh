@@ -3,7 +3,7 @@
 # loading.sh - drivers that are not there, lack what they need or lack what they need not:
 # each in a process of its own, since a library stays loaded.
 set -u
-. "$(dirname "$0")/standin.sh"
+. "$(dirname "$0")/emulated_driver.sh"
 
 # missing PATH: what `rung devices`, which never fails for it, says of CUDA on that path.
 missing() {
@@ -22,23 +22,23 @@ verified() {
 verified with_driver
 
 # A needed function is named.
-missing "$standin/broken" | grep -q "libcuda.so.1 has no cuLaunchKernel" || wrong "broken: $(missing "$standin/broken")"
-refused "$standin/broken" "cuLaunchKernel"
+missing "$emulated_driver/no_required" | grep -q "libcuda.so.1 has no cuLaunchKernel" || wrong "broken: $(missing "$emulated_driver/no_required")"
+refused "$emulated_driver/no_required" "cuLaunchKernel"
 
 # Without memory pools, functions or support, it goes as well.
-verified env LD_LIBRARY_PATH="$standin/missing"
-verified env LD_LIBRARY_PATH="$standin" RUNG_STANDIN_POOLS=0
+verified env LD_LIBRARY_PATH="$emulated_driver/no_optional"
+verified env LD_LIBRARY_PATH="$emulated_driver" RUNG_EMULATED_POOLS=0
 
 # Faults from the start on.
 for fault in cuInit:*:100:CUDA_ERROR_NO_DEVICE cuInit:*:34:CUDA_ERROR_STUB_LIBRARY \
              cuInit:*:803:CUDA_ERROR_SYSTEM_DRIVER_MISMATCH cuInit:*:3:CUDA_ERROR_NOT_INITIALIZED; do
-    export RUNG_STANDIN_FAULT=${fault%:*}
-    missing "$standin" | grep -q "${fault##*:}" || wrong "$fault: $(missing "$standin")"
-    refused "$standin" "${fault##*:}"
+    export RUNG_EMULATED_FAULT=${fault%:*}
+    missing "$emulated_driver" | grep -q "${fault##*:}" || wrong "$fault: $(missing "$emulated_driver")"
+    refused "$emulated_driver" "${fault##*:}"
 done
-unset RUNG_STANDIN_FAULT
-RUNG_STANDIN_DRIVER=11040 missing "$standin" | grep -q "CUDA 11.4" || wrong "an old driver is not told"
-RUNG_STANDIN_DEVICES=0 missing "$standin" | grep -q "CUDA_ERROR_NO_DEVICE" || wrong "no device is not told"
+unset RUNG_EMULATED_FAULT
+RUNG_EMULATED_DRIVER_VERSION=11040 missing "$emulated_driver" | grep -q "CUDA 11.4" || wrong "an old driver is not told"
+RUNG_EMULATED_DEVICES=0 missing "$emulated_driver" | grep -q "CUDA_ERROR_NO_DEVICE" || wrong "no device is not told"
 
 # No driver at all, unless this machine has one where the loader looks.
 mkdir "$work/empty"

@@ -76,7 +76,7 @@ awk '/for \(index_t i/ { skip = 4
             printf "    for (index_t i = %d; i < k; i += 16) sum += widen(a[at(a_view, row, i)]) * widen(b[at(b_view, i, col)]);\n", j }
     skip > 0 { skip--; next }
     { sub("KERNEL\\(32\\)", "KERNEL(48)"); sub("BM 32", "BM 48\n#define BK 16") } 1' \
-    "$RUNG_SOURCE/tests/microscope/uncoalesced.cu" > spread.cu
+    "$RUNG_SOURCE/tests/explain/kernels/uncoalesced.cu" > spread.cu
 timeout 120 "$RUNG" explain spread.cu --m 96 --quiet > out 2>&1
 [ "$(grep -c "spread.cu:.*uncoalesced load of a" out)" -eq 15 ] || { fail "15 findings and one before them:"; cat out; }
 has out "(not listed: 1 more)"

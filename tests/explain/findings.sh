@@ -4,7 +4,7 @@
 # without them are not accused. Needs Oclgrind, the microscope, and for the last two NVRTC and
 # nvdisasm from tools/install-test-tools; 77 where they are missing.
 set -u
-here=$RUNG_SOURCE/tests
+here=$RUNG_SOURCE/tests/explain/kernels
 export VIRTUAL_ENV=$RUNG_TEST_TOOLS/python
 RUNG_NVDISASM=$(ls -d "$RUNG_TEST_TOOLS"/python/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm 2> /dev/null | head -n 1)
 export RUNG_NVDISASM
@@ -42,32 +42,32 @@ blames_not() {
     wrong=1
 }
 
-file=$here/microscope/uncoalesced.cu
+file=$here/uncoalesced.cu
 explain "$file" --m 1024
 names uncoalesced.cu "uncoalesced load of a" "$(line_of "$file" "the load")"
 explain 02 --m 1024
 blames_not uncoalesced
 
-file=$here/microscope/column.cu
+file=$here/column.cu
 explain "$file" --m 1024
 names column.cu "bank conflict: a load of tile takes 32.0 wavefronts" "$(line_of "$file" "down a column")"
-says "barriers 64," # 1024 of k in tiles of 32, two each; the file does not say how long its steps are
+says "64 barriers," # 1024 of k in tiles of 32, two each; the file does not say how long its steps are
 unpadded=$(predicted)
 explain "$file" --m 1024 --params PAD=1
 blames_not "bank conflict"
 [ "$unpadded" -lt "$(predicted)" ] || { echo "padding a column does not pay: $unpadded GFLOPS to $(predicted)"; wrong=1; }
 
-file=$here/microscope/half_empty.cu
+file=$here/half_empty.cu
 explain "$file" --m 1024 --n 960
 names half_empty.cu "half-empty warp: a block of 48 threads has a warp with 16" "$(line_of "$file" "KERNEL(")"
 
-file=$here/lab/spill.cu
+file=$here/spill.cu
 explain "$file" --m 1024 --k 64
 names spill.cu "spill: " "$(line_of "$file" "here */")"
 explain "$file" --m 1024 --k 64 --params SIDE=2
 blames_not spill
 
-file=$here/explain/kernels/cliff.cu
+file=$here/cliff.cu
 explain "$file" --m 1024
 names cliff.cu "occupancy cliff: 34000 bytes of shared memory leave room for 2 blocks" "$(line_of "$file" "KERNEL(")"
 explain "$file" --m 1024 --params WORDS=8256
@@ -75,9 +75,9 @@ blames_not "occupancy cliff"
 
 # Loads that the compiler widens, and the loop that stands in for one that nvdisasm does not read.
 explain 04 --m 1024
-says "1.25 loads a multiply-add where 2 are written"
+says "1.25 as compiled, 2 as written"
 "$RUNG" explain 04 --machine p100 --m 1024 --quiet > "$log" 2>&1 || { echo "no p100"; wrong=1; }
-says "hottest loop, as for sm_75"
+says "hottest loop, compiled for sm_75"
 
 # Less than a tile, and types that are not of 4 bytes.
 for odd in "04 --m 5 --n 7 --k 3" "07 --m 300 --dtype f64" "08 --m 300 --dtype i8" "12 --m 300 --k 40 --dtype tf32"; do
@@ -87,7 +87,7 @@ for odd in "04 --m 5 --n 7 --k 3" "07 --m 300 --dtype f64" "08 --m 300 --dtype i
 done
 
 # A kernel that multiplies wrong is not explained away.
-"$RUNG" explain "$here/microscope/wrong.cu" --m 64 --quiet > "$log" 2>&1
+"$RUNG" explain "$here/missing_product.cu" --m 64 --quiet > "$log" 2>&1
 [ $? -eq 1 ] || { echo "a wrong kernel does not exit with 1"; cat "$log"; wrong=1; }
-says "does not multiply right"
+says "computes a wrong result"
 exit $wrong

@@ -18,7 +18,7 @@ static void must(int condition, const char *what)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size > RUNGI_NPY_MOST)
+    if (size > RUNGI_NPY_HEADER_MAX_BYTES)
         return 0;
     for (int as = RUNG_TYPE_NONE; as <= RUNG_U8; as++) {
         rungi_npy npy;
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             continue;
         }
         must(npy.rows >= 0 && npy.cols >= 0, "sizes");
-        must(npy.start >= 10 && npy.start <= (int64_t)size, "a start within the bytes");
+        must(npy.data_offset >= 10 && npy.data_offset <= (int64_t)size, "a start within the bytes");
         must(as == RUNG_TYPE_NONE ? npy.type != RUNG_BF16 : (int)npy.type == as, "the type that was asked for");
     }
     return 0;

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# learn/README.md as a newcomer would follow it: its commands are typed and print what it says they do (page.sh); its
+# learn/README.md as a newcomer would follow it: its commands are typed and print what it says they do (page_output.sh); its
 # setup is the README's; every skeleton is unfinished and says so, and becomes right by its solution.
 set -u
 cd "$RUNG_SOURCE" || exit 1
-. tests/learn/course.sh
+. tests/support/explain_tools.sh
 bad=0
 
 # The setup cannot be typed in a test; it is that of the first page, which CI builds by.
@@ -29,5 +29,5 @@ for skeleton in learn/[0-9]*.cu; do
     fi
 done
 [ $steps -eq 7 ] || { echo "$steps steps"; bad=1; }
-bash tests/learn/page.sh learn/README.md || bad=1
+bash tests/docs/page_output.sh learn/README.md || bad=1
 exit $bad

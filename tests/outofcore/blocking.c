@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blocking.c - blocks and panels: they fit, cover C once, and move few bytes. */
-#include "unit.h"
+#include "support/unit.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "outofcore/blocking.h"
 
-static rung_outofcore_blocking chosen(int64_t m, int64_t n, int64_t k, int64_t bytes, rungi_room room)
+static rung_outofcore_blocking chosen(int64_t m, int64_t n, int64_t k, int64_t bytes, rungi_outofcore_limits limits)
 {
-    rungi_whole whole = {.m = m, .n = n, .k = k, .in = bytes, .sum = bytes, .out = bytes};
+    rungi_outofcore_sizes sizes = {
+        .m = m, .n = n, .k = k, .input_bytes = bytes, .sum_bytes = bytes, .output_bytes = bytes};
     rung_outofcore_blocking blocking;
-    if (rungi_blocking_choose(&whole, &room, &blocking) != RUNG_OK)
-        fail_msg("%lld x %lld x %lld in %lld: %s", (long long)m, (long long)n, (long long)k, (long long)room.memory,
+    if (rungi_blocking_choose(&sizes, &limits, &blocking) != RUNG_OK)
+        fail_msg("%lld x %lld x %lld in %lld: %s", (long long)m, (long long)n, (long long)k, (long long)limits.memory,
                  rung_error_text());
     return blocking;
 }
 
 /* Checks what holds for all block sizes. */
 static void check_blocking(const rung_outofcore_blocking *blocking, int64_t m, int64_t n, int64_t k, int64_t bytes,
-                           rungi_room room)
+                           rungi_outofcore_limits limits)
 {
-    assert_true(blocking->used_bytes <= room.memory);
-    int64_t strip = rungi_strip_rows(blocking->block_rows) < blocking->block_rows
-                        ? rungi_strip_rows(blocking->block_rows)
+    assert_true(blocking->used_bytes <= limits.memory);
+    int64_t strip = rungi_outofcore_slice_rows(blocking->block_rows) < blocking->block_rows
+                        ? rungi_outofcore_slice_rows(blocking->block_rows)
                         : blocking->block_rows;
     assert_int_equal(
         blocking->used_bytes,
@@ -38,18 +39,18 @@ static void check_blocking(const rung_outofcore_blocking *blocking, int64_t m, i
                     blocking->panels * blocking->panel_depth >= k);
     assert_int_equal(blocking->read_bytes, bytes * (m * k * blocking->col_blocks + k * n * blocking->row_blocks));
     assert_int_equal(blocking->written_bytes, bytes * m * n);
-    if (room.buffer > 0) {
-        assert_true(blocking->block_rows * blocking->block_cols * bytes <= room.buffer);
-        assert_true(blocking->block_rows * blocking->panel_depth * bytes <= room.buffer &&
-                    blocking->block_cols * blocking->panel_depth * bytes <= room.buffer);
+    if (limits.max_buffer_bytes > 0) {
+        assert_true(blocking->block_rows * blocking->block_cols * bytes <= limits.max_buffer_bytes);
+        assert_true(blocking->block_rows * blocking->panel_depth * bytes <= limits.max_buffer_bytes &&
+                    blocking->block_cols * blocking->panel_depth * bytes <= limits.max_buffer_bytes);
     }
 }
 
 static double ratio_of(int64_t m, int64_t n, int64_t k, int64_t size, int64_t memory)
 {
-    rungi_room room = {.memory = memory, .blocks = 1};
-    rung_outofcore_blocking blocking = chosen(m, n, k, size, room);
-    check_blocking(&blocking, m, n, k, size, room);
+    rungi_outofcore_limits limits = {.memory = memory, .min_blocks = 1};
+    rung_outofcore_blocking blocking = chosen(m, n, k, size, limits);
+    check_blocking(&blocking, m, n, k, size, limits);
     double words = (double)memory / (double)size;
     double bound = (2.0 * (double)m * (double)n * (double)k / sqrt(words) + (double)m * (double)n) * (double)size;
     assert_true(fabs(blocking.bound_bytes / bound - 1) < 1e-12);
@@ -57,7 +58,7 @@ static double ratio_of(int64_t m, int64_t n, int64_t k, int64_t size, int64_t me
 }
 
 /* Three squares of ten times the memory together, from the smallest to some TiB: 1.25 times the bound at most. */
-static void few_bytes_are_moved(void **state)
+static void large_cubes_stay_near_the_bound(void **state)
 {
     double worst = 0;
     (void)state;
@@ -72,7 +73,7 @@ static void few_bytes_are_moved(void **state)
 }
 
 /* Other shapes and memories: where C is but a little larger than a whole number of blocks, one more is needed. */
-static void never_many(void **state)
+static void other_shapes_stay_near_the_bound(void **state)
 {
     uint64_t seed = 1;
     double worst = 0;
@@ -96,22 +97,22 @@ static void anything_fits(void **state)
         int64_t m = 1 + unit_random(&seed, 1 << unit_random(&seed, 20));
         int64_t n = 1 + unit_random(&seed, 1 << unit_random(&seed, 20));
         int64_t k = unit_random(&seed, 1 << unit_random(&seed, 20));
-        rungi_room room = {.memory = 1024 + unit_random(&seed, 1 << unit_random(&seed, 28)),
-                           .blocks = 1 + unit_random(&seed, 40)};
-        room.buffer = i % 3 ? 0 : room.memory / 4;
-        rung_outofcore_blocking blocking = chosen(m, n, k, 4, room);
-        check_blocking(&blocking, m, n, k, 4, room);
-        if (m >= 2 * room.blocks)
-            assert_true(blocking.row_blocks * blocking.col_blocks >= room.blocks);
+        rungi_outofcore_limits limits = {.memory = 1024 + unit_random(&seed, 1 << unit_random(&seed, 28)),
+                                         .min_blocks = 1 + unit_random(&seed, 40)};
+        limits.max_buffer_bytes = i % 3 ? 0 : limits.memory / 4;
+        rung_outofcore_blocking blocking = chosen(m, n, k, 4, limits);
+        check_blocking(&blocking, m, n, k, 4, limits);
+        if (m >= 2 * limits.min_blocks)
+            assert_true(blocking.row_blocks * blocking.col_blocks >= limits.min_blocks);
     }
 }
 
 /* The example of the documentation: its numbers follow from the sizes alone. */
 static void ten_times_256_mib(void **state)
 {
-    rungi_room room = {.memory = 256 << 20, .blocks = 1};
+    rungi_outofcore_limits limits = {.memory = 256 << 20, .min_blocks = 1};
     (void)state;
-    rung_outofcore_blocking blocking = chosen(14953, 14953, 14953, 4, room);
+    rung_outofcore_blocking blocking = chosen(14953, 14953, 14953, 4, limits);
     assert_int_equal(blocking.row_blocks, 2);
     assert_int_equal(blocking.col_blocks, 2);
     assert_true(blocking.panel_depth >= 256);
@@ -120,39 +121,40 @@ static void ten_times_256_mib(void **state)
 
 static void memory_is_used_up_by_panels(void **state)
 {
-    rungi_room room = {.memory = 1 << 30, .blocks = 1};
+    rungi_outofcore_limits limits = {.memory = 1 << 30, .min_blocks = 1};
     (void)state;
     rung_outofcore_blocking blocking = chosen(1000, 1000, 100000, 4,
-                                              room); /* all of C stays: panels as deep as is of use */
+                                              limits); /* all of C stays: panels as deep as is of use */
     assert_int_equal(blocking.row_blocks * blocking.col_blocks, 1);
     assert_int_equal(blocking.panel_depth, 2048);
-    blocking = chosen(1000, 1000, 1000, 4, room); /* and not so deep that the first is waited for */
+    blocking = chosen(1000, 1000, 1000, 4, limits); /* and not so deep that the first is waited for */
     assert_true(blocking.panels >= 4);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void invalid_limits_are_rejected(void **state)
 {
-    rungi_whole whole = {.m = 100, .n = 100, .k = 100, .in = 8, .sum = 8, .out = 8};
-    rungi_room room = {.memory = 16, .blocks = 1};
+    rungi_outofcore_sizes sizes = {.m = 100, .n = 100, .k = 100, .input_bytes = 8, .sum_bytes = 8, .output_bytes = 8};
+    rungi_outofcore_limits limits = {.memory = 16, .min_blocks = 1};
     rung_outofcore_blocking blocking;
     (void)state;
-    assert_int_equal(rungi_blocking_choose(&whole, &room, &blocking), RUNG_STATUS_INVALID);
-    room.memory = 0;
-    assert_int_equal(rungi_blocking_choose(&whole, &room, &blocking), RUNG_STATUS_INVALID);
-    whole = (rungi_whole){.m = INT64_MAX / 8, .n = 1, .k = INT64_MAX / 8, .in = 4, .sum = 4, .out = 4};
-    room.memory = 1 << 20;
-    assert_int_equal(rungi_blocking_choose(&whole, &room, &blocking), RUNG_STATUS_TOO_LARGE);
+    assert_int_equal(rungi_blocking_choose(&sizes, &limits, &blocking), RUNG_STATUS_INVALID);
+    limits.memory = 0;
+    assert_int_equal(rungi_blocking_choose(&sizes, &limits, &blocking), RUNG_STATUS_INVALID);
+    sizes = (rungi_outofcore_sizes){
+        .m = INT64_MAX / 8, .n = 1, .k = INT64_MAX / 8, .input_bytes = 4, .sum_bytes = 4, .output_bytes = 4};
+    limits.memory = 1 << 20;
+    assert_int_equal(rungi_blocking_choose(&sizes, &limits, &blocking), RUNG_STATUS_TOO_LARGE);
     blocking = (rung_outofcore_blocking){.block_rows = 1, .block_cols = 1, .panel_depth = 0, .memory_bytes = 1};
-    assert_int_equal(rungi_blocking_count(&whole, &blocking), RUNG_STATUS_INVALID);
+    assert_int_equal(rungi_blocking_count(&sizes, &blocking), RUNG_STATUS_INVALID);
 }
 
-static void nothing_is_cut_too(void **state)
+static void empty_problems_have_block_sizes(void **state)
 {
-    rungi_room room = {.memory = 4096, .blocks = 1};
+    rungi_outofcore_limits limits = {.memory = 4096, .min_blocks = 1};
     (void)state;
-    rung_outofcore_blocking blocking = chosen(0, 5, 7, 4, room);
+    rung_outofcore_blocking blocking = chosen(0, 5, 7, 4, limits);
     assert_int_equal(blocking.written_bytes, 0);
-    blocking = chosen(5, 7, 0, 4, room);
+    blocking = chosen(5, 7, 0, 4, limits);
     assert_int_equal(blocking.read_bytes, 0);
     assert_int_equal(blocking.panels, 1);
     assert_int_equal(blocking.panel_depth, 0);
@@ -161,13 +163,13 @@ static void nothing_is_cut_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_bytes_are_moved),
-        cmocka_unit_test(never_many),
+        cmocka_unit_test(large_cubes_stay_near_the_bound),
+        cmocka_unit_test(other_shapes_stay_near_the_bound),
         cmocka_unit_test(anything_fits),
         cmocka_unit_test(ten_times_256_mib),
         cmocka_unit_test(memory_is_used_up_by_panels),
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(nothing_is_cut_too),
+        cmocka_unit_test(invalid_limits_are_rejected),
+        cmocka_unit_test(empty_problems_have_block_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

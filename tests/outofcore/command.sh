@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # rung multiply and what may happen to it: interrupted, refused, a full disk, two at once, what is left behind.
-. "$(dirname "$0")/files.sh"
+. "$(dirname "$0")/common.sh"
 n=600
 floats 1 $((n * n)) > a.bin
 floats 2 $((n * n)) > b.bin

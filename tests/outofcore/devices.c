@@ -33,7 +33,7 @@ rung_status __real_rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int6
 rung_status __wrap_rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
                                     const rung_run_options *options);
 
-typedef enum calls { RUNS, CREATES, WRITES, READS, CALLS } calls_t;
+typedef enum wrapped_call { RUNS, CREATES, WRITES, READS, CALLS } wrapped_call_t;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -42,9 +42,9 @@ static struct {
 } queues[64];
 static int queue_count;
 static int fail_at[DEVICES_MAX][CALLS]; /* the call that fails, from 1 on; 0: none */
-static int calls_of[DEVICES_MAX][CALLS];
-static int64_t rest_ns[DEVICES_MAX]; /* before each multiply */
-static int64_t held_bytes[DEVICES_MAX];
+static int call_counts[DEVICES_MAX][CALLS];
+static int64_t delay_ns[DEVICES_MAX]; /* before each multiply */
+static int64_t allocated_bytes[DEVICES_MAX];
 
 static int device_index(const rung_device *device)
 {
@@ -64,10 +64,10 @@ static int device_of_queue(const rung_queue *queue)
     return device;
 }
 
-static bool fails(int device, calls_t call)
+static bool fails(int device, wrapped_call_t call)
 {
     pthread_mutex_lock(&mutex);
-    bool now = ++calls_of[device][call] == fail_at[device][call];
+    bool now = ++call_counts[device][call] == fail_at[device][call];
     pthread_mutex_unlock(&mutex);
     return now;
 }
@@ -86,7 +86,7 @@ rung_status __wrap_rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_
                                  const rung_run_options *options)
 {
     int device = device_of_queue(queue);
-    struct timespec rest = {.tv_nsec = rest_ns[device]};
+    struct timespec rest = {.tv_nsec = delay_ns[device]};
     nanosleep(&rest, NULL);
     return fails(device, RUNS) ? rung_error_set(RUNG_STATUS_DEVICE_LOST, "planted in a run of %s", names[device])
                                : __real_rung_plan_run(plan, queue, problem, options);
@@ -95,7 +95,7 @@ rung_status __wrap_rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_
 rung_status __wrap_rung_buffer_create(rung_device *device, int64_t bytes, rung_buffer **buffer)
 {
     *buffer = NULL;
-    held_bytes[device_index(device)] += bytes;
+    allocated_bytes[device_index(device)] += bytes;
     return fails(device_index(device), CREATES) ? rung_error_set(RUNG_STATUS_NO_MEMORY, "planted in a buffer")
                                                 : __real_rung_buffer_create(device, bytes, buffer);
 }
@@ -115,20 +115,20 @@ rung_status __wrap_rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int6
                                                 : __real_rung_buffer_read(queue, buffer, offset, bytes, to, options);
 }
 
-static void be_well(void)
+static void reset_faults(void)
 {
     queue_count = 0;
     memset(fail_at, 0, sizeof fail_at);
-    memset(calls_of, 0, sizeof calls_of);
-    memset(rest_ns, 0, sizeof rest_ns);
-    memset(held_bytes, 0, sizeof held_bytes);
+    memset(call_counts, 0, sizeof call_counts);
+    memset(delay_ns, 0, sizeof delay_ns);
+    memset(allocated_bytes, 0, sizeof allocated_bytes);
 }
 
 /* ---- Tests ------------------------------------------------------------------------------------------------- */
 
-static const setting_t shape = {.in = RUNG_F32, .out = RUNG_F32, .m = 160, .n = 160, .k = 96, .alpha = 1};
+static const multiply_case_t shape = {.in = RUNG_F32, .out = RUNG_F32, .m = 160, .n = 160, .k = 96, .alpha = 1};
 
-static void all_devices(fleet_t *fleet, int64_t memory)
+static void all_devices(test_devices_t *fleet, int64_t memory)
 {
     fleet->count = count;
     for (int i = 0; i < count; i++) {
@@ -137,7 +137,7 @@ static void all_devices(fleet_t *fleet, int64_t memory)
     }
 }
 
-static rung_outofcore_options on_fleet(const fleet_t *fleet)
+static rung_outofcore_options options_for_devices(const test_devices_t *fleet)
 {
     rung_outofcore_options options = rung_outofcore_options_default();
     options.devices = fleet->devices;
@@ -151,49 +151,49 @@ static void little_memory_of_a_device(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        setting_t setting = {
+        multiply_case_t setting = {
             .in = RUNG_F32, .out = RUNG_F32, .m = 320, .n = 320, .k = 320, .alpha = 1, .in_files = i, .out_file = i};
-        fleet_t device = {{opened[0]}, {3 * 320 * 320 * 4 / 10}, 1};
-        be_well();
+        test_devices_t device = {{opened[0]}, {3 * 320 * 320 * 4 / 10}, 1};
+        reset_faults();
         const rung_outofcore_report *report = multiply_and_check(&setting, &device);
         assert_int_equal(report->upload_bytes, report->blocking->read_bytes);
         assert_int_equal(report->download_bytes, report->blocking->written_bytes);
         assert_true((double)(report->upload_bytes + report->download_bytes) <= 1.25 * report->blocking->bound_bytes);
-        assert_true(held_bytes[0] <= device.memory[0]);
+        assert_true(allocated_bytes[0] <= device.memory[0]);
         assert_string_equal(rung_outofcore_report_device(report, 0)->name, names[0]);
     }
 }
 
 static void types_and_orders_on_a_device(void **state)
 {
-    fleet_t device = {{opened[0]}, {24000}, 1};
+    test_devices_t device = {{opened[0]}, {24000}, 1};
     (void)state;
-    setting_t setting = shape;
-    be_well();
+    multiply_case_t setting = shape;
+    reset_faults();
     setting.beta = 2;
     setting.a_by_columns = setting.b_by_columns = true;
     const rung_outofcore_report *report = multiply_and_check(&setting, &device);
     assert_int_equal(report->upload_bytes, report->blocking->read_bytes);
-    be_well();
+    reset_faults();
     setting.in = setting.out = RUNG_F16; /* sums are F32 there, and rounded here */
     setting.in_files = setting.out_file = true;
     multiply_and_check(&setting, &device);
 }
 
 /* All as slow as each other, so that each has its part. */
-static void several_at_once(void **state)
+static void several_devices_at_once(void **state)
 {
-    fleet_t devices;
+    test_devices_t devices;
     int64_t blocks = 0;
     (void)state;
-    setting_t setting = shape;
+    multiply_case_t setting = shape;
     setting.in_files = setting.out_file = true;
     all_devices(&devices, 12000);
-    be_well();
+    reset_faults();
     multiply_and_check(&setting, &devices); /* what must be compiled is compiled */
-    be_well();
+    reset_faults();
     for (int i = 0; i < count; i++)
-        rest_ns[i] = 5000000;
+        delay_ns[i] = 5000000;
     const rung_outofcore_report *report = multiply_and_check(&setting, &devices);
     for (int i = 0; i < count; i++) {
         assert_true(rung_outofcore_report_device(report, i)->blocks > 0);
@@ -205,65 +205,65 @@ static void several_at_once(void **state)
 }
 
 /* One that is a hundred times slower has its block taken from it. */
-static void a_slow_one_holds_nobody_up(void **state)
+static void slow_device_does_not_delay_others(void **state)
 {
-    fleet_t devices;
+    test_devices_t devices;
     (void)state;
     all_devices(&devices, 12000);
-    be_well();
-    rest_ns[0] = 200000000;
+    reset_faults();
+    delay_ns[0] = 200000000;
     const rung_outofcore_report *report = multiply_and_check(&shape, &devices);
     assert_int_equal(rung_outofcore_report_device(report, 0)->blocks, 0);
     assert_true(report->seconds < 0.2 * (double)report->blocking->panels);
 }
 
-static void one_that_fails_hands_its_blocks_on(void **state)
+static void failed_device_returns_its_blocks(void **state)
 {
     static const int at[] = {1, 5};
-    fleet_t devices;
+    test_devices_t devices;
     (void)state;
     all_devices(&devices, 12000);
     for (int call = 0; call < CALLS; call++)
         for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
-            setting_t setting = shape;
+            multiply_case_t setting = shape;
             setting.out_file = setting.in_files = i % 2;
-            be_well();
+            reset_faults();
             for (int j = 1; j < count; j++)
-                rest_ns[j] = 1000000; /* so that it comes to it */
+                delay_ns[j] = 1000000; /* so that it comes to it */
             fail_at[0][call] = at[i];
             const rung_outofcore_report *report = multiply_and_check(&setting, &devices);
-            bool has_failed = calls_of[0][call] >= at[i];
+            bool has_failed = call_counts[0][call] >= at[i];
             assert_int_equal(has_failed, strstr(rung_outofcore_report_device(report, 0)->failure, "planted") != NULL);
             if (at[i] == 1)
                 assert_true(has_failed);
         }
 }
 
-static void all_that_fail_fail_the_call(void **state)
+static void call_fails_if_all_devices_fail(void **state)
 {
-    fleet_t devices;
+    test_devices_t devices;
     rung_matrix a = new_matrix(RUNG_F32, 60, 60, false), c = new_matrix(RUNG_F32, 60, 60, false);
-    rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(a), in_memory(a));
+    rung_outofcore_problem problem = rung_outofcore_problem_of(wrap_memory(a), wrap_memory(a));
     (void)state;
     all_devices(&devices, 4000);
-    rung_outofcore_options options = on_fleet(&devices);
-    be_well();
+    rung_outofcore_options options = options_for_devices(&devices);
+    reset_faults();
     for (int i = 0; i < count; i++)
         fail_at[i][RUNS] = 1 + 3 * i;
     problem.path = result;
     unlink(result);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_DEVICE_LOST);
     assert_non_null(strstr(rung_error_text(), "planted in a run of"));
-    be_well();
+    reset_faults();
     for (int i = 0; i < count; i++) { /* the last in the list is the first to fail */
         fail_at[i][RUNS] = 1;
-        rest_ns[i] = i == count - 1 ? 0 : 300000000;
+        delay_ns[i] = i == count - 1 ? 0 : 300000000;
     }
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_DEVICE_LOST);
     assert_string_equal(rung_error_text(), "planted in a run of cpu");
-    assert_false(is_there("c.npy"));
-    be_well();
-    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    assert_false(file_exists("c.npy"));
+    reset_faults();
+    assert_ok(rung_outofcore_multiply(NULL, &problem, &options, NULL));
     free(a.data);
     free(c.data);
 }
@@ -272,21 +272,21 @@ static void all_that_fail_fail_the_call(void **state)
  * that fails before goes to the others. */
 static void a_block_is_never_added_to_twice(void **state)
 {
-    fleet_t devices;
+    test_devices_t devices;
     rung_matrix a = new_matrix(RUNG_F32, 160, 96, false), b = new_matrix(RUNG_F32, 96, 160, false);
     rung_matrix c = new_matrix(RUNG_F32, 160, 160, false), c0 = new_matrix(RUNG_F32, 160, 160, false);
-    rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(a), in_memory(b));
+    rung_outofcore_problem problem = rung_outofcore_problem_of(wrap_memory(a), wrap_memory(b));
     int completed = 0;
     (void)state;
     fill(&a, 1, 4);
     fill(&b, 2, 4);
-    problem.c = in_memory(c); /* and no D: the result goes there */
+    problem.c = wrap_memory(c); /* and no D: the result goes there */
     problem.beta = 2;
     all_devices(&devices, 12000);
-    rung_outofcore_options options = on_fleet(&devices);
+    rung_outofcore_options options = options_for_devices(&devices);
     for (int call = 0; call < CALLS; call++)
         for (int at = 1; at < 12; at += 3) {
-            be_well();
+            reset_faults();
             fill(&c, 3, 4);
             fill(&c0, 3, 4);
             fail_at[0][call] = at;
@@ -306,12 +306,9 @@ static void a_block_is_never_added_to_twice(void **state)
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(little_memory_of_a_device),
-        cmocka_unit_test(types_and_orders_on_a_device),
-        cmocka_unit_test(several_at_once),
-        cmocka_unit_test(a_slow_one_holds_nobody_up),
-        cmocka_unit_test(one_that_fails_hands_its_blocks_on),
-        cmocka_unit_test(all_that_fail_fail_the_call),
+        cmocka_unit_test(little_memory_of_a_device),        cmocka_unit_test(types_and_orders_on_a_device),
+        cmocka_unit_test(several_devices_at_once),          cmocka_unit_test(slow_device_does_not_delay_others),
+        cmocka_unit_test(failed_device_returns_its_blocks), cmocka_unit_test(call_fails_if_all_devices_fail),
         cmocka_unit_test(a_block_is_never_added_to_twice),
     };
     for (int i = 0; i < count; i++)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # kills.sh COUNT - rung multiply is killed (SIGKILL) at random moments and gone on with, until there were COUNT kills, up to
 # three of one multiply, and one with something to go on with: the file is right to the last bit whenever it is there, and nothing is left beside it.
-. "$(dirname "$0")/files.sh"
+. "$(dirname "$0")/common.sh"
 count=$1
 n=640
 floats 1 $((n * n)) > a.bin

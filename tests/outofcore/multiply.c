@@ -2,7 +2,7 @@
 /* multiply.c - the whole of it on small matrices with little memory: right in every type, order, shape and place,
  * moving just the bytes that the cut says; stopped, failed and gone on with. */
 #define _GNU_SOURCE /* pthread_timedjoin_np */
-#include "cancelled.h"
+#include "support/cancelled_thread.h"
 #include "outofcore_unit.h"
 
 #include <fcntl.h>
@@ -10,21 +10,21 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "outofcore/journal.h"
-#include "outofcore/share.h"
+#include "outofcore/resume_journal.h"
+#include "outofcore/block_queue.h"
 #include "outofcore/worker.h"
 
 /* A block is out of the memory a moment before it is told of: the next may be finished in between, and must wait. */
-void __real_rungi_share_done(rungi_share *share, int who, int64_t block);
-void __wrap_rungi_share_done(rungi_share *share, int who, int64_t block);
+void __real_rungi_block_queue_complete(rungi_block_queue *share, int who, int64_t block);
+void __wrap_rungi_block_queue_complete(rungi_block_queue *share, int who, int64_t block);
 
 static atomic_int blocks_done; /* since the program began */
 
-void __wrap_rungi_share_done(rungi_share *share, int who, int64_t block)
+void __wrap_rungi_block_queue_complete(rungi_block_queue *share, int who, int64_t block)
 {
     struct timespec moment = {.tv_nsec = 500000};
     nanosleep(&moment, NULL);
-    __real_rungi_share_done(share, who, block);
+    __real_rungi_block_queue_complete(share, who, block);
     atomic_fetch_add(&blocks_done, 1);
 }
 
@@ -32,13 +32,13 @@ void __wrap_rungi_share_done(rungi_share *share, int who, int64_t block)
 int __real_stat(const char *path, struct stat *status);
 __attribute__((visibility("default"))) /* a sanitizer's library refers to it */
 int __wrap_stat(const char *path, struct stat *status);
-static bool has_unstable_numbers;
+static bool has_unstable_inodes;
 
 int __wrap_stat(const char *path, struct stat *status)
 {
     static atomic_int number;
     int code = __real_stat(path, status);
-    if (code == 0 && has_unstable_numbers)
+    if (code == 0 && has_unstable_inodes)
         status->st_ino = (ino_t)1 << 40 | (ino_t)atomic_fetch_add(&number, 1);
     return code;
 }
@@ -59,7 +59,7 @@ static int64_t io_count(const char *field)
 
 static void files_into_a_file(void **state)
 {
-    setting_t setting = plain;
+    multiply_case_t setting = default_case;
     (void)state;
     setting.in_files = setting.out_file = true;
     multiply_and_check(&setting, NULL);
@@ -69,64 +69,65 @@ static void files_into_a_file(void **state)
 }
 
 /* Each call comes from a thread that was cancelled before. */
-typedef struct files {
+typedef struct file_call {
     rung_outofcore_matrix *a, *b;
     rung_outofcore_problem problem;
     rung_matrix read;
-} files_t;
+} file_call_t;
 
 static void open_files(void *user)
 {
-    files_t *files = user;
-    must(rung_outofcore_matrix_open_npy(path_of("a.npy"), RUNG_F32, &files->a));
-    must(rung_outofcore_matrix_open_npy(path_of("b.npy"), RUNG_F32, &files->b));
+    file_call_t *files = user;
+    assert_ok(rung_outofcore_matrix_open_npy(path_of("a.npy"), RUNG_F32, &files->a));
+    assert_ok(rung_outofcore_matrix_open_npy(path_of("b.npy"), RUNG_F32, &files->b));
 }
 
 static void multiply_files(void *user)
 {
-    files_t *files = user;
-    rung_outofcore_options options = with_memory(plain.memory);
-    must(rung_outofcore_multiply(NULL, &files->problem, &options, NULL));
+    file_call_t *files = user;
+    rung_outofcore_options options = with_memory(default_case.memory);
+    assert_ok(rung_outofcore_multiply(NULL, &files->problem, &options, NULL));
 }
 
 static void read_result(void *user)
 {
-    ((files_t *)user)->read = load("c.npy", RUNG_F32);
+    ((file_call_t *)user)->read = load_npy("c.npy", RUNG_F32);
 }
 
 static void close_files(void *user)
 {
-    files_t *files = user;
+    file_call_t *files = user;
     rung_outofcore_matrix_destroy(files->a);
     rung_outofcore_matrix_destroy(files->b);
 }
 
 static void cancelled_callers_complete(void **state)
 {
-    rung_matrix a = new_matrix(RUNG_F32, plain.m, plain.k, false), b = new_matrix(RUNG_F32, plain.k, plain.n, false);
-    files_t files;
+    rung_matrix a = new_matrix(RUNG_F32, default_case.m, default_case.k, false),
+                b = new_matrix(RUNG_F32, default_case.k, default_case.n, false);
+    file_call_t files;
     (void)state;
     fill(&a, 1, 4);
     fill(&b, 2, 4);
-    save("a.npy", &a);
-    save("b.npy", &b);
-    call_cancelled("rung_outofcore_matrix_open_npy", open_files, &files, -1);
+    save_npy("a.npy", &a);
+    save_npy("b.npy", &b);
+    cancelled_thread_call("rung_outofcore_matrix_open_npy", open_files, &files, -1);
     files.problem = rung_outofcore_problem_of(files.a, files.b);
     files.problem.path = result;
-    call_cancelled("rung_outofcore_multiply", multiply_files, &files, -1);
-    call_cancelled("rung_outofcore_matrix_read", read_result, &files, -1);
-    call_cancelled("rung_outofcore_matrix_destroy", close_files, &files, -1);
+    cancelled_thread_call("rung_outofcore_multiply", multiply_files, &files, -1);
+    cancelled_thread_call("rung_outofcore_matrix_read", read_result, &files, -1);
+    cancelled_thread_call("rung_outofcore_matrix_destroy", close_files, &files, -1);
     check_product(&a, &b, &files.read, &files.read, 1, 0);
     free(a.data);
     free(b.data);
     free(files.read.data);
 }
 
-static void every_place_and_order(void **state)
+static void every_storage_and_order(void **state)
 {
     (void)state;
     for (int i = 0; i < 32; i++) {
-        setting_t setting = plain;
+        multiply_case_t setting = default_case;
         setting.m = 97;
         setting.n = 71;
         setting.k = 83;
@@ -148,7 +149,7 @@ static void every_product(void **state)
     (void)state;
     for (int i = 0; i < TYPES * TYPES; i++)
         for (int places = 0; places < 2; places++) {
-            setting_t setting = plain;
+            multiply_case_t setting = default_case;
             setting.in = (rung_type)(i / TYPES + 1);
             setting.out = (rung_type)(i % TYPES + 1);
             if (rung_accumulator_type(setting.in, setting.in, setting.out) == RUNG_TYPE_NONE)
@@ -172,7 +173,7 @@ static void small_and_empty(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int files = 0; files < 2; files++) {
-            setting_t setting = plain;
+            multiply_case_t setting = default_case;
             setting.m = sizes[i][0];
             setting.n = sizes[i][1];
             setting.k = sizes[i][2];
@@ -185,11 +186,11 @@ static void small_and_empty(void **state)
 
 /* Of one strip and one panel each: many are held at a time, by the one thread that fetches, the one that computes and the one that
  * brings out. */
-static void blocks_of_one_strip(void **state)
+static void blocks_of_one_slice(void **state)
 {
     (void)state;
     for (int files = 0; files < 2; files++) {
-        setting_t setting = plain;
+        multiply_case_t setting = default_case;
         setting.m = setting.n = 90;
         setting.k = 1;
         setting.memory = 700;
@@ -202,15 +203,15 @@ static void blocks_of_one_strip(void **state)
 
 static rung_status multiply_empty(int64_t m, int64_t n, int64_t k, void *data)
 {
-    rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(rung_matrix_of(RUNG_F32, m, k, data)),
-                                                               in_memory(rung_matrix_of(RUNG_F32, k, n, data)));
+    rung_outofcore_problem problem = rung_outofcore_problem_of(wrap_memory(rung_matrix_of(RUNG_F32, m, k, data)),
+                                                               wrap_memory(rung_matrix_of(RUNG_F32, k, n, data)));
     rung_outofcore_options options = with_memory(20000);
-    problem.d = in_memory(rung_matrix_of(RUNG_F32, m, n, data));
+    problem.d = wrap_memory(rung_matrix_of(RUNG_F32, m, n, data));
     return rung_outofcore_multiply(NULL, &problem, &options, NULL);
 }
 
 /* With no rows and more columns than anything has bytes for. */
-static void huge_empty_ones_are_refused(void **state)
+static void huge_empty_matrices_are_rejected(void **state)
 {
     float nothing = 0;
     (void)state;
@@ -232,7 +233,7 @@ static void huge_empty_ones_are_refused(void **state)
 
 static void alpha_of_0_reads_nothing(void **state)
 {
-    setting_t setting = plain;
+    multiply_case_t setting = default_case;
     (void)state;
     setting.alpha = 0;
     setting.beta = 2;
@@ -241,7 +242,7 @@ static void alpha_of_0_reads_nothing(void **state)
 }
 
 /* What the kernel says was read and written, beside what the report says. */
-static void the_system_counts_the_same(void **state)
+static void reported_bytes_match_the_kernel(void **state)
 {
     enum { N = 600, SLACK = 1 << 16 /* headers, the journal, /proc itself */ };
     rung_matrix a = new_matrix(RUNG_F32, N, N, false), b = new_matrix(RUNG_F32, N, N, false);
@@ -249,15 +250,15 @@ static void the_system_counts_the_same(void **state)
     (void)state;
     fill(&a, 1, 4);
     fill(&b, 2, 4);
-    save("a.npy", &a);
-    save("b.npy", &b);
+    save_npy("a.npy", &a);
+    save_npy("b.npy", &b);
     rung_outofcore_problem problem = rung_outofcore_problem_of(open_npy("a.npy", RUNG_F32),
                                                                open_npy("b.npy", RUNG_F32));
     problem.path = result;
     rung_outofcore_options options = with_memory(3 * N * N * 4 / 10);
-    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    assert_ok(rung_outofcore_multiply(NULL, &problem, &options, NULL));
     int64_t read = io_count("rchar:"), written = io_count("wchar:");
-    must(multiply_and_report(&problem, &options, &report));
+    assert_ok(multiply_and_report(&problem, &options, &report));
     read = io_count("rchar:") - read;
     written = io_count("wchar:") - written;
     assert_int_equal(report->read_bytes, report->blocking->read_bytes);
@@ -271,16 +272,16 @@ static void the_system_counts_the_same(void **state)
 
 /* ---- Stopped, refused, gone on with -------------------------------------------------------------------------- */
 
-typedef struct caller {
+typedef struct multiply_caller {
     int steps, stop_at; /* strips; -1: never */
     double before;
-    rung_status accepts;
-    int asked;
-} caller_t;
+    rung_status accept_status;
+    int accept_calls;
+} multiply_caller_t;
 
 static int count_steps(void *user, const rung_outofcore_progress *progress)
 {
-    caller_t *caller = user;
+    multiply_caller_t *caller = user;
     caller->steps++;
     caller->before = progress->resumed;
     assert_true(progress->done > 0 && progress->done <= 1 && progress->blocks <= progress->total_blocks);
@@ -289,11 +290,11 @@ static int count_steps(void *user, const rung_outofcore_progress *progress)
 
 static rung_status accept_or_not(void *user, const rung_outofcore_matrix *c, const rung_outofcore_report *report)
 {
-    caller_t *caller = user;
-    caller->asked++;
-    assert_true(c->file >= 0);
+    multiply_caller_t *caller = user;
+    caller->accept_calls++;
+    assert_true(c->fd >= 0);
     assert_true(report->blocking->block_rows > 0 && report->blocking->row_blocks > 1);
-    return caller->accepts == RUNG_OK ? RUNG_OK : rung_error_set(caller->accepts, "not this one");
+    return caller->accept_status == RUNG_OK ? RUNG_OK : rung_error_set(caller->accept_status, "not this one");
 }
 
 static rung_outofcore_problem file_problem(rung_matrix *a, rung_matrix *b)
@@ -302,17 +303,17 @@ static rung_outofcore_problem file_problem(rung_matrix *a, rung_matrix *b)
     *b = new_matrix(RUNG_F32, 170, 130, false);
     fill(a, 1, 4);
     fill(b, 2, 4);
-    save("a.npy", a);
-    save("b.npy", b);
+    save_npy("a.npy", a);
+    save_npy("b.npy", b);
     rung_outofcore_problem problem = rung_outofcore_problem_of(open_npy("a.npy", RUNG_F32),
                                                                open_npy("b.npy", RUNG_F32));
     problem.path = result;
     return problem;
 }
 
-static void forget_problem(rung_matrix *a, rung_matrix *b)
+static void destroy_problem(rung_matrix *a, rung_matrix *b)
 {
-    forget_objects();
+    destroy_tracked_objects();
     free(a->data);
     free(b->data);
     unlink(path_of("c.npy"));
@@ -320,51 +321,51 @@ static void forget_problem(rung_matrix *a, rung_matrix *b)
     unlink(path_of("c.npy.journal"));
 }
 
-static void a_stopped_one_is_gone_on_with(void **state)
+static void stopped_multiply_is_resumed(void **state)
 {
     rung_matrix a, b;
     const rung_outofcore_report *report;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    caller_t caller = {.stop_at = -1};
+    multiply_caller_t caller = {.stop_at = -1};
     rung_outofcore_options options = with_progress(20000, count_steps, &caller);
-    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    assert_ok(rung_outofcore_multiply(NULL, &problem, &options, NULL));
     int all = caller.steps;
     unlink(path_of("c.npy"));
 
     caller.steps = 0;
     caller.stop_at = all * 2 / 3;
     assert_int_equal(multiply_and_report(&problem, &options, &report), RUNG_STATUS_CANCELLED);
-    assert_false(is_there("c.npy"));
-    assert_true(is_there("c.npy.part") && is_there("c.npy.journal"));
+    assert_false(file_exists("c.npy"));
+    assert_true(file_exists("c.npy.part") && file_exists("c.npy.journal"));
 
     caller.steps = 0;
     caller.stop_at = -1;
     options.memory_bytes = 25000; /* the blocks stay as they were begun */
-    must(multiply_and_report(&problem, &options, &report));
+    assert_ok(multiply_and_report(&problem, &options, &report));
     assert_true(report->resumed_blocks > 0);
     assert_true(caller.steps < all);
     assert_true(caller.before > 0 && caller.before < 1);
-    rung_matrix c = load("c.npy", RUNG_F32);
+    rung_matrix c = load_npy("c.npy", RUNG_F32);
     check_product(&a, &b, &c, NULL, 1, 0);
     free(c.data);
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
 /* A callback that blocks, as on a terminal that takes nothing, until blocks beyond those in flight are done. */
-typedef struct blocking {
+typedef struct blocking_callback {
     int before;      /* blocks_done when the call began */
     int calls, done; /* ... and when the callback returned from its first call */
     atomic_int inside;
     bool is_ordered;
     double last;
-} blocking_t;
+} blocking_callback_t;
 
 static int block_at_first(void *user, const rung_outofcore_progress *progress)
 {
     enum { BLOCKS = 12 /* of 20 or so; fewer than 8 can be in flight */ };
     struct timespec moment = {.tv_nsec = 5000000};
-    blocking_t *blocking = user;
+    blocking_callback_t *blocking = user;
     blocking->is_ordered &= atomic_fetch_add(&blocking->inside, 1) == 0 && progress->done >= blocking->last;
     blocking->last = progress->done;
     if (blocking->calls++ == 0) {
@@ -376,27 +377,27 @@ static int block_at_first(void *user, const rung_outofcore_progress *progress)
     return 0;
 }
 
-static void a_callback_that_blocks_stops_nobody(void **state)
+static void blocking_callback_does_not_stall_devices(void **state)
 {
     rung_matrix a, b;
     const rung_outofcore_report *report;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    blocking_t blocking = {.before = atomic_load(&blocks_done), .is_ordered = true};
+    blocking_callback_t blocking = {.before = atomic_load(&blocks_done), .is_ordered = true};
     rung_outofcore_options options = with_progress(4000, block_at_first, &blocking);
-    must(multiply_and_report(&problem, &options, &report));
+    assert_ok(multiply_and_report(&problem, &options, &report));
     assert_true(report->blocking->row_blocks * report->blocking->col_blocks >= 16);
     assert_true(blocking.done >= 12);
     assert_true(blocking.is_ordered && blocking.calls >= 2 && blocking.last == 1);
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
 static void stop_half_way(const rung_outofcore_problem *problem)
 {
-    caller_t caller = {.stop_at = 240};
+    multiply_caller_t caller = {.stop_at = 240};
     rung_outofcore_options options = with_progress(20000, count_steps, &caller);
     assert_int_equal(rung_outofcore_multiply(NULL, problem, &options, NULL), RUNG_STATUS_CANCELLED);
-    assert_true(is_there("c.npy.journal"));
+    assert_true(file_exists("c.npy.journal"));
 }
 
 static void append_text(const char *name, const char *text)
@@ -407,7 +408,7 @@ static void append_text(const char *name, const char *text)
     fclose(file);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+static void mismatched_journals_are_rejected(void **state)
 {
     rung_matrix a, b;
     const rung_outofcore_report *report;
@@ -423,33 +424,33 @@ static void what_does_not_fit_is_refused(void **state)
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "memory"));
     options.memory_bytes = 20000;
-    save("b.npy", &b); /* the same bytes at another time */
+    save_npy("b.npy", &b); /* the same bytes at another time */
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "b.npy) has changed"));
     options.restart = 1;
-    must(multiply_and_report(&problem, &options, &report));
+    assert_ok(multiply_and_report(&problem, &options, &report));
     assert_int_equal(report->resumed_blocks, 0);
     options.restart = 0;
 
     stop_half_way(&problem);
     append_text("c.npy.journal", "block 3 #0000"); /* torn: counts for nothing */
-    must(multiply_and_report(&problem, &options, &report));
+    assert_ok(multiply_and_report(&problem, &options, &report));
     assert_true(report->resumed_blocks > 0);
     stop_half_way(&problem);
     append_text("c.npy.journal", "block 3 #00000000\nblock 4 #00000000\n"); /* and so does all behind it */
-    must(multiply_and_report(&problem, &options, &report));
+    assert_ok(multiply_and_report(&problem, &options, &report));
     assert_true(report->resumed_blocks > 0);
     stop_half_way(&problem);
-    char line[RUNGI_JOURNAL_LINE];
-    rungi_journal_line(line, "block %d", 1 << 20); /* whole, and of another cut */
+    char line[RUNGI_JOURNAL_LINE_BYTES];
+    rungi_journal_format_line(line, "block %d", 1 << 20); /* whole, and of another cut */
     append_text("c.npy.journal", line);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "damaged"));
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
 /* Writes other elements into a file, of which size, inode and modification time stay. */
-static void change_quietly(const char *name, int64_t at)
+static void change_keeping_mtime(const char *name, int64_t at)
 {
     float other = 77;
     struct stat before;
@@ -461,7 +462,7 @@ static void change_quietly(const char *name, int64_t at)
 }
 
 /* An input that was changed and given its old modification time back is not mixed with what was computed before. */
-static void a_quiet_change_is_noticed(void **state)
+static void change_with_same_mtime_is_detected(void **state)
 {
     rung_matrix a, b;
     (void)state;
@@ -470,28 +471,28 @@ static void a_quiet_change_is_noticed(void **state)
     static const char *const inputs[] = {"a.npy", "b.npy"};
     for (int i = 0; i < 2; i++) {
         stop_half_way(&problem);
-        change_quietly(inputs[i], 4000);
+        change_keeping_mtime(inputs[i], 4000);
         assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
         assert_non_null(strstr(rung_error_text(), i ? "B (" : "A ("));
         assert_non_null(strstr(rung_error_text(), path_of(inputs[i])));
         assert_non_null(strstr(rung_error_text(), "has changed"));
         options.restart = 1;
-        must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+        assert_ok(rung_outofcore_multiply(NULL, &problem, &options, NULL));
         options.restart = 0;
     }
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
 static int change_b(void *user, const rung_outofcore_progress *progress)
 {
     int *done = user;
     if (progress->done > 0.5 && !*done)
-        change_quietly("b.npy", 4000);
+        change_keeping_mtime("b.npy", 4000);
     *done |= progress->done > 0.5;
     return 0;
 }
 
-static void a_quiet_change_meanwhile_is_noticed(void **state)
+static void change_during_multiply_with_same_mtime_is_detected(void **state)
 {
     rung_matrix a, b;
     int done = 0;
@@ -500,65 +501,65 @@ static void a_quiet_change_meanwhile_is_noticed(void **state)
     rung_outofcore_options options = with_progress(20000, change_b, &done);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "B ("));
-    assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
-    forget_problem(&a, &b);
+    assert_false(file_exists("c.npy") || file_exists("c.npy.part") || file_exists("c.npy.journal"));
+    destroy_problem(&a, &b);
 }
 
 /* A journal of the version before this one knows less of its inputs. */
 static void other_versions_are_not_resumed(void **state)
 {
     rung_matrix a, b;
-    char line[RUNGI_JOURNAL_LINE];
+    char line[RUNGI_JOURNAL_LINE_BYTES];
     const rung_outofcore_report *report;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     rung_outofcore_options options = with_memory(20000);
-    assert_true(rungi_journal_line(line, "rung-multiply 1") > 0);
+    assert_true(rungi_journal_format_line(line, "rung-multiply 1") > 0);
     append_text("c.npy.journal", line);
     append_text("c.npy.part", "blocks");
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "another version"));
-    assert_true(is_there("c.npy.part"));
+    assert_true(file_exists("c.npy.part"));
     options.restart = 1;
-    must(multiply_and_report(&problem, &options, &report));
+    assert_ok(multiply_and_report(&problem, &options, &report));
     assert_int_equal(report->resumed_blocks, 0);
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
-static void only_what_is_accepted_gets_its_name(void **state)
+static void only_accepted_results_are_renamed(void **state)
 {
     rung_matrix a, b;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
-    caller_t caller = {.stop_at = -1, .accepts = RUNG_STATUS_DEVICE_LOST};
+    multiply_caller_t caller = {.stop_at = -1, .accept_status = RUNG_STATUS_DEVICE_LOST};
     rung_outofcore_options options = with_progress(20000, NULL, &caller);
     options.accept = accept_or_not;
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_DEVICE_LOST);
     assert_string_equal(rung_error_text(), "not this one");
-    assert_int_equal(caller.asked, 1);
-    assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
-    caller.accepts = RUNG_OK;
-    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
-    assert_true(is_there("c.npy"));
+    assert_int_equal(caller.accept_calls, 1);
+    assert_false(file_exists("c.npy") || file_exists("c.npy.part") || file_exists("c.npy.journal"));
+    caller.accept_status = RUNG_OK;
+    assert_ok(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    assert_true(file_exists("c.npy"));
 
     static const rung_status unable[] = {RUNG_STATUS_NO_MEMORY, RUNG_STATUS_IO, RUNG_STATUS_CANCELLED};
     for (size_t i = 0; i < sizeof unable / sizeof *unable;
          i++) { /* it could not be judged, and is not computed again */
         const rung_outofcore_report *report;
-        caller.accepts = unable[i];
+        caller.accept_status = unable[i];
         unlink(path_of("c.npy"));
         assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), unable[i]);
-        assert_true(!is_there("c.npy") && is_there("c.npy.part") && is_there("c.npy.journal"));
-        caller.accepts = RUNG_OK;
-        must(multiply_and_report(&problem, &options, &report));
+        assert_true(!file_exists("c.npy") && file_exists("c.npy.part") && file_exists("c.npy.journal"));
+        caller.accept_status = RUNG_OK;
+        assert_ok(multiply_and_report(&problem, &options, &report));
         assert_int_equal(report->resumed_blocks, report->blocking->row_blocks * report->blocking->col_blocks);
-        assert_true(report->read_bytes == 0 && is_there("c.npy"));
+        assert_true(report->read_bytes == 0 && file_exists("c.npy"));
     }
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
 /* A process may end between the name and the journal's end; and a journal whose file is gone says nothing, of whatever problem. */
-static void a_journal_alone_says_nothing(void **state)
+static void journal_without_part_is_ignored(void **state)
 {
     rung_matrix a, b;
     const rung_outofcore_report *report;
@@ -569,25 +570,25 @@ static void a_journal_alone_says_nothing(void **state)
         stop_half_way(&problem);
         assert_int_equal(unlink(path_of("c.npy.part")), 0);
         problem.alpha += i;
-        must(multiply_and_report(&problem, &options, &report));
+        assert_ok(multiply_and_report(&problem, &options, &report));
         assert_int_equal(report->resumed_blocks, 0);
-        assert_false(is_there("c.npy.journal"));
+        assert_false(file_exists("c.npy.journal"));
     }
     append_text("c.npy.journal", "my diary\n"); /* this is somebody's, and stays */
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
-    assert_true(is_there("c.npy.journal"));
-    forget_problem(&a, &b);
+    assert_true(file_exists("c.npy.journal"));
+    destroy_problem(&a, &b);
 }
 
 /* What is added to is the result of before: the same call again would add once more. */
-static void a_result_in_place_is_not_done_twice(void **state)
+static void in_place_result_is_not_added_twice(void **state)
 {
     rung_matrix a, b, c0 = new_matrix(RUNG_F32, 150, 130, false);
     char path[256];
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     rung_outofcore_options options = with_memory(20000);
-    save("c.npy", &c0);
+    save_npy("c.npy", &c0);
     problem.beta = 1;
     problem.c = open_npy("c.npy", RUNG_F32);
     stop_half_way(&problem);
@@ -597,7 +598,7 @@ static void a_result_in_place_is_not_done_twice(void **state)
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "c.npy) has changed"));
     free(c0.data);
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
 /* Somebody takes the files for leftovers and begins again: what is finished then must not get the name by the other's file. */
@@ -614,7 +615,7 @@ static int replace_part(void *user, const rung_outofcore_progress *progress)
     return 0;
 }
 
-static void files_of_another_stay(void **state)
+static void files_of_another_call_are_kept(void **state)
 {
     rung_matrix a, b;
     int done = 0;
@@ -623,8 +624,8 @@ static void files_of_another_stay(void **state)
     rung_outofcore_options options = with_progress(20000, replace_part, &done);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "replaced"));
-    assert_true(!is_there("c.npy") && is_there("c.npy.part"));
-    forget_problem(&a, &b);
+    assert_true(!file_exists("c.npy") && file_exists("c.npy.part"));
+    destroy_problem(&a, &b);
 }
 
 static int make_directory(void *user, const rung_outofcore_progress *progress)
@@ -635,20 +636,20 @@ static int make_directory(void *user, const rung_outofcore_progress *progress)
 }
 
 /* What took hours stays where the name cannot be given, also where nothing can be gone on with. */
-static void what_cannot_be_named_stays(void **state)
+static void part_is_kept_if_rename_fails(void **state)
 {
     rung_matrix a, b;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     const rung_outofcore_matrix *file = problem.a;
     rung_outofcore_options options = with_progress(20000, make_directory, result);
-    problem.a = in_memory(a);
+    problem.a = wrap_memory(a);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "complete"));
     assert_int_equal(rmdir(path_of("c.npy")), 0);
-    assert_true(is_there("c.npy.part"));
+    assert_true(file_exists("c.npy.part"));
     problem.a = file;
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
 static int count_calls(void *user, const rung_outofcore_progress *progress)
@@ -675,8 +676,8 @@ static void the_output_is_a_regular_file(void **state)
     assert_non_null(strstr(rung_error_text(), "regular file"));
     assert_int_equal(unlink(result), 0);
     assert_int_equal(calls, 0);
-    assert_false(is_there("c.npy.part") || is_there("c.npy.journal"));
-    forget_problem(&a, &b);
+    assert_false(file_exists("c.npy.part") || file_exists("c.npy.journal"));
+    destroy_problem(&a, &b);
 }
 
 /* A symbolic link stays one: the file that it names is written, also where that file does not exist yet. */
@@ -691,12 +692,13 @@ static void a_link_as_output_is_followed(void **state)
     assert_int_equal(symlink("target/second", result), 0);
     assert_int_equal(symlink("c.npy", path_of("target/second")), 0);
     for (int i = 0; i < 2; i++) { /* the second time it replaces the file */
-        must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+        assert_ok(rung_outofcore_multiply(NULL, &problem, &options, NULL));
         assert_true(lstat(result, &status) == 0 && S_ISLNK(status.st_mode));
-        rung_matrix c = load("target/c.npy", RUNG_F32);
+        rung_matrix c = load_npy("target/c.npy", RUNG_F32);
         check_product(&a, &b, &c, NULL, 1, 0);
         free(c.data);
-        assert_false(is_there("target/c.npy.part") || is_there("target/c.npy.journal") || is_there("c.npy.part"));
+        assert_false(file_exists("target/c.npy.part") || file_exists("target/c.npy.journal") ||
+                     file_exists("c.npy.part"));
     }
     unlink(path_of("target/c.npy"));
     unlink(path_of("target/second"));
@@ -704,10 +706,10 @@ static void a_link_as_output_is_followed(void **state)
     assert_int_equal(unlink(result), 0);
     assert_int_equal(symlink("c.npy", result), 0); /* a loop */
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
-static void holds_text(const char *name, const char *text)
+static void assert_file_text(const char *name, const char *text)
 {
     char line[64] = "";
     FILE *file = fopen(path_of(name), "r");
@@ -718,7 +720,7 @@ static void holds_text(const char *name, const char *text)
 }
 
 /* PATH.part and PATH.journal that no earlier call has written stay what they are, with `restart` too. */
-static void unrelated_files_stay(void **state)
+static void unrelated_files_are_kept(void **state)
 {
     static const char *const names[] = {"c.npy.part", "c.npy.journal"};
     rung_matrix a, b;
@@ -731,29 +733,29 @@ static void unrelated_files_stay(void **state)
             append_text(names[i], "my notes");
             assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
             assert_non_null(strstr(rung_error_text(), names[i]));
-            holds_text(names[i], "my notes");
-            assert_false(is_there(names[!i]));
+            assert_file_text(names[i], "my notes");
+            assert_false(file_exists(names[!i]));
             assert_int_equal(unlink(path_of(names[i])), 0);
         }
     assert_int_equal(calls, 0);
     stop_half_way(&problem); /* these are from an earlier call */
     options = with_memory(20000);
     options.restart = 1;
-    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
-    forget_problem(&a, &b);
+    assert_ok(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    destroy_problem(&a, &b);
 }
 
 /* How much is free is another amount each time: blocks that were begun by it are gone on with. */
-static void memory_by_default_goes_on(void **state)
+static void default_memory_resumes(void **state)
 {
     rung_matrix a, b;
     const rung_outofcore_report *report;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     stop_half_way(&problem);
-    must(multiply_and_report(&problem, NULL, &report));
+    assert_ok(multiply_and_report(&problem, NULL, &report));
     assert_true(report->resumed_blocks > 0 && report->blocking->memory_bytes == 20000);
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
 /* The journal tells of files by what a reboot leaves as it is. */
@@ -765,7 +767,7 @@ static void a_journal_has_no_device_numbers(void **state)
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     stop_half_way(&problem);
-    assert_int_equal(fstat(problem.a->file, &status), 0);
+    assert_int_equal(fstat(problem.a->fd, &status), 0);
     snprintf(number, sizeof number, "file %llu,", (unsigned long long)status.st_ino);
     FILE *file = fopen(path_of("c.npy.journal"), "r");
     assert_non_null(file);
@@ -776,18 +778,18 @@ static void a_journal_has_no_device_numbers(void **state)
     snprintf(number, sizeof number, " %llu", (unsigned long long)status.st_dev);
     char *behind = strstr(line, number);
     assert_true(!behind || (behind[strlen(number)] != ' ' && behind[strlen(number)] != ','));
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
 static const rung_outofcore_matrix *in_file(rung_matrix view, int file, int64_t start)
 {
     rung_outofcore_matrix *matrix;
-    must(rung_outofcore_matrix_wrap_file(view, file, start, &matrix));
-    return keep(matrix);
+    assert_ok(rung_outofcore_matrix_wrap_file(view, file, start, &matrix));
+    return track_matrix(matrix);
 }
 
 /* Files of whom the result, or what stands beside it meanwhile, is one. */
-static void no_matrix_is_written_over(void **state)
+static void result_never_overwrites_a_matrix(void **state)
 {
     rung_matrix a, b;
     (void)state;
@@ -801,7 +803,7 @@ static void no_matrix_is_written_over(void **state)
         assert_non_null(strstr(rung_error_text(), name));
         assert_int_equal(unlink(name), 0);
     }
-    rung_matrix as_it_was = load("a.npy", RUNG_F32);
+    rung_matrix as_it_was = load_npy("a.npy", RUNG_F32);
     assert_memory_equal(as_it_was.data, a.data, 150 * 170 * sizeof(float));
     free(as_it_was.data);
 
@@ -814,14 +816,14 @@ static void no_matrix_is_written_over(void **state)
     problem.d = in_file(rung_matrix_of(RUNG_F32, 150, 130, NULL), file, 128 + 150 * 170 * 4 - 4);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
     problem.d = in_file(rung_matrix_of(RUNG_F32, 150, 130, NULL), file, 128 + 150 * 170 * 4);
-    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    assert_ok(rung_outofcore_multiply(NULL, &problem, &options, NULL));
     problem.c = problem.d;
     problem.d = NULL;
-    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    assert_ok(rung_outofcore_multiply(NULL, &problem, &options, NULL));
     problem.beta = 1; /* a file cannot be added to in place: a block that is done twice would be added twice */
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_ALIASED);
     close(file);
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
 /* Expects RUNG_STATUS_ALIASED for an output of that name, and A's file as it was. */
@@ -833,7 +835,7 @@ static void refuse_output(rung_outofcore_problem *problem, const char *name, con
     problem->path = path;
     assert_int_equal(rung_outofcore_multiply(NULL, problem, &options, NULL), RUNG_STATUS_ALIASED);
     assert_non_null(strstr(rung_error_text(), path));
-    rung_matrix after = load("a.npy", RUNG_F32);
+    rung_matrix after = load_npy("a.npy", RUNG_F32);
     assert_memory_equal(after.data, a->data, 150 * 170 * sizeof(float));
     free(after.data);
 }
@@ -853,12 +855,12 @@ static void the_output_is_not_an_input(void **state)
     unlink(path_of("c.npy"));
     assert_int_equal(link(input, path_of("c.npy")), 0);
     refuse_output(&problem, "c.npy", &a);
-    assert_false(is_there("a.npy.part") || is_there("a.npy.journal") || is_there("c.npy.part"));
-    forget_problem(&a, &b);
+    assert_false(file_exists("a.npy.part") || file_exists("a.npy.journal") || file_exists("c.npy.part"));
+    destroy_problem(&a, &b);
 }
 
 /* Past the limit a process is sent SIGXFSZ; so it is refused before, at the beginning and where it is gone on with. */
-static void limits_on_files_are_seen(void **state)
+static void file_size_limit_is_checked(void **state)
 {
     rung_matrix a, b;
     struct rlimit usual, small;
@@ -877,8 +879,8 @@ static void limits_on_files_are_seen(void **state)
         assert_int_equal(status, RUNG_STATUS_IO);
         assert_non_null(strstr(rung_error_text(), "ulimit"));
     }
-    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
-    forget_problem(&a, &b);
+    assert_ok(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    destroy_problem(&a, &b);
 }
 
 /* A second call from the first one's callback, while the first has the lock. */
@@ -891,31 +893,31 @@ static int multiply_again(void *user, const rung_outofcore_progress *progress)
     return 0;
 }
 
-static void one_at_a_time(void **state)
+static void concurrent_calls_are_rejected(void **state)
 {
     rung_matrix a, b;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     rung_outofcore_options options = with_progress(200000, multiply_again, &problem);
-    must(rung_outofcore_multiply(NULL, &problem, &options, NULL));
-    rung_matrix c = load("c.npy", RUNG_F32);
+    assert_ok(rung_outofcore_multiply(NULL, &problem, &options, NULL));
+    rung_matrix c = load_npy("c.npy", RUNG_F32);
     check_product(&a, &b, &c, NULL, 1, 0);
     free(c.data);
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
-static void unstable_numbers_are_refused(void **state)
+static void unstable_inode_numbers_are_rejected(void **state)
 {
     rung_matrix a, b;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     rung_outofcore_options options = with_memory(20000);
-    has_unstable_numbers = true;
+    has_unstable_inodes = true;
     rung_status status = rung_outofcore_multiply(NULL, &problem, &options, NULL);
-    has_unstable_numbers = false;
+    has_unstable_inodes = false;
     assert_int_equal(status, RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "c.npy.journal"));
-    forget_problem(&a, &b);
+    destroy_problem(&a, &b);
 }
 
 /* Changed under its reader's hands: the result cannot be trusted, and gets no name. */
@@ -927,36 +929,36 @@ static int touch_a(void *user, const rung_outofcore_progress *progress)
     return 0;
 }
 
-static void a_file_that_changes_meanwhile(void **state)
+static void input_changed_during_multiply(void **state)
 {
     rung_matrix a, b;
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     rung_outofcore_options options = with_progress(20000, touch_a, NULL);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
-    assert_false(is_there("c.npy") || is_there("c.npy.part") || is_there("c.npy.journal"));
-    forget_problem(&a, &b);
+    assert_false(file_exists("c.npy") || file_exists("c.npy.part") || file_exists("c.npy.journal"));
+    destroy_problem(&a, &b);
 }
 
-static int cut_a(void *user, const rung_outofcore_progress *progress)
+static int truncate_a(void *user, const rung_outofcore_progress *progress)
 {
     (void)progress;
     assert_int_equal(truncate(user, 1000), 0);
     return 0;
 }
 
-static void a_file_that_is_cut_meanwhile(void **state)
+static void input_truncated_during_multiply(void **state)
 {
     rung_matrix a, b;
     char path[256];
     (void)state;
     rung_outofcore_problem problem = file_problem(&a, &b);
     snprintf(path, sizeof path, "%s", path_of("a.npy"));
-    rung_outofcore_options options = with_progress(20000, cut_a, path);
+    rung_outofcore_options options = with_progress(20000, truncate_a, path);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_IO);
     assert_non_null(strstr(rung_error_text(), "ended at byte"));
-    assert_false(is_there("c.npy"));
-    forget_problem(&a, &b);
+    assert_false(file_exists("c.npy"));
+    destroy_problem(&a, &b);
 }
 
 static void wrong_problems(void **state)
@@ -964,31 +966,31 @@ static void wrong_problems(void **state)
     float data[64] = {0};
     rung_matrix square = rung_matrix_of(RUNG_F32, 4, 4, data);
     rung_matrix other = rung_matrix_of(RUNG_F32, 4, 4, data + 16);
-    rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(square), in_memory(other));
+    rung_outofcore_problem problem = rung_outofcore_problem_of(wrap_memory(square), wrap_memory(other));
     (void)state;
     assert_int_equal(rung_outofcore_multiply(NULL, NULL, NULL, NULL), RUNG_STATUS_INVALID);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID); /* no C */
-    problem.d = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 28));
+    problem.d = wrap_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 28));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
-    problem.d = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
-    must(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
+    problem.d = wrap_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
+    assert_ok(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
     problem.beta = 1;
-    problem.c = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 36));
+    problem.c = wrap_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 36));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
     problem.c = problem.d;
-    must(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
+    assert_ok(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
     problem.d = NULL; /* C is the result */
-    must(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
+    assert_ok(rung_outofcore_multiply(NULL, &problem, NULL, NULL));
     rung_matrix overlapping = rung_matrix_of(RUNG_F32, 4, 4, data + 32);
     overlapping.row_stride = 3;
-    problem.d = in_memory(overlapping);
+    problem.d = wrap_memory(overlapping);
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
     problem.d = problem.c;
-    problem.b = in_memory(rung_matrix_of(RUNG_F32, 3, 4, data + 16));
+    problem.b = wrap_memory(rung_matrix_of(RUNG_F32, 3, 4, data + 16));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
-    problem.b = in_memory(rung_matrix_of(RUNG_F16, 4, 4, data + 16));
+    problem.b = wrap_memory(rung_matrix_of(RUNG_F16, 4, 4, data + 16));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_UNSUPPORTED);
-    problem.b = in_memory(other);
+    problem.b = wrap_memory(other);
     problem.path = "/nowhere/at/all"; /* and D: one of the two */
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "both d and path"));
@@ -1033,9 +1035,9 @@ static void structs_are_read_by_their_size(void **state)
     (void)state;
     memset(&newer, 0, sizeof newer);
     memset(&newer_options, 0, sizeof newer_options);
-    newer.problem = rung_outofcore_problem_of(in_memory(rung_matrix_of(RUNG_F32, 4, 4, data)),
-                                              in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 16)));
-    newer.problem.d = in_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
+    newer.problem = rung_outofcore_problem_of(wrap_memory(rung_matrix_of(RUNG_F32, 4, 4, data)),
+                                              wrap_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 16)));
+    newer.problem.d = wrap_memory(rung_matrix_of(RUNG_F32, 4, 4, data + 32));
     newer_options.options = with_memory(20000);
     rung_outofcore_problem *problem = &newer.problem;
     rung_outofcore_options *options = &newer_options.options;
@@ -1050,7 +1052,7 @@ static void structs_are_read_by_their_size(void **state)
     assert_int_equal(rung_outofcore_multiply(NULL, problem, options, NULL), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "rung_outofcore_options_default"));
     options->size = sizeof newer_options;
-    must(rung_outofcore_multiply(NULL, problem, options, NULL)); /* a newer program that sets nothing new */
+    assert_ok(rung_outofcore_multiply(NULL, problem, options, NULL)); /* a newer program that sets nothing new */
     newer.later = 1;
     assert_int_equal(rung_outofcore_multiply(NULL, problem, options, NULL), RUNG_STATUS_UNSUPPORTED);
     assert_non_null(strstr(rung_error_text(), "newer version"));
@@ -1061,16 +1063,16 @@ static void structs_are_read_by_their_size(void **state)
 
     options->device_count = 1; /* an older program has no such field: what stands there is not read */
     options->size = offsetof(rung_outofcore_options, devices);
-    must(rung_outofcore_multiply(NULL, problem, options, NULL));
+    assert_ok(rung_outofcore_multiply(NULL, problem, options, NULL));
 
     newer_blocking.blocking.size = sizeof newer_blocking; /* what is new to the library becomes 0 */
-    must(rung_outofcore_blocking_choose(problem, 20000, &newer_blocking.blocking));
+    assert_ok(rung_outofcore_blocking_choose(problem, 20000, &newer_blocking.blocking));
     assert_true(newer_blocking.later == 0 && newer_blocking.blocking.block_rows == 4);
     assert_int_equal(newer_blocking.blocking.size, sizeof newer_blocking);
     rung_outofcore_blocking older = rung_outofcore_blocking_default();
     older.size = offsetof(rung_outofcore_blocking, panel_depth);
     older.panel_depth = -7;
-    must(rung_outofcore_blocking_choose(problem, 20000, &older));
+    assert_ok(rung_outofcore_blocking_choose(problem, 20000, &older));
     assert_true(older.block_cols == 4 && older.panel_depth == -7);
     older.size = 0;
     assert_int_equal(rung_outofcore_blocking_choose(problem, 20000, &older), RUNG_STATUS_INVALID);
@@ -1090,17 +1092,17 @@ static void matrices_and_their_views(void **state)
     assert_null(none);
     assert_int_equal(rung_outofcore_matrix_open_raw(path_of("a.npy"), RUNG_TYPE_NONE, 3, 4, &none),
                      RUNG_STATUS_INVALID);
-    must(rung_outofcore_matrix_open_raw(path_of("a.npy"), RUNG_F32, 3, 4, &raw));
+    assert_ok(rung_outofcore_matrix_open_raw(path_of("a.npy"), RUNG_F32, 3, 4, &raw));
     rung_matrix view = rung_outofcore_matrix_view(raw);
     assert_true(view.rows == 3 && view.cols == 4 && !view.data);
-    must(rung_outofcore_matrix_with_view(raw, rung_matrix_transpose(view), &transposed));
-    must(rung_outofcore_matrix_with_view(raw, rung_matrix_block(view, 1, 2, 2, 2), &block));
+    assert_ok(rung_outofcore_matrix_with_view(raw, rung_matrix_transpose(view), &transposed));
+    assert_ok(rung_outofcore_matrix_with_view(raw, rung_matrix_block(view, 1, 2, 2, 2), &block));
     view.data = elements;
     assert_int_equal(rung_outofcore_matrix_with_view(raw, view, &none), RUNG_STATUS_INVALID);
     rung_outofcore_matrix_destroy(raw); /* each has the file for itself */
-    must(rung_outofcore_matrix_read(transposed, 3, 1, 1, 2, got));
+    assert_ok(rung_outofcore_matrix_read(transposed, 3, 1, 1, 2, got));
     assert_true(got[0] == 13 && got[1] == 23);
-    must(rung_outofcore_matrix_read(block, 0, 0, 2, 2, got));
+    assert_ok(rung_outofcore_matrix_read(block, 0, 0, 2, 2, got));
     assert_true(got[0] == 12 && got[3] == 23);
     assert_int_equal(rung_outofcore_matrix_read(block, 0, 1, 2, 2, got), RUNG_STATUS_INVALID);
     assert_int_equal(rung_outofcore_matrix_read(NULL, 0, 0, 1, 1, got), RUNG_STATUS_INVALID);
@@ -1115,29 +1117,29 @@ static void matrices_and_their_views(void **state)
 }
 
 /* The list of held blocks is as long as it is, also where a block more is held than can be, or one is released twice. */
-static void held_blocks_stay_in_their_list(void **state)
+static void held_block_list_is_bounded(void **state)
 {
-    rungi_worker worker = {.out_block = -1, .in_block = -1};
+    rungi_worker worker = {.output_block = -1, .input_block = -1};
     (void)state;
     pthread_mutex_init(&worker.mutex, NULL);
-    for (int i = 0; i < RUNGI_HELD; i++)
-        worker.held[i] = i;
-    assert_int_equal(rungi_worker_hold(&worker, 1000), RUNG_STATUS_DEVICE_LOST);
-    for (int i = 0; i < RUNGI_HELD; i++)
-        assert_true(worker.held[i] == i);
-    assert_true(worker.out_block == -1 && worker.in_block == -1);
-    worker.out_block = 2000;
-    rungi_worker_release(&worker, 2000);
-    assert_true(worker.out_block == 2000);
-    rungi_worker_release(&worker, 3);
-    assert_true(worker.held[3] == -1);
-    must(rungi_worker_hold(&worker, 5000));
-    assert_true(worker.held[3] == 5000);
+    for (int i = 0; i < RUNGI_OUTOFCORE_MAX_HELD_BLOCKS; i++)
+        worker.held_blocks[i] = i;
+    assert_int_equal(rungi_worker_hold_block(&worker, 1000), RUNG_STATUS_DEVICE_LOST);
+    for (int i = 0; i < RUNGI_OUTOFCORE_MAX_HELD_BLOCKS; i++)
+        assert_true(worker.held_blocks[i] == i);
+    assert_true(worker.output_block == -1 && worker.input_block == -1);
+    worker.output_block = 2000;
+    rungi_worker_release_block(&worker, 2000);
+    assert_true(worker.output_block == 2000);
+    rungi_worker_release_block(&worker, 3);
+    assert_true(worker.held_blocks[3] == -1);
+    assert_ok(rungi_worker_hold_block(&worker, 5000));
+    assert_true(worker.held_blocks[3] == 5000);
     pthread_mutex_destroy(&worker.mutex);
 }
 
 /* Sentences name paths, which are long: none is cut on its way to the caller. */
-static void long_sentences_are_whole(void **state)
+static void long_error_texts_are_complete(void **state)
 {
     enum { LENGTH = 3000 };
     rungi_job job = {.first_failed = -1};
@@ -1146,11 +1148,11 @@ static void long_sentences_are_whole(void **state)
     pthread_mutex_init(&job.mutex, NULL);
     pthread_mutex_init(&worker.mutex, NULL);
     pthread_cond_init(&worker.changed, NULL);
-    must(rungi_share_init(&job.share, 1, 1));
+    assert_ok(rungi_block_queue_init(&job.block_queue, 1, 1));
     rungi_worker_fail(&worker, rung_error_set(RUNG_STATUS_IO, "%0*d", LENGTH, 7));
     assert_int_equal(strlen(worker.error), LENGTH);
     assert_int_equal(strlen(job.error), LENGTH);
-    rungi_share_free(&job.share);
+    rungi_block_queue_free(&job.block_queue);
     pthread_mutex_destroy(&job.mutex);
     pthread_mutex_destroy(&worker.mutex);
     pthread_cond_destroy(&worker.changed);
@@ -1161,41 +1163,41 @@ static int run_all(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_into_a_file),
         cmocka_unit_test(cancelled_callers_complete),
-        cmocka_unit_test(every_place_and_order),
+        cmocka_unit_test(every_storage_and_order),
         cmocka_unit_test(every_product),
         cmocka_unit_test(small_and_empty),
-        cmocka_unit_test(blocks_of_one_strip),
-        cmocka_unit_test(huge_empty_ones_are_refused),
+        cmocka_unit_test(blocks_of_one_slice),
+        cmocka_unit_test(huge_empty_matrices_are_rejected),
         cmocka_unit_test(alpha_of_0_reads_nothing),
-        cmocka_unit_test(the_system_counts_the_same),
-        cmocka_unit_test(a_stopped_one_is_gone_on_with),
-        cmocka_unit_test(a_callback_that_blocks_stops_nobody),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(a_quiet_change_is_noticed),
-        cmocka_unit_test(a_quiet_change_meanwhile_is_noticed),
+        cmocka_unit_test(reported_bytes_match_the_kernel),
+        cmocka_unit_test(stopped_multiply_is_resumed),
+        cmocka_unit_test(blocking_callback_does_not_stall_devices),
+        cmocka_unit_test(mismatched_journals_are_rejected),
+        cmocka_unit_test(change_with_same_mtime_is_detected),
+        cmocka_unit_test(change_during_multiply_with_same_mtime_is_detected),
         cmocka_unit_test(other_versions_are_not_resumed),
-        cmocka_unit_test(only_what_is_accepted_gets_its_name),
-        cmocka_unit_test(a_journal_alone_says_nothing),
-        cmocka_unit_test(a_result_in_place_is_not_done_twice),
-        cmocka_unit_test(files_of_another_stay),
-        cmocka_unit_test(what_cannot_be_named_stays),
+        cmocka_unit_test(only_accepted_results_are_renamed),
+        cmocka_unit_test(journal_without_part_is_ignored),
+        cmocka_unit_test(in_place_result_is_not_added_twice),
+        cmocka_unit_test(files_of_another_call_are_kept),
+        cmocka_unit_test(part_is_kept_if_rename_fails),
         cmocka_unit_test(the_output_is_a_regular_file),
         cmocka_unit_test(a_link_as_output_is_followed),
-        cmocka_unit_test(unrelated_files_stay),
-        cmocka_unit_test(memory_by_default_goes_on),
+        cmocka_unit_test(unrelated_files_are_kept),
+        cmocka_unit_test(default_memory_resumes),
         cmocka_unit_test(a_journal_has_no_device_numbers),
-        cmocka_unit_test(no_matrix_is_written_over),
+        cmocka_unit_test(result_never_overwrites_a_matrix),
         cmocka_unit_test(the_output_is_not_an_input),
-        cmocka_unit_test(limits_on_files_are_seen),
-        cmocka_unit_test(one_at_a_time),
-        cmocka_unit_test(unstable_numbers_are_refused),
-        cmocka_unit_test(a_file_that_changes_meanwhile),
-        cmocka_unit_test(a_file_that_is_cut_meanwhile),
+        cmocka_unit_test(file_size_limit_is_checked),
+        cmocka_unit_test(concurrent_calls_are_rejected),
+        cmocka_unit_test(unstable_inode_numbers_are_rejected),
+        cmocka_unit_test(input_changed_during_multiply),
+        cmocka_unit_test(input_truncated_during_multiply),
         cmocka_unit_test(wrong_problems),
         cmocka_unit_test(structs_are_read_by_their_size),
         cmocka_unit_test(matrices_and_their_views),
-        cmocka_unit_test(held_blocks_stay_in_their_list),
-        cmocka_unit_test(long_sentences_are_whole),
+        cmocka_unit_test(held_block_list_is_bounded),
+        cmocka_unit_test(long_error_texts_are_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

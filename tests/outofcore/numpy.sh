@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # NumPy's own files, in every type and both orders, and NumPy's own reading of ours.
-. "$(dirname "$0")/files.sh"
+. "$(dirname "$0")/common.sh"
 python=$RUNG_TEST_TOOLS/python/bin/python3
 "$python" -c 'import numpy' 2> /dev/null || { echo "NumPy is not here; see tools/install-test-tools"; exit 77; }
 cat > save.py <<'PYTHON'
@@ -40,7 +40,7 @@ for name, value, shape in (("a", 2, (4, 3)), ("b", 3, (3, 5))):
     halves = (np.full(shape, value, np.float32).view(np.uint32) >> 16).astype(np.uint16)
     np.save(name + ".npy", halves.view("V2"))'
 "$RUNG" multiply a.npy b.npy -o c.npy --quiet > out.txt 2>&1 && fail "two bytes without a name were taken for something"
-grep -q 'bf16, say so' out.txt || { cat out.txt; fail "no word of bf16"; }
+grep -q 'bf16, set the type' out.txt || { cat out.txt; fail "no word of bf16"; }
 "$RUNG" multiply a.npy b.npy -o c.npy --quiet --dtype bf16 > out.txt || fail "bf16"
 "$python" -c '
 import numpy as np

@@ -4,7 +4,7 @@
 #ifndef RUNG_OUTOFCORE_UNIT_H
 #define RUNG_OUTOFCORE_UNIT_H
 
-#include "unit.h"
+#include "support/unit.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ static inline const char *path_of(const char *name)
     return path;
 }
 
-static inline bool is_there(const char *name)
+static inline bool file_exists(const char *name)
 {
     struct stat status;
     return stat(path_of(name), &status) == 0;
@@ -97,7 +97,7 @@ static inline const char *npy_type(rung_type type)
 }
 
 /* As NumPy writes it; its own reading of our files is outofcore_numpy's. */
-static inline void save(const char *name, const rung_matrix *matrix)
+static inline void save_npy(const char *name, const rung_matrix *matrix)
 {
     char header[128];
     bool by_columns = matrix->row_stride == 1 && matrix->col_stride != 1;
@@ -115,51 +115,51 @@ static inline void save(const char *name, const rung_matrix *matrix)
     assert_int_equal(fclose(file), 0);
 }
 
-/* ---- Objects of the library: destroyed by forget_objects(), or at the end of the program ------------------------- */
+/* ---- Objects of the library: destroyed by destroy_tracked_objects(), or at the end of the program ------------------------- */
 
-static rung_outofcore_matrix *kept_matrices[256];
-static int kept_count;
-static rung_outofcore_report *kept_report;
+static rung_outofcore_matrix *tracked_matrices[256];
+static int tracked_count;
+static rung_outofcore_report *tracked_report;
 
-static inline void must(rung_status status)
+static inline void assert_ok(rung_status status)
 {
     if (status != RUNG_OK)
         fail_msg("%s: %s", rung_status_name(status), rung_error_text());
 }
 
-static inline const rung_outofcore_matrix *keep(rung_outofcore_matrix *matrix)
+static inline const rung_outofcore_matrix *track_matrix(rung_outofcore_matrix *matrix)
 {
-    assert_true(kept_count < (int)(sizeof kept_matrices / sizeof *kept_matrices));
-    kept_matrices[kept_count++] = matrix;
+    assert_true(tracked_count < (int)(sizeof tracked_matrices / sizeof *tracked_matrices));
+    tracked_matrices[tracked_count++] = matrix;
     return matrix;
 }
 
-static inline void forget_objects(void)
+static inline void destroy_tracked_objects(void)
 {
-    while (kept_count > 0)
-        rung_outofcore_matrix_destroy(kept_matrices[--kept_count]);
+    while (tracked_count > 0)
+        rung_outofcore_matrix_destroy(tracked_matrices[--tracked_count]);
 }
 
-static inline const rung_outofcore_matrix *in_memory(rung_matrix view)
+static inline const rung_outofcore_matrix *wrap_memory(rung_matrix view)
 {
     rung_outofcore_matrix *matrix;
-    must(rung_outofcore_matrix_wrap(view, &matrix));
-    return keep(matrix);
+    assert_ok(rung_outofcore_matrix_wrap(view, &matrix));
+    return track_matrix(matrix);
 }
 
 static inline const rung_outofcore_matrix *open_npy(const char *name, rung_type type)
 {
     rung_outofcore_matrix *matrix;
-    must(rung_outofcore_matrix_open_npy(path_of(name), type, &matrix));
-    return keep(matrix);
+    assert_ok(rung_outofcore_matrix_open_npy(path_of(name), type, &matrix));
+    return track_matrix(matrix);
 }
 
-static inline rung_matrix load(const char *name, rung_type type)
+static inline rung_matrix load_npy(const char *name, rung_type type)
 {
     rung_outofcore_matrix *stored;
-    must(rung_outofcore_matrix_open_npy(path_of(name), type, &stored));
+    assert_ok(rung_outofcore_matrix_open_npy(path_of(name), type, &stored));
     rung_matrix view = rung_outofcore_matrix_view(stored), matrix = new_matrix(type, view.rows, view.cols, false);
-    must(rung_outofcore_matrix_read(stored, 0, 0, matrix.rows, matrix.cols, matrix.data));
+    assert_ok(rung_outofcore_matrix_read(stored, 0, 0, matrix.rows, matrix.cols, matrix.data));
     rung_outofcore_matrix_destroy(stored);
     return matrix;
 }
@@ -184,30 +184,31 @@ static inline rung_status multiply_and_report(const rung_outofcore_problem *prob
                                               const rung_outofcore_options *options,
                                               const rung_outofcore_report **report)
 {
-    rung_outofcore_report_destroy(kept_report);
-    rung_status status = rung_outofcore_multiply(NULL, problem, options, &kept_report);
-    *report = kept_report;
+    rung_outofcore_report_destroy(tracked_report);
+    rung_status status = rung_outofcore_multiply(NULL, problem, options, &tracked_report);
+    *report = tracked_report;
     return status;
 }
 
 /* ---- One multiply, looked at from all sides --------------------------------------------------------------- */
 
-typedef struct setting {
+typedef struct multiply_case {
     rung_type in, out;
     int64_t m, n, k, memory;
     bool a_by_columns, b_by_columns, in_files, out_file;
     double alpha, beta;
-} setting_t;
+} multiply_case_t;
 
 /* The devices of a call; NULL is the CPU. */
-typedef struct fleet {
+typedef struct test_devices {
     rung_device *devices[8];
     int64_t memory[8];
     int64_t count;
-} fleet_t;
+} test_devices_t;
 
 /* Returns a report that lives until the next call. */
-static inline const rung_outofcore_report *multiply_and_check(const setting_t *setting, const fleet_t *fleet)
+static inline const rung_outofcore_report *multiply_and_check(const multiply_case_t *setting,
+                                                              const test_devices_t *fleet)
 {
     rung_matrix a = new_matrix(setting->in, setting->m, setting->k, setting->a_by_columns);
     rung_matrix b = new_matrix(setting->in, setting->k, setting->n, setting->b_by_columns);
@@ -217,12 +218,12 @@ static inline const rung_outofcore_report *multiply_and_check(const setting_t *s
     fill(&a, 1, largest);
     fill(&b, 2, largest);
     fill(&c0, 3, 4);
-    rung_outofcore_problem problem = rung_outofcore_problem_of(in_memory(a), in_memory(b));
-    problem.c = in_memory(c0);
+    rung_outofcore_problem problem = rung_outofcore_problem_of(wrap_memory(a), wrap_memory(b));
+    problem.c = wrap_memory(c0);
     if (setting->in_files) {
-        save("a.npy", &a);
-        save("b.npy", &b);
-        save("c0.npy", &c0);
+        save_npy("a.npy", &a);
+        save_npy("b.npy", &b);
+        save_npy("c0.npy", &c0);
         problem.a = open_npy("a.npy", setting->in);
         problem.b = open_npy("b.npy", setting->in);
         problem.c = open_npy("c0.npy", setting->out);
@@ -231,7 +232,7 @@ static inline const rung_outofcore_report *multiply_and_check(const setting_t *s
         problem.path = result;
         problem.type = setting->out;
     } else {
-        problem.d = in_memory(c);
+        problem.d = wrap_memory(c);
     }
     problem.alpha = setting->alpha;
     problem.beta = setting->beta;
@@ -242,9 +243,9 @@ static inline const rung_outofcore_report *multiply_and_check(const setting_t *s
         options.device_count = fleet->count;
     }
     const rung_outofcore_report *report;
-    must(multiply_and_report(&problem, &options, &report));
+    assert_ok(multiply_and_report(&problem, &options, &report));
     const rung_outofcore_blocking *blocking = report->blocking;
-    rung_matrix got = setting->out_file ? load("c.npy", setting->out) : c;
+    rung_matrix got = setting->out_file ? load_npy("c.npy", setting->out) : c;
     check_product(&a, &b, &got, &c0, setting->alpha, setting->beta);
     assert_true(report->read_bytes >= blocking->read_bytes && report->written_bytes >= blocking->written_bytes);
     if (!fleet || fleet->count < 2) { /* nothing is given back and done again */
@@ -252,9 +253,9 @@ static inline const rung_outofcore_report *multiply_and_check(const setting_t *s
         assert_int_equal(report->written_bytes, blocking->written_bytes);
         assert_true(blocking->used_bytes <= (fleet ? fleet->memory[0] : setting->memory));
     }
-    assert_false(is_there("c.npy.part"));
-    assert_false(is_there("c.npy.journal"));
-    forget_objects();
+    assert_false(file_exists("c.npy.part"));
+    assert_false(file_exists("c.npy.journal"));
+    destroy_tracked_objects();
     if (setting->out_file)
         free(got.data);
     free(a.data);
@@ -264,7 +265,7 @@ static inline const rung_outofcore_report *multiply_and_check(const setting_t *s
     return report;
 }
 
-static const setting_t plain = {
+static const multiply_case_t default_case = {
     .in = RUNG_F32, .out = RUNG_F32, .m = 150, .n = 130, .k = 170, .memory = 20000, .alpha = 1};
 
 static inline int run_in_folder(int (*run)(void))
@@ -275,9 +276,9 @@ static inline int run_in_folder(int (*run)(void))
         return 1;
     snprintf(result, sizeof result, "%s/c.npy", folder);
     int failed = run();
-    forget_objects();
-    rung_outofcore_report_destroy(kept_report);
-    kept_report = NULL;
+    destroy_tracked_objects();
+    rung_outofcore_report_destroy(tracked_report);
+    tracked_report = NULL;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(path_of(files[i]));
     rmdir(folder);

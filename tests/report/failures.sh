@@ -86,7 +86,7 @@ begin # a crash of rung bench has a sentence and a failing exit code
 kill -KILL "$child"
 wait $report
 code=$?
-[ $code -eq 1 ] && grep -q '^rung: rung bench was ended by signal 9' err || fail "a crash: exit $code: $(cat err)"
+[ $code -eq 1 ] && grep -q '^rung: rung bench was killed by signal 9' err || fail "a crash: exit $code: $(cat err)"
 # As under nohup: an ignored SIGHUP stays ignored after SIGTERM. SIGCHLD, inherited as ignored, does not hide the end.
 begin env --ignore-signal=HUP,CHLD
 kill -TERM $report
@@ -105,5 +105,5 @@ ls -A "$TMPDIR" | grep . && fail "left in TMPDIR"
 name=$(printf '%0250d' 0)
 : > "$name"
 expect 2 "a page that cannot be replaced" --device cpu -o "$name"
-grep -q 'cannot be written: .*name a file' err || fail "a page that cannot be replaced: $(cat err)"
+grep -q 'cannot be written: .*give a file' err || fail "a page that cannot be replaced: $(cat err)"
 exit $bad

@@ -30,9 +30,9 @@ expect 0 "long parameters" ends.json -o page.html --charts charts
 rows=$(cat charts/ladder*.csv | grep -c PARAMETER_00)
 [ "$rows" -eq 3 ] || fail "of three rows with long parameters $rows are left"
 expect 0 "many groups" types.json -o page.html
-grep -q "40 of 60 are drawn" page.html || fail "60 single rows: the page does not say how many are drawn"
+grep -q "shows 40 of 60;" page.html || fail "60 single rows: the page does not say how many are drawn"
 expect 0 "many series" series.json -o page.html
-grep -q "16 of 20 kernels are drawn" page.html || fail "20 series: the page does not say how many are drawn"
+grep -q "shows 16 of 20 kernels;" page.html || fail "20 series: the page does not say how many are drawn"
 expect 0 "many fields" wide.json -o page.html
 grep -q "more than 128 fields" page.html || fail "200 fields: the page does not say that some are left out"
 expect 0 "long texts" texts.json -o page.html
@@ -46,6 +46,6 @@ data["kernels"] = [dict(copy.deepcopy(data["kernels"][3]), kernel="k%03d" % i) f
 json.dump(data, open("explained.json", "w"))
 PYTHON
 expect 0 "many explanations" explained.json -o page.html
-grep -q "40 of 256 are drawn" page.html || fail "300 explanations: the page does not say how many are drawn"
+grep -q "shows 40 of 256;" page.html || fail "300 explanations: the page does not say how many are drawn"
 grep -q "44 more rows" page.html || fail "300 explanations: the page does not say that rows are left out"
 exit $bad

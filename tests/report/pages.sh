@@ -9,14 +9,14 @@ expect 0 "all of them" "${files[@]}" -o page.html --charts pictures --title 'Wha
 whole page.html "${files[@]}"
 grep -q 'What is &#34;kept&#34; &#60;here&#62; &#38; now' page.html || fail "the title is not there as it was given"
 for word in measured counted predicted 'The ladder at 1024' 'Speed over the size' 'Copying and computing' 'Coalescing and bank conflicts' \
-    Occupancy 'docs/benchmarking.md' 'Every field of every row'; do
+    Occupancy 'docs/guides/benchmarking.md' 'Every field of every row'; do
     grep -q "$word" page.html || fail "there is no \"$word\""
 done
 pictures=$(ls pictures/*.svg | wc -l)
 [ "$pictures" -ge 6 ] || fail "only $pictures pictures"
 [ "$pictures" -eq "$(ls pictures/*.csv | wc -l)" ] || fail "a picture without its numbers"
 [ "$pictures" -eq "$(grep -c '<svg class="wide"' page.html)" ] || fail "a picture of the page is no file"
-python3 "$here/check.py" --svg pictures/*.svg > checked || { fail "pictures"; cat checked; }
+python3 "$here/check_page.py" --svg pictures/*.svg > checked || { fail "pictures"; cat checked; }
 ! command -v xmllint > /dev/null || xmllint --noout page.html pictures/*.svg || fail "xmllint does not like it"
 
 # The same files, the same page.

@@ -18,5 +18,5 @@ expect() {
     [ $got -eq "$code" ] || fail "$what: exit $got, not $code: $(head -c 600 err)"
 }
 
-# whole PAGE INPUT...: the page is as check.py wants it.
-whole() { python3 "$here/check.py" "$@" > checked 2>&1 || { fail "$1:"; head -n 40 checked; }; }
+# whole PAGE INPUT...: the page is as check_page.py wants it.
+whole() { python3 "$here/check_page.py" "$@" > checked 2>&1 || { fail "$1:"; head -n 40 checked; }; }

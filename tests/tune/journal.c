@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* journal.c - what a search remembers: the last word on each candidate, nothing of a line that
  * was cut off, nothing of another search. */
-#include "unit.h"
+#include "support/unit.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#include "journal.h"
+#include "tune/tune_journal.h"
 
 static char path[64];
 static const char head[] = "rung-tune/1 a device; f32";
@@ -25,7 +25,7 @@ static int remove_path(void **state)
     return remove(path);
 }
 
-static lab_trial trial_of(lab_trial_kind kind, const char *parameters, int64_t ns)
+static lab_trial trial_of(lab_trial_state kind, const char *parameters, int64_t ns)
 {
     lab_trial trial = {
         .kind = kind, .m = 4, .n = 5, .k = 6, .kernel = "my kernel.cu", .source = 0xfedcba9876543210u, .ns = ns};
@@ -98,7 +98,7 @@ static void test_cut_off(void **state)
     lab_journal_close(&journal);
 }
 
-static void test_foreign(void **state)
+static void test_other_search_is_ignored(void **state)
 {
     lab_journal journal, second;
     char why[512] = "";
@@ -108,7 +108,7 @@ static void test_foreign(void **state)
     assert_non_null(strstr(why, "another rung tune"));
     lab_journal_close(&journal);
     assert_false(lab_journal_open(path, "rung-tune/1 another device; f32", &second, why, sizeof why));
-    assert_non_null(strstr(why, "of another search"));
+    assert_non_null(strstr(why, "belongs to another search"));
     assert_false(lab_journal_open("/nowhere/at/all", head, &second, why, sizeof why));
     open_it(&journal); /* and it is still ours */
     lab_journal_close(&journal);
@@ -136,7 +136,7 @@ static void test_is_not_emptied(void **state)
         lab_journal journal;
         write_bytes(is_last ? nothing : foreign[i], count);
         assert_false(lab_journal_open(path, head, &journal, why, sizeof why));
-        assert_non_null(strstr(why, "of another search"));
+        assert_non_null(strstr(why, "belongs to another search"));
         FILE *file = fopen(path, "r");
         assert_non_null(file);
         assert_int_equal(fread(now, 1, sizeof now, file), count);
@@ -167,7 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_remembers, make_path, remove_path),
         cmocka_unit_test_setup_teardown(test_cut_off, make_path, remove_path),
-        cmocka_unit_test_setup_teardown(test_foreign, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(test_other_search_is_ignored, make_path, remove_path),
         cmocka_unit_test_setup_teardown(test_is_not_emptied, make_path, remove_path),
         cmocka_unit_test_setup_teardown(test_head_cut_off, make_path, remove_path),
     };

@@ -17,16 +17,16 @@
 
 /* All ranks are threads of one process and share these. */
 static const int64_t shared_bytes = (int64_t)1 << 30;
-static void *shared;
+static void *shared_memory;
 
-typedef struct machine {
+typedef struct simulated_rank {
     double flops, network, memory;
     double sum; /* bytes */
-} machine;
+} simulated_rank_t;
 
-static void spend(const machine *machine, double seconds)
+static void simulate_seconds(const simulated_rank_t *rank_speed, double seconds)
 {
-    smpi_execute_flops(seconds * machine->flops);
+    smpi_execute_flops(seconds * rank_speed->flops);
 }
 
 static rung_status multiply(void *user, int64_t rows, int64_t cols, int64_t depth, const void *a, const void *b,
@@ -40,22 +40,22 @@ static rung_status multiply(void *user, int64_t rows, int64_t cols, int64_t dept
 /* Two are read and one is written. */
 static void add(void *user, int64_t elements, const void *source, void *target)
 {
-    const machine *machine = user;
+    const simulated_rank_t *rank_speed = user;
     (void)source, (void)target;
-    spend(machine, 3.0 * machine->sum * (double)elements / machine->memory);
+    simulate_seconds(rank_speed, 3.0 * rank_speed->sum * (double)elements / rank_speed->memory);
 }
 
 static void copy(void *user, int64_t bytes, const void *source, void *target)
 {
-    const machine *machine = user;
+    const simulated_rank_t *rank_speed = user;
     (void)source, (void)target;
-    spend(machine, 2.0 * (double)bytes / machine->memory);
+    simulate_seconds(rank_speed, 2.0 * (double)bytes / rank_speed->memory);
 }
 
 static void *allocate(void *user, int64_t bytes)
 {
     (void)user, (void)bytes;
-    return shared;
+    return shared_memory;
 }
 
 static void release(void *user, void *memory)
@@ -63,7 +63,7 @@ static void release(void *user, void *memory)
     (void)user, (void)memory;
 }
 
-static char *at(void *user, void *memory, int64_t offset)
+static char *address(void *user, void *memory, int64_t offset)
 {
     (void)user, (void)offset;
     return memory;
@@ -94,7 +94,7 @@ static void read_types(const char *name, rung_type *in, rung_type *out)
 }
 
 static void print(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, const rung_cluster_cost *cost,
-                  const machine *machine, const char *types, const int64_t most[2], double seconds)
+                  const simulated_rank_t *rank_speed, const char *types, const int64_t max[2], double seconds)
 {
     double work = 2.0 * (double)cluster->m * (double)cluster->n * (double)cluster->k;
     printf("{\"ranks\": %lld, \"m\": %lld, \"n\": %lld, \"k\": %lld, \"product\": \"%s\", "
@@ -104,18 +104,18 @@ static void print(const rung_cluster_problem *cluster, const rung_cluster_grid *
            (long long)grid->b_chunks);
     printf("\"received\": %lld, \"predicted\": %lld, \"bound\": %.0f, \"messages\": %lld, \"memory\": %lld, "
            "\"seconds\": %.6f, \"of_peak\": %.4f}\n",
-           (long long)most[0], (long long)cost->received_bytes, cost->bound_bytes, (long long)most[1],
-           (long long)cost->memory_bytes, seconds, work / (double)cluster->ranks / machine->flops / seconds);
+           (long long)max[0], (long long)cost->received_bytes, cost->bound_bytes, (long long)max[1],
+           (long long)cost->memory_bytes, seconds, work / (double)cluster->ranks / rank_speed->flops / seconds);
 }
 
 /* Between two barriers, as every rank's clock is the simulation's. */
-static double timed_run(rungi_duty *job)
+static double timed_run(rungi_schedule *schedule)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     double start = MPI_Wtime();
-    if (rungi_duty_prepare(job) != RUNG_OK || rungi_duty_run(job) != RUNG_OK)
+    if (rungi_schedule_prepare(schedule) != RUNG_OK || rungi_schedule_run(schedule) != RUNG_OK)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    rungi_duty_free(job);
+    rungi_schedule_free(schedule);
     MPI_Barrier(MPI_COMM_WORLD);
     return MPI_Wtime() - start;
 }
@@ -130,16 +130,16 @@ int main(int argc, char **argv)
         fprintf(stderr, "simulate M N K PRODUCT FLOPS NETWORK MEMORY [PM PN PK SM SN]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    if (!shared)
-        shared = SMPI_SHARED_MALLOC((size_t)shared_bytes);
+    if (!shared_memory)
+        shared_memory = SMPI_SHARED_MALLOC((size_t)shared_bytes);
     rung_type in, out;
     read_types(argv[4], &in, &out);
     rung_cluster_problem cluster = rung_cluster_problem_of(ranks, atoll(argv[1]), atoll(argv[2]), atoll(argv[3]), in,
                                                            in, out);
-    machine machine = {.flops = atof(argv[5]), .network = atof(argv[6]), .memory = atof(argv[7])};
-    machine.sum = (double)rungi_sum_bytes(&cluster);
-    cluster.flops_per_second = machine.network > 0.0 ? machine.flops : 0.0;
-    cluster.bytes_per_second = machine.network;
+    simulated_rank_t rank_speed = {.flops = atof(argv[5]), .network = atof(argv[6]), .memory = atof(argv[7])};
+    rank_speed.sum = (double)rungi_cluster_sum_element_bytes(&cluster);
+    cluster.flops_per_second = rank_speed.network > 0.0 ? rank_speed.flops : 0.0;
+    cluster.bytes_per_second = rank_speed.network;
     rung_cluster_grid grid = rung_cluster_grid_of(1, 1, 1);
     rung_cluster_cost cost = rung_cluster_cost_default();
     if (argc == 13) {
@@ -151,28 +151,28 @@ int main(int argc, char **argv)
     }
     if (rank == 0 && rung_cluster_grid_cost(&cluster, &grid, &cost) != RUNG_OK)
         MPI_Abort(MPI_COMM_WORLD, 2);
-    rungi_local local = {.user = &machine,
-                         .multiply = multiply,
-                         .add = add,
-                         .copy = copy,
-                         .allocate = allocate,
-                         .release = release,
-                         .at = at,
-                         .wait = wait_all,
-                         .message_bytes = shared_bytes};
-    rungi_duty job = {.comm = MPI_COMM_WORLD,
-                      .rank = rank,
-                      .cluster = &cluster,
-                      .grid = &grid,
-                      .local = &local,
-                      .a = shared,
-                      .b = shared,
-                      .c = shared};
-    double seconds = timed_run(&job);
-    int64_t mine[2] = {job.traffic.bytes, job.traffic.messages}, most[2];
-    MPI_Reduce(mine, most, 2, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+    rungi_rank_operations operations = {.user = &rank_speed,
+                                        .multiply = multiply,
+                                        .add = add,
+                                        .copy = copy,
+                                        .allocate = allocate,
+                                        .release = release,
+                                        .address = address,
+                                        .wait = wait_all,
+                                        .message_bytes = shared_bytes};
+    rungi_schedule schedule = {.comm = MPI_COMM_WORLD,
+                               .rank = rank,
+                               .cluster = &cluster,
+                               .grid = &grid,
+                               .operations = &operations,
+                               .a = shared_memory,
+                               .b = shared_memory,
+                               .c = shared_memory};
+    double seconds = timed_run(&schedule);
+    int64_t mine[2] = {schedule.traffic.bytes, schedule.traffic.messages}, max[2];
+    MPI_Reduce(mine, max, 2, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0)
-        print(&cluster, &grid, &cost, &machine, argv[4], most, seconds);
+        print(&cluster, &grid, &cost, &rank_speed, argv[4], max, seconds);
     MPI_Finalize();
     return 0;
 }

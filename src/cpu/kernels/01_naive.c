@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 01_naive - three loops, i-j-k, as the definition reads.
  *
- * Removes  nothing: it is where the ladder begins.
- * Leaves   a walk down a column of B for every element of C. In row-major storage
- *          each step of that walk is another cache line, of which one element is
- *          used before it is lost again (see 02).
+ * Removes  nothing: the ladder begins here.
+ * Leaves   strided reads of B. For each element of C the inner loop walks down a column of B. In row-major
+ *          storage each step touches another cache line and uses one element of it (see 02).
  * Watch    rung verify --device cpu --kernels 01
  *
- * And each addition waits for the one before it, since they all go to one sum.
+ * All additions go to the same sum, so each one also waits for the previous one.
  */
-#include "cpu/kernels/finish.h"
+#include "cpu/kernels/typed_epilogue.h"
 
 static void run(const rungi_cpu_job *job)
 {
@@ -18,8 +17,8 @@ static void run(const rungi_cpu_job *job)
         for (int64_t j = 0; j < job->n; j++) {
             sum_t sum = 0;
             for (int64_t p = 0; p < job->k; p++)
-                sum += widen(a[at(job->a, i, p)]) * widen(b[at(job->b, p, j)]);
-            finish(job, i, j, sum);
+                sum += widen(a[element_offset(job->a, i, p)]) * widen(b[element_offset(job->b, p, j)]);
+            epilogue_store(job, i, j, sum);
         }
 }
 

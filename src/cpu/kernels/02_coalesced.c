@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 02_coalesced - i-k-j: a row of C is made of rows of B.
+/* 02_coalesced - i-k-j: each row of C is a sum of rows of B.
  *
- * Removes  the walk down the columns of B of 01_naive. An element of A is multiplied
- *          by a whole row of B, so that memory is walked along, a cache line is used
- *          to its end, and no addition waits for the one before it.
- * Leaves   the traffic: all of B comes by once for every row of C (see 04), and
- *          every multiply-add loads and stores its sum (see 06).
+ * Removes  the strided reads of B in 01_naive. Each element of A is multiplied by a whole row of B: the inner loop
+ *          reads memory in order, uses every element of a cache line, and its additions are independent.
+ * Leaves   memory traffic: all of B is read again for every row of C (see 04), and every multiply-add loads and
+ *          stores its sum (see 06).
  * Watch    rung bench --device cpu --kernels 01,02
  *
- * The only change to 01 is the order of the loops. The sums of a row wait in memory
- * of their own, since C's type may be too narrow for them.
+ * Only the order of the loops differs from 01. The sums of a row are kept in scratch memory, because the type of C may
+ * be too narrow for them.
  */
-#include "cpu/kernels/finish.h"
+#include "cpu/kernels/typed_epilogue.h"
 
 static void run(const rungi_cpu_job *job)
 {
@@ -21,22 +20,24 @@ static void run(const rungi_cpu_job *job)
         for (int64_t j = 0; j < job->n; j++)
             sums[j] = 0;
         for (int64_t p = 0; p < job->k; p++) {
-            const sum_t a_value = widen(a[at(job->a, i, p)]);
+            const sum_t a_value = widen(a[element_offset(job->a, i, p)]);
             for (int64_t j = 0; j < job->n; j++)
-                sums[j] += a_value * widen(b[at(job->b, p, j)]);
+                sums[j] += a_value * widen(b[element_offset(job->b, p, j)]);
         }
-        finish_row(job, i, 0, job->n, sums);
+        epilogue_store_row(job, i, 0, job->n, sums);
     }
 }
 
-static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
+static rung_status configure(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_kernel_config *config)
 {
     (void)compute;
     if (job->n > (INT64_MAX >> 8))
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
-                          "02_coalesced: the sums of a row of C need more memory than can be addressed");
-    form->scratch = job->n * (int64_t)sizeof(sum_t);
+        return rungi_fail(
+            RUNG_STATUS_UNSUPPORTED,
+            "02_coalesced: n is %lld; the maximum is 2^55, because the sums of one row of C are kept in memory",
+            (long long)job->n);
+    config->scratch = job->n * (int64_t)sizeof(sum_t);
     return RUNG_OK;
 }
 
-TYPED_KERNEL(02_coalesced) = {.run = run, .settle = settle};
+TYPED_KERNEL(02_coalesced) = {.run = run, .configure = configure};

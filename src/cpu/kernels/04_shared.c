@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 04_shared - cache blocks: read a block once, use it BM times.
+/* 04_shared - cache blocks: load a block of B once, use it BM times.
  *
- * Removes  the traffic of 02_coalesced, where all of B came by for every row of C.
- *          A block of B, BK x BN, is small enough to stay in the cache while BM rows
- *          of C use it, and so are the sums of a block of C.
- * Leaves   a load and a store of the sum for each multiply-add: nothing is kept in
- *          registers (see 06).
+ * Removes  the repeated reads of B in 02_coalesced. A block of B, BK x BN, stays in the cache while BM rows of C use
+ *          it. The sums of a BM x BN block of C stay in the cache too.
+ * Leaves   one load and one store of a sum per multiply-add: no sum stays in a register (see 06).
  * Watch    rung bench --device cpu --kernels 02,04 --sizes 512,1024,2048
  *
- * Within a block the loops are those of 02. What shared memory is to a GPU the cache is
- * here, but nobody has to fill it. That is why this step is small where matrices stand
- * by rows: a processor sees that 02 walks along memory and fetches ahead of it, faster
- * than one number at a time is multiplied. Where B stands by columns it is the big
- * step. And 06 to 08, which ask more of the cache, stand on its blocks:
+ * Within a block the loops are those of 02. The loops over blocks are run_cache_blocks() in cache_blocks.h:
+ *
+ *     for each BM x BN block of C
+ *         for each BK steps of k
+ *             accumulate_block(block of A, block of B)
+ *         scale the sums and store them to C
+ *
+ * The cache is to a CPU what shared memory is to a GPU, but it fills itself. For row-major matrices this step is
+ * therefore small: the processor prefetches the contiguous reads of 02 faster than scalar code multiplies. For a
+ * column-major B the step is large. Kernels 06 to 08 need the blocks, because they compute faster:
  * rung bench --device cpu --kernels 06 --params BK=64,4096 --sizes 1024
  */
-#include "cpu/kernels/finish.h"
+#include "cpu/kernels/cache_blocks.h"
 
 #ifndef BM
 #define BM 32 // 16 32 64
@@ -29,40 +32,24 @@
 // preset tiny: BM=8,BN=8,BK=4
 
 #if BM < 1 || BN < 1 || BK < 1 || BM * BN > 1048576
-#error "a block has at least one element, and at most 2^20 sums"
+#error "BM, BN and BK must be at least 1, and BM * BN at most 2^20"
 #endif
 
-static void add(const rungi_cpu_job *block, sum_t *sums, int64_t bn)
+/* Adds a BM x BK block of A times a BK x BN block of B to the sums. The block may be smaller at the edges. */
+static void accumulate_block(const rungi_cpu_job *block, sum_t *sums, int64_t bn)
 {
     const in_t *a = block->a.first, *b = block->b.first;
     for (int64_t i = 0; i < block->m; i++)
         for (int64_t p = 0; p < block->k; p++) {
-            const sum_t a_value = widen(a[at(block->a, i, p)]);
+            const sum_t a_value = widen(a[element_offset(block->a, i, p)]);
             for (int64_t j = 0; j < block->n; j++)
-                sums[i * bn + j] += a_value * widen(b[at(block->b, p, j)]);
+                sums[i * bn + j] += a_value * widen(b[element_offset(block->b, p, j)]);
         }
 }
 
 static void run(const rungi_cpu_job *job)
 {
-    const int64_t bm = job->parameters[0], bn = job->parameters[1], bk = job->parameters[2];
-    sum_t *sums = (sum_t *)job->scratch;
-    for (int64_t i = 0; i < job->m; i += bm)
-        for (int64_t j = 0; j < job->n; j += bn) {
-            memset(sums, 0, (size_t)(bm * bn) * sizeof(sum_t));
-            for (int64_t p = 0; p < job->k; p += bk) {
-                const rungi_cpu_job block = block_of(job, i, j, p, bm, bn, bk);
-                add(&block, sums, bn);
-            }
-            finish_block(job, i, j, bm, bn, sums);
-        }
+    run_cache_blocks(job, accumulate_block);
 }
 
-static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
-{
-    (void)compute;
-    form->scratch = job->parameters[0] * job->parameters[1] * (int64_t)sizeof(sum_t);
-    return RUNG_OK;
-}
-
-TYPED_KERNEL(04_shared) = {.run = run, .settle = settle};
+TYPED_KERNEL(04_shared) = {.run = run, .configure = configure_cache_blocks};

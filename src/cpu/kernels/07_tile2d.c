@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 07_tile2d - MR x NR sums in registers, an outer product at each step of k.
+/* 07_tile2d - a register tile of MR x NR sums: one outer product per step of k.
  *
- * Removes  most of the loads of 06_tile1d: MR elements of A and NR of B, once in
- *          registers, serve MR*NR multiply-adds. And NR elements of a cache line of B
- *          are used where 06 used one.
- * Leaves   one instruction for each multiply and each addition (see 08).
+ * Removes  most loads of 06_tile1d: MR elements of A and NR elements of B in registers serve MR * NR multiply-adds.
+ *          NR elements of each cache line of B are used where 06 uses one.
+ * Leaves   one instruction per multiply and one per addition (see 08).
  * Watch    rung bench --device cpu --kernels 06,07 --dtype f32,f16
  *
- * It pays where a load is dear: of F16, which is widened each time it is loaded, and by
- * columns. Of F32 by rows it is no faster than 06 on a processor with two units for
- * arithmetic, which were both at work already: what is saved shows in 08, whose
- * arithmetic is wider and whose tile is this one. 12 sums, three elements of B and one
- * of A are 16 registers, all that x86-64 has.
+ * The tile pays where loads are expensive: F16, which is converted at each load, and column-major matrices. For
+ * row-major F32 it is no faster than 06 on a processor with two arithmetic units, because 06 keeps both busy. The
+ * saved loads pay in 08, which computes faster with the same tile. 12 sums, three elements of B and one of A take 16
+ * registers, all that x86-64 has.
  */
-#include "cpu/kernels/finish.h"
+#include "cpu/kernels/cache_blocks.h"
 
 #ifndef BM
 #define BM 64 // 32 64 128
@@ -30,32 +28,32 @@
 #define NR 3
 
 #if BM < 1 || BN < 1 || BK < 1 || BM * BN > 1048576
-#error "a block has at least one element, and at most 2^20 sums"
+#error "BM, BN and BK must be at least 1, and BM * BN at most 2^20"
 #endif
 #if BM % MR != 0 || BN % NR != 0
-#error "BM is a multiple of MR, which is 4, and BN of NR, which is 3"
+#error "BM must be a multiple of 4 (MR) and BN of 3 (NR)"
 #endif
 
-/* Sums (i, j) and on below and beside it, of which the block has at least one. */
-static void add_tile(const rungi_cpu_job *block, int64_t i, int64_t j, sum_t *sums, int64_t bn)
+/* Adds to the MR x NR tile of sums whose first element is (i, j). At least that element is inside the block. */
+static void accumulate_tile(const rungi_cpu_job *block, int64_t i, int64_t j, sum_t *sums, int64_t bn)
 {
     const in_t *a = block->a.first, *b = block->b.first;
     int64_t row[MR], col[NR];
-    sum_t sum[MR][NR], b_part[NR];
+    sum_t sum[MR][NR], b_fragment[NR];
     for (int r = 0; r < MR; r++)
-        row[r] = at(block->a, rungi_smaller(i + r, block->m - 1), 0);
+        row[r] = element_offset(block->a, rungi_min(i + r, block->m - 1), 0);
     for (int c = 0; c < NR; c++)
-        col[c] = at(block->b, 0, rungi_smaller(j + c, block->n - 1));
+        col[c] = element_offset(block->b, 0, rungi_min(j + c, block->n - 1));
     for (int r = 0; r < MR; r++)
         for (int c = 0; c < NR; c++)
             sum[r][c] = sums[(i + r) * bn + j + c];
     for (int64_t p = 0; p < block->k; p++) {
         for (int c = 0; c < NR; c++)
-            b_part[c] = widen(b[at(block->b, p, 0) + col[c]]);
+            b_fragment[c] = widen(b[element_offset(block->b, p, 0) + col[c]]);
         for (int r = 0; r < MR; r++) {
-            const sum_t a_value = widen(a[row[r] + at(block->a, 0, p)]);
+            const sum_t a_value = widen(a[row[r] + element_offset(block->a, 0, p)]);
             for (int c = 0; c < NR; c++)
-                sum[r][c] += a_value * b_part[c];
+                sum[r][c] += a_value * b_fragment[c];
         }
     }
     for (int r = 0; r < MR; r++)
@@ -63,33 +61,16 @@ static void add_tile(const rungi_cpu_job *block, int64_t i, int64_t j, sum_t *su
             sums[(i + r) * bn + j + c] = sum[r][c];
 }
 
-static void add(const rungi_cpu_job *block, sum_t *sums, int64_t bn)
+static void accumulate_block(const rungi_cpu_job *block, sum_t *sums, int64_t bn)
 {
     for (int64_t i = 0; i < block->m; i += MR)
         for (int64_t j = 0; j < block->n; j += NR)
-            add_tile(block, i, j, sums, bn);
+            accumulate_tile(block, i, j, sums, bn);
 }
 
 static void run(const rungi_cpu_job *job)
 {
-    const int64_t bm = job->parameters[0], bn = job->parameters[1], bk = job->parameters[2];
-    sum_t *sums = (sum_t *)job->scratch;
-    for (int64_t i = 0; i < job->m; i += bm)
-        for (int64_t j = 0; j < job->n; j += bn) {
-            memset(sums, 0, (size_t)(bm * bn) * sizeof(sum_t));
-            for (int64_t p = 0; p < job->k; p += bk) {
-                const rungi_cpu_job block = block_of(job, i, j, p, bm, bn, bk);
-                add(&block, sums, bn);
-            }
-            finish_block(job, i, j, bm, bn, sums);
-        }
+    run_cache_blocks(job, accumulate_block);
 }
 
-static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
-{
-    (void)compute;
-    form->scratch = job->parameters[0] * job->parameters[1] * (int64_t)sizeof(sum_t);
-    return RUNG_OK;
-}
-
-TYPED_KERNEL(07_tile2d) = {.run = run, .settle = settle};
+TYPED_KERNEL(07_tile2d) = {.run = run, .configure = configure_cache_blocks};

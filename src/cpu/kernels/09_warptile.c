@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 09_warptile - packed panels and five loops around the tile of 08.
+/* 09_warptile - packed panels, and five loops around the tile of 08.
  *
- * Removes  what 08_vector waits for: operands as the caller stores them. Blocks of A and
- *          B are copied first, in the order in which tiles read them: memory is walked
- *          along whatever the strides are, a cache line is used to its end, and
- *          elements are widened once and not once a tile. It is paid for by the
- *          copies, which each serve MC or NC times.
- * Leaves   one core at work of all there are, and the wait for what comes next (see 10).
+ * Removes  the dependence of 08_vector on the caller's layout. Blocks of A and B are first copied (packed) in the
+ *          order in which tiles read them: reads are contiguous for all strides, every element of a cache line is
+ *          used, and elements are converted once instead of once per tile. Each copy is used MC or NC times, which
+ *          pays for it.
+ * Leaves   all cores but one idle, and waits for operands that are not in the cache yet (see 10).
  * Watch    rung bench --device cpu --kernels 08,09
  *
- * The loops are those of Goto and of BLIS: a panel of B, KC x NC, waits in the last
- * cache, a block of A, MC x KC, in the second, and of the panel one slice of NR columns in
- * the first while all slices of the block come by. What is missing of a slice at an edge is
- * zeros. Where k is longer than KC the sums wait in memory of their own.
+ * The loops are those of Goto and of BLIS. A KC x NC panel of B stays in the last-level cache and an MC x KC block of A
+ * in L2. One micro-panel of B, NR columns, stays in L1 while all micro-panels of the block are multiplied with it.
+ * Incomplete micro-panels are padded with zeros. If k is larger than KC, sums are kept in scratch memory between blocks.
  */
-#include "cpu/kernels/finish.h"
+#include "cpu/kernels/typed_epilogue.h"
 #include "cpu/kernels/simd.h"
 
 #ifndef MC
@@ -28,98 +26,98 @@
 #endif
 // preset tiny: MC=42,NC=32,KC=4
 
-/* What the tiles of every processor fill: they are 6 or 14 high, and 4, 8, 16 or 32 wide. */
+/* Multiples of the tile sizes of all instruction sets: 6 or 14 rows, and 4, 8, 16 or 32 columns. */
 #define BM 42
 #define BN 32
 
 #if MC < 1 || NC < 1 || KC < 1 || MC * KC > 4194304 || NC * KC > 4194304 || MC * NC > 4194304
-#error "a block has at least one element, and at most 2^22"
+#error "MC, NC and KC must be at least 1, and MC * KC, NC * KC and MC * NC at most 2^22"
 #endif
 #if MC % BM != 0 || NC % BN != 0
-#error "MC is a multiple of 42 and NC of 32"
+#error "MC must be a multiple of 42 and NC of 32"
 #endif
 
-/* So many sums wait at a time, at most, unless one block of C has more. */
+/* Bounds the sums that are kept between K blocks, unless one block of C has more. */
 enum { SUMS_MAX = 1 << 22 };
 
 /* ---- Packing ------------------------------------------------------------------------------- */
 
-/* A step of k at a time, whose elements lie side by side. */
-static inline void pack_steps(const in_t *from, int64_t along, int64_t depth, int64_t width, sum_t *to)
+/* Packs a micro-panel whose `width` elements per step of k are contiguous. */
+static inline void pack_contiguous(const in_t *from, int64_t k_stride, int64_t k, int64_t width, sum_t *to)
 {
-    for (int64_t p = 0; p < depth; p++)
+    for (int64_t p = 0; p < k; p++)
         if (width % LANES == 0)
             for (int64_t i = 0; i < width; i += LANES)
-                store_sums(to + p * width + i, load(from + p * along + i));
+                store_sums(to + p * width + i, load(from + p * k_stride + i));
         else
             for (int64_t i = 0; i < width; i++)
-                to[p * width + i] = widen_one(from[p * along + i]);
+                to[p * width + i] = widen_scalar(from[p * k_stride + i]);
 }
 
-/* A vector's elements, one below the other. */
+/* Stores the first `count` elements of a vector `width` elements apart. */
 static inline void store_column(vec_t column, int64_t count, int64_t width, sum_t *to)
 {
     for (int64_t x = 0; x < count; x++)
         to[x * width] = column[x];
 }
 
-/* A vector of a row of A or a column of B at a time, in the order of its steps. */
-static inline void pack_rows(const in_t *from, int64_t across, int64_t along, int64_t count, int64_t depth,
-                             int64_t width, sum_t *to)
+/* Packs a micro-panel one row of A or column of B at a time, one vector of steps at a time. */
+static inline void pack_strided(const in_t *from, int64_t outer_stride, int64_t k_stride, int64_t count, int64_t k,
+                                int64_t width, sum_t *to)
 {
     for (int64_t i = 0; i < count; i++)
-        for (int64_t p = 0; p < depth; p += LANES) {
-            const in_t *first = from + i * across + p * along;
-            const int64_t steps = rungi_smaller(depth - p, LANES);
-            if (along != 1)
-                store_column(load_spread(first, along, steps), steps, width, to + p * width + i);
+        for (int64_t p = 0; p < k; p += LANES) {
+            const in_t *first = from + i * outer_stride + p * k_stride;
+            const int64_t steps = rungi_min(k - p, LANES);
+            if (k_stride != 1)
+                store_column(load_strided(first, k_stride, steps), steps, width, to + p * width + i);
             else if (steps < LANES)
-                store_column(load_some(first, steps), steps, width, to + p * width + i);
+                store_column(load_partial(first, steps), steps, width, to + p * width + i);
             else
                 store_column(load(first), LANES, width, to + p * width + i);
         }
 }
 
-/* A slice: so many rows of A or columns of B, `across` elements apart, and their steps of k,
- * `along` elements apart. At each step there are `width` side by side, those that are not
- * there as zeros. */
-static inline __attribute__((always_inline)) void pack_slice(const in_t *from, int64_t across, int64_t along,
-                                                             int64_t count, int64_t depth, int64_t width, sum_t *to)
+/* Packs a micro-panel: `count` rows of A or columns of B, outer_stride elements apart, with k steps k_stride elements
+ * apart. Each step becomes `width` contiguous elements, padded with zeros. */
+static inline __attribute__((always_inline)) void pack_micro_panel(const in_t *from, int64_t outer_stride,
+                                                                   int64_t k_stride, int64_t count, int64_t k,
+                                                                   int64_t width, sum_t *to)
 {
     if (count < width)
-        memset(to, 0, (size_t)(depth * width) * sizeof(sum_t));
-    if (across == 1 && count == width)
-        pack_steps(from, along, depth, width, to);
+        memset(to, 0, (size_t)(k * width) * sizeof(sum_t));
+    if (outer_stride == 1 && count == width)
+        pack_contiguous(from, k_stride, k, width, to);
     else
-        pack_rows(from, across, along, count, depth, width, to);
+        pack_strided(from, outer_stride, k_stride, count, k, width, to);
 }
 
 static void pack_a(const rungi_cpu_job *block, sum_t *to)
 {
     const in_t *from = block->a.first;
     for (int64_t i = 0; i < block->m; i += MR, to += MR * block->k)
-        pack_slice(from + at(block->a, i, 0), block->a.row_stride, block->a.col_stride, rungi_smaller(block->m - i, MR),
-                   block->k, MR, to);
+        pack_micro_panel(from + element_offset(block->a, i, 0), block->a.row_stride, block->a.col_stride,
+                         rungi_min(block->m - i, MR), block->k, MR, to);
 }
 
 static void pack_b(const rungi_cpu_job *block, sum_t *to)
 {
     const in_t *from = block->b.first;
     for (int64_t j = 0; j < block->n; j += NR, to += NR * block->k)
-        pack_slice(from + at(block->b, 0, j), block->b.col_stride, block->b.row_stride, rungi_smaller(block->n - j, NR),
-                   block->k, NR, to);
+        pack_micro_panel(from + element_offset(block->b, 0, j), block->b.col_stride, block->b.row_stride,
+                         rungi_min(block->n - j, NR), block->k, NR, to);
 }
 
-/* ---- The tile ------------------------------------------------------------------------------- */
+/* ---- The register tile ------------------------------------------------------------------------------- */
 
-/* Adds to the sums of a tile, which stand side by side, or begins them. */
-static void add_tile(const sum_t *a, const sum_t *b, int64_t depth, bool begins, sum_t *sums)
+/* Adds a micro-panel of A times a micro-panel of B to the MR x NR sums of a tile, or starts them at zero. */
+static void accumulate_tile(const sum_t *a, const sum_t *b, int64_t k, bool is_first, sum_t *sums)
 {
     vec_t sum[MR][2];
     for (int r = 0; r < MR; r++)
         for (int c = 0; c < 2; c++)
-            sum[r][c] = begins ? (vec_t){0} : load_sums(sums + r * NR + c * LANES);
-    for (int64_t p = 0; p < depth; p++) {
+            sum[r][c] = is_first ? (vec_t){0} : load_sums(sums + r * NR + c * LANES);
+    for (int64_t p = 0; p < k; p++) {
         const vec_t b_0 = load_sums(b + p * NR), b_1 = load_sums(b + p * NR + LANES);
 #pragma GCC unroll 16
         for (int r = 0; r < MR; r++) {
@@ -134,53 +132,53 @@ static void add_tile(const sum_t *a, const sum_t *b, int64_t depth, bool begins,
 
 /* ---- The five loops -------------------------------------------------------------------------- */
 
-/* The memory of a run. */
-typedef struct room {
+/* Scratch memory: a packed block of A, a packed panel of B, and sums. */
+typedef struct buffers {
     sum_t *a, *b, *sums;
-} room_t;
+} buffers_t;
 
-/* Where a panel begins: its row and column of C, and its step of k. */
-typedef struct place {
+/* The first row and column of C, and the first step of k, of a panel. */
+typedef struct panel_origin {
     int64_t i, j, p;
-} place_t;
+} panel_origin_t;
 
-/* The sums of the tile at (r, c) of a panel; where none has to wait, one place serves all. */
-static sum_t *sums_of(const rungi_cpu_job *job, const room_t *room, int64_t r, int64_t c)
+/* Returns the sums of the tile at (r, c) of a panel. With a single K block no sum is kept, and all tiles share one buffer. */
+static sum_t *tile_sums(const rungi_cpu_job *job, const buffers_t *buffers, int64_t r, int64_t c)
 {
     const int64_t nc = job->parameters[1], kc = job->parameters[2];
-    return job->k > kc ? room->sums + r * nc + c * MR : room->sums;
+    return job->k > kc ? buffers->sums + r * nc + c * MR : buffers->sums;
 }
 
-/* A block of C, whose steps are packed, from row `first` of its panel on. */
-static void add_block(const rungi_cpu_job *job, place_t at_place, const rungi_cpu_job *block, int64_t first,
-                      const room_t *room)
+/* Multiplies a packed block of A with the packed panel of B. The block begins `first` rows into the panel of C. */
+static void accumulate_packed_block(const rungi_cpu_job *job, panel_origin_t origin, const rungi_cpu_job *block,
+                                    int64_t first, const buffers_t *buffers)
 {
     for (int64_t c = 0; c < block->n; c += NR)
         for (int64_t r = 0; r < block->m; r += MR) {
-            sum_t *sums = sums_of(job, room, first + r, c);
-            add_tile(room->a + r * block->k, room->b + c * block->k, block->k, at_place.p == 0, sums);
-            if (at_place.p + block->k == job->k)
-                finish_block(job, at_place.i + first + r, at_place.j + c, MR, NR, sums);
+            sum_t *sums = tile_sums(job, buffers, first + r, c);
+            accumulate_tile(buffers->a + r * block->k, buffers->b + c * block->k, block->k, origin.p == 0, sums);
+            if (origin.p + block->k == job->k)
+                epilogue_store_block(job, origin.i + first + r, origin.j + c, MR, NR, sums);
         }
 }
 
-/* NC columns of C, and as many rows as may wait. */
-static void make_panel(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t rows, const room_t *room)
+/* Computes NC columns and `rows` rows of C: packs each panel of B once, and multiplies it with all blocks of A. */
+static void compute_panel(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t rows, const buffers_t *buffers)
 {
     const int64_t mc = job->parameters[0], nc = job->parameters[1], kc = job->parameters[2];
     for (int64_t p = 0; p < job->k; p += kc) {
         const rungi_cpu_job panel = block_of(job, i, j, p, rows, nc, kc);
-        pack_b(&panel, room->b);
+        pack_b(&panel, buffers->b);
         for (int64_t r = 0; r < panel.m; r += mc) {
             const rungi_cpu_job block = block_of(&panel, r, 0, 0, mc, nc, kc);
-            pack_a(&block, room->a);
-            add_block(job, (place_t){i, j, p}, &block, r, room);
+            pack_a(&block, buffers->a);
+            accumulate_packed_block(job, (panel_origin_t){i, j, p}, &block, r, buffers);
         }
     }
 }
 
-/* Rows whose sums may wait. */
-static int64_t rows_at_once(const rungi_cpu_job *job)
+/* Returns the number of rows of C whose sums are kept at a time, a multiple of MC. */
+static int64_t rows_per_pass(const rungi_cpu_job *job)
 {
     const int64_t mc = job->parameters[0], blocks = SUMS_MAX / job->parameters[1] / mc;
     return blocks > 1 ? blocks * mc : mc;
@@ -189,29 +187,29 @@ static int64_t rows_at_once(const rungi_cpu_job *job)
 static void run(const rungi_cpu_job *job)
 {
     const int64_t mc = job->parameters[0], nc = job->parameters[1], kc = job->parameters[2];
-    const int64_t rows = rows_at_once(job);
-    room_t room = {.a = (sum_t *)job->scratch};
-    room.b = room.a + mc * kc;
-    room.sums = room.b + nc * kc;
+    const int64_t rows = rows_per_pass(job);
+    buffers_t buffers = {.a = (sum_t *)job->scratch};
+    buffers.b = buffers.a + mc * kc;
+    buffers.sums = buffers.b + nc * kc;
     if (job->k == 0)
-        finish_zeros(job);
+        epilogue_store_zeros(job);
     else
         for (int64_t j = 0; j < job->n; j += nc)
             for (int64_t i = 0; i < job->m; i += rows)
-                make_panel(job, i, j, rows, &room);
+                compute_panel(job, i, j, rows, &buffers);
 }
 
-static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
+static rung_status configure(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_kernel_config *config)
 {
     const int64_t mc = job->parameters[0], nc = job->parameters[1], kc = job->parameters[2];
-    int64_t rows = rungi_smaller(rows_at_once(job), rungi_divide_up(job->m, mc) * mc);
+    int64_t rows = rungi_min(rows_per_pass(job), rungi_ceil_divide(job->m, mc) * mc);
     (void)compute;
-    form->scratch = (mc * kc + nc * kc + (job->k > kc ? rows * nc : MR * NR)) * (int64_t)sizeof(sum_t);
+    config->scratch = (mc * kc + nc * kc + (job->k > kc ? rows * nc : MR * NR)) * (int64_t)sizeof(sum_t);
     return RUNG_OK;
 }
 
-/* A block of A stays in L2, and a panel of B in the core's share of L3. */
-static void fit(const rungi_blocks *blocks, int64_t sum_bytes, int64_t *parameters)
+/* Halves KC until a block of A fits L2 and a panel of B fits the core's share of L3. */
+static void fit(const rungi_cpu_block_sizes *blocks, int64_t sum_bytes, int64_t *parameters)
 {
     const int64_t mc = parameters[0], nc = parameters[1];
     int64_t *kc = &parameters[2];
@@ -219,4 +217,4 @@ static void fit(const rungi_blocks *blocks, int64_t sum_bytes, int64_t *paramete
         *kc /= 2;
 }
 
-TYPED_KERNEL(09_warptile) = {.run = run, .settle = settle, .fit = fit};
+TYPED_KERNEL(09_warptile) = {.run = run, .configure = configure, .fit = fit};

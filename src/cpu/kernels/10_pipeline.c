@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 10_pipeline - packed panels again, with everything on its way before it is needed, and all threads.
+/* 10_pipeline - packed panels with prefetching, packing overlapped with multiply-adds, and all threads.
  *
- * Removes  the time in which nothing is multiplied. B is packed by the first panel of rows that
- *          is multiplied with it, between its multiply-adds; the next rows of A and the next
- *          steps of B are asked for while the ones before are used; A is copied only where its
- *          rows would fall on each other in the cache. C is cut between threads (plan.c).
- * Leaves   the multiply-adds themselves: inputs narrower than the sums are widened first, and
- *          are no faster for it. 12_matrix multiplies them as they are.
+ * Removes  the time in which 09_warptile multiplies nothing. The first panel of rows that is multiplied with a block of
+ *          B also packs the block, between its multiply-adds. The next rows of A and the next steps of B are
+ *          prefetched while the current ones are used. A is copied only if its rows compete for the same cache
+ *          sets. C is partitioned between threads (cpu_plan.c).
+ * Leaves   the multiply-adds themselves: inputs narrower than the sums are widened first, which gains no speed.
+ *          12_matrix multiplies them unchanged.
  * Watch    rung bench --device cpu --kernels 09,10 --threads 1
  *
- * A block of B, KC x NC, stays in the second cache while all rows of A pass by it, a panel of
- * 14 or so at a time. Where A has too few rows to pay for packing, B is read where it stands.
- * The bits of an element depend on k, KC and the path alone.
+ * A KC x NC block of B stays in L2 while all rows of A are multiplied with it, one panel of up to 14 rows at a time. If
+ * A has too few rows to pay for packing, B is read in place. The bits of an element depend on k, KC and the path only.
+ *
+ * The file is longer than 500 lines because "rung kernels 10_pipeline --source" shows it as one lesson. The inner loop
+ * is in microkernels/microkernel_body.h.
  */
 #include <math.h>
 #include <string.h>
 
-#include "core/checked.h"
-#include "core/error.h"
-#include "cpu/finish_block.h"
-#include "cpu/kernels/kernels.h"
-#include "cpu/pack.h"
-#include "cpu/tile.h"
+#include "base/checked_arithmetic.h"
+#include "base/error.h"
+#include "base/try.h"
+#include "cpu/microkernels/cpu_epilogue.h"
+#include "cpu/kernels/cpu_kernels.h"
+#include "cpu/microkernels/cpu_pack.h"
+#include "cpu/microkernels/microkernel.h"
 
 // preset f64: KC=1024,NC=256
 // preset tiny: KC=16,NC=32
@@ -39,580 +42,582 @@
 #endif
 
 enum { PARAMETER_KC, PARAMETER_NC };
-/* Paths: how B is read. PACKED_NEAR is for a few panels of rows and a large B that came packed: one tile of columns and
- * NEAR_STEPS of k at a time, so that the panels after the first find B in L1. */
-enum { PACKED, IN_PLACE, PACKED_NEAR };
+/* How B is read: packed by this run or in advance, in place, or (PATH_PACKED_L1) packed in advance for a few panels of
+ * rows and a large B. The last path takes one tile of columns and L1_K_STEPS steps of k at a time, so that every panel
+ * after the first finds B in L1. */
+enum { PATH_PACKED, PATH_IN_PLACE, PATH_PACKED_L1 };
 enum {
-    SUM_ROWS = 336, /* of sums that are kept beside C */
-    WIDE = 4096,    /* columns that a short A is multiplied with before the next of k */
-    SHALLOW = 32,   /* steps of k that it is multiplied with at a time; twice as many where it has more panels */
-    FEW = 10,       /* panels up to which a B of more than in_place_b bytes is left unpacked */
-    NEAR_STEPS =
-        32,   /* steps of k of a packed tile: few, so that what one panel prefetches arrives while others compute */
-    NEAR = 8, /* tiles whose B is still in the first cache, at most */
-    ROW_BYTES = 896, /* of a block of B, at least, in the default parameters */
-    EVEN = 1 << 16,  /* alpha up to which beta is not divided by it: whole numbers stay whole */
-    GAP = 64,        /* bytes between copied rows of A, so that they do not meet in the cache */
+    SUM_BUFFER_ROWS = 336,        /* rows of sums that are kept outside C */
+    IN_PLACE_COLUMNS = 4096,      /* columns of an unpacked B per pass over k */
+    IN_PLACE_K_STEPS = 32,        /* steps of k per K block of an unpacked B; twice as many for more than two panels */
+    IN_PLACE_MAX_PANELS = 10,     /* most panels of A for which a B of more than in_place_b bytes stays unpacked */
+    L1_K_STEPS = 32,              /* steps of k per packed tile: few, so that prefetched lines arrive in time */
+    L1_RESIDENT_TILES = 8,        /* most tiles of an unpacked B that panels of A share in L1 */
+    MIN_BLOCK_ROW_BYTES = 896,    /* lower bound for NC in bytes when default parameters are fitted to the caches */
+    MAX_UNSCALED_ALPHA = 1 << 16, /* largest alpha for which beta is not divided by it: integers stay exact */
+    A_ROW_PADDING = 64,           /* bytes between copied rows of A, which then lie in different cache sets */
     PAGE = 4096
 };
 
-typedef struct work {
+/* One run of a thread. */
+typedef struct pipeline {
     const rungi_cpu_job *job;
-    const rungi_tiles *tiles;
-    int64_t size, in_size;  /* of a sum, and of an element of A or B */
-    int64_t kc, nc, kept;   /* kept: rows of A */
-    bool a_fits, b_fits;    /* they may be read where they stand */
-    bool copies_a, keeps_a; /* panel by panel; a stretch of k of many rows */
-    bool is_near;           /* see PACKED_NEAR */
-    bool keeps_sums;        /* beside C */
-    bool streams_c, brings_c;
-    bool scales_last;               /* alpha comes when all of k is summed */
-    char *a_rows, *b_panels, *sums; /* scratch */
-    int64_t i, j, rows, cols;       /* the block of C at hand, */
-    int64_t p, depth;               /* and the stretch of k */
-} work_t;
+    const rungi_microkernel_table *tiles;
+    int64_t size, in_size;                         /* bytes of a sum, and of an element of A or B */
+    int64_t kc, nc, cached_rows;                   /* cached_rows: rows of A */
+    bool can_read_a_in_place, can_read_b_in_place; /* contiguous along the row, and of the accumulator type */
+    bool copies_a, caches_a; /* A is copied; copies of many rows are reused by several blocks of B */
+    bool is_l1_resident;     /* PATH_PACKED_L1 */
+    bool buffers_sums;       /* sums are kept outside C */
+    bool streams_c, prefetches_c;
+    bool scales_last;                 /* alpha is applied after the last K block */
+    char *a_copies, *b_panels, *sums; /* scratch */
+    int64_t i, j, rows, cols;         /* the current block of C, */
+    int64_t p, k_size;                /* and the current K block */
+} pipeline_t;
 
-/* ---- What is settled for the whole problem -------------------------------------------------------------- */
+/* ---- Configuration -------------------------------------------------------------------------------- */
 
 static rung_type sum_type(const rungi_cpu_job *job)
 {
     return job->out == RUNG_I32 ? RUNG_I32 : job->in == RUNG_F64 ? RUNG_F64 : RUNG_F32;
 }
 
-/* k in stretches of about KC, all of the same length but the last. */
-static int64_t depth_of(const rungi_cpu_job *job)
+/* Splits k into K blocks of at most about KC, all of the same size but the last. */
+static int64_t k_block_size(const rungi_cpu_job *job)
 {
-    int64_t most = job->parameters[PARAMETER_KC], stretches = rungi_divide_up(job->k, most);
-    return stretches > 1 ? rungi_round_up((job->k + stretches - 1) / stretches, 4) : job->k;
+    int64_t k_blocks = rungi_ceil_divide(job->k, job->parameters[PARAMETER_KC]);
+    return k_blocks > 1 ? rungi_round_up(rungi_ceil_divide(job->k, k_blocks), 4) : job->k;
 }
 
-/* Columns of a block of B, which leaves some of the second cache to A and C. */
-static int64_t width_of(const rungi_cpu_job *job, int64_t tile, int64_t step_bytes)
+/* Returns NC: a block of B leaves part of L2 to A and C. */
+static int64_t n_block_size(const rungi_cpu_job *job, int64_t tile, int64_t step_bytes)
 {
-    int64_t room = job->features->blocks.packed_b / (step_bytes > 0 ? step_bytes : 1) / tile * tile;
-    int64_t most = rungi_round_up(rungi_smaller(job->parameters[PARAMETER_NC], room > tile ? room : tile), tile);
-    int64_t blocks = rungi_divide_up(job->n, most);
-    return blocks > 1 ? rungi_round_up((job->n + blocks - 1) / blocks, tile) : rungi_round_up(job->n, tile);
+    int64_t fitting = job->features->blocks.packed_b / rungi_max(step_bytes, 1) / tile * tile;
+    int64_t max_nc = rungi_round_up(rungi_min(job->parameters[PARAMETER_NC], rungi_max(fitting, tile)), tile);
+    int64_t blocks = rungi_ceil_divide(job->n, max_nc);
+    return blocks > 1 ? rungi_round_up(rungi_ceil_divide(job->n, blocks), tile) : rungi_round_up(job->n, tile);
 }
 
-/* Bytes from one copied row of A to the next, which is at another place of the cache. */
-static int64_t a_row_bytes(const work_t *work, int64_t depth)
+/* Returns the bytes from one copied row of A to the next. The padding puts rows into different cache sets. */
+static int64_t a_row_bytes(const pipeline_t *run, int64_t k_size)
 {
-    return rungi_round_up(depth * work->size, GAP) + GAP;
+    return rungi_round_up(k_size * run->size, A_ROW_PADDING) + A_ROW_PADDING;
 }
 
-/* Rows of A whose copies are kept, of the whole problem. A part of it has its own number of rows, of which more might
- * fit evenly: it keeps no more all the same, since the scratch was asked for once. */
-static int64_t rows_kept(const work_t *work)
+/* Returns how many rows of A are copied and cached, for the whole problem. One thread's block has fewer rows, of which more
+ * might fit evenly, but it caches no more: the scratch was sized once. */
+static int64_t cached_row_count(const pipeline_t *run)
 {
-    int64_t row = a_row_bytes(work, work->kc), tile = work->tiles->rows, m = work->job->m;
-    int64_t bytes = work->job->features->blocks.kept_a;
-    int64_t most = row < bytes / tile ? bytes / row : tile, blocks = rungi_divide_up(m, most);
-    return blocks > 1 ? rungi_round_up((m + blocks - 1) / blocks, tile) : m;
+    int64_t row = a_row_bytes(run, run->kc), tile = run->tiles->rows, m = run->job->m;
+    int64_t bytes = run->job->features->blocks.cached_a;
+    int64_t max_rows = row < bytes / tile ? bytes / row : tile, blocks = rungi_ceil_divide(m, max_rows);
+    return blocks > 1 ? rungi_round_up(rungi_ceil_divide(m, blocks), tile) : m;
 }
 
-/* For a panel, for those that are kept, or for all rows where B is read in place. */
-static int64_t a_bytes(const work_t *work, bool in_place)
+/* Returns the bytes of copies of A: one panel, the cached rows, or all rows if B is read in place. */
+static int64_t a_bytes(const pipeline_t *run, bool in_place)
 {
-    int64_t rows = in_place ? work->job->m : work->keeps_a ? work->kept : work->tiles->rows;
-    return in_place || work->copies_a ? rungi_round_up(rows * a_row_bytes(work, work->kc), PAGE) : 0;
+    int64_t rows = in_place ? run->job->m : run->caches_a ? run->cached_rows : run->tiles->rows;
+    return in_place || run->copies_a ? rungi_round_up(rows * a_row_bytes(run, run->kc), PAGE) : 0;
 }
 
-/* A very large A would come from many pages of memory for each block of B. It is copied, as one is whose rows must be,
- * and where several blocks of B follow each other the copy is kept for them. */
-static void settle_copies(work_t *work, bool in_place)
+/* Decides whether A is copied. Reading a very large A touches many pages for each block of B, so it is copied as well. If
+ * several blocks of B follow each other, the copies are cached for them. */
+static void configure_a_copies(pipeline_t *run, bool in_place)
 {
-    const rungi_cpu_job *job = work->job;
-    bool is_immense = (double)job->m * (double)job->k * (double)work->size > 32e6;
-    bool is_often_read = (work->copies_a || is_immense) && job->n >= 3 * work->nc && job->m >= 256 && job->k >= 256;
-    work->keeps_a = !in_place && !work->keeps_sums && (is_often_read || work->is_near);
-    work->copies_a = work->copies_a || work->keeps_a;
+    const rungi_cpu_job *job = run->job;
+    bool is_large_a = (double)job->m * (double)job->k * (double)run->size > 32e6;
+    bool is_often_read = (run->copies_a || is_large_a) && job->n >= 3 * run->nc && job->m >= 256 && job->k >= 256;
+    run->caches_a = !in_place && !run->buffers_sums && (is_often_read || run->is_l1_resident);
+    run->copies_a = run->copies_a || run->caches_a;
 }
 
-static void begin(work_t *work, const rungi_cpu_job *job, const rungi_cpu_form *form)
+static void init_pipeline(pipeline_t *run, const rungi_cpu_job *job, const rungi_cpu_kernel_config *config)
 {
     rung_type sum = sum_type(job);
-    memset(work, 0, sizeof *work);
-    work->job = job;
-    work->tiles = rungi_tiles_of(job->features->isa, sum);
-    work->size = sum == RUNG_F64 ? 8 : 4;
-    work->in_size = job->in == sum ? work->size : rung_type_size(job->in);
-    work->a_fits = job->in == sum && job->a.col_stride == 1;
-    work->b_fits = job->in == sum && job->b.col_stride == 1 && !form->takes_packed;
-    /* Rows a multiple of a page apart fall on the same few places of the first cache. */
-    work->copies_a = !work->a_fits || ((uint64_t)job->a.row_stride * (uint64_t)work->size % 1024 == 0 && job->k > 256);
-    work->keeps_sums = job->out != sum || job->c.col_stride != 1;
+    memset(run, 0, sizeof *run);
+    run->job = job;
+    run->tiles = rungi_microkernel_table_select(job->features->isa, sum);
+    run->size = sum == RUNG_F64 ? 8 : 4;
+    run->in_size = job->in == sum ? run->size : rung_type_size(job->in);
+    run->can_read_a_in_place = job->in == sum && job->a.col_stride == 1;
+    run->can_read_b_in_place = job->in == sum && job->b.col_stride == 1 && !config->has_packed_b;
+    /* Rows a multiple of 1 KiB apart compete for the same few sets of L1. */
+    run->copies_a = !run->can_read_a_in_place ||
+                    ((uint64_t)job->a.row_stride * (uint64_t)run->size % 1024 == 0 && job->k > 256);
+    run->buffers_sums = job->out != sum || job->c.col_stride != 1;
 }
 
-/* Bytes of sums beside C. */
-static int64_t sum_bytes(const work_t *work, bool in_place)
+/* Returns the bytes of sums that are kept outside C. */
+static int64_t sum_bytes(const pipeline_t *run, bool in_place)
 {
-    if (!work->keeps_sums)
+    if (!run->buffers_sums)
         return 0;
-    return in_place
-               ? work->job->m * rungi_round_up(rungi_smaller(work->job->n, WIDE), 2 * work->tiles->lanes) * work->size
-               : SUM_ROWS * work->nc * work->size;
+    return in_place ? run->job->m * rungi_round_up(rungi_min(run->job->n, IN_PLACE_COLUMNS), 2 * run->tiles->lanes) *
+                          run->size
+                    : SUM_BUFFER_ROWS * run->nc * run->size;
 }
 
-static double b_bytes(const work_t *work)
+static double b_bytes(const pipeline_t *run)
 {
-    return (double)work->job->n * (double)work->job->k * (double)work->size;
+    return (double)run->job->n * (double)run->job->k * (double)run->size;
 }
 
-static bool is_b_large(const work_t *work)
+static bool is_large_b(const pipeline_t *run)
 {
-    return b_bytes(work) > (double)work->job->features->blocks.in_place_b;
+    return b_bytes(run) > (double)run->job->features->blocks.in_place_b;
 }
 
-/* Whether B is read where it stands: for two panels of rows always, for some more where it comes from the memory. */
-static bool is_in_place(const work_t *work)
+/* Returns whether B is read in place: for up to two panels of rows, and for some more if B is larger than the cache. */
+static bool is_in_place(const pipeline_t *run)
 {
-    return work->b_fits && work->job->m <= (is_b_large(work) ? FEW : 2) * work->tiles->rows;
+    return run->can_read_b_in_place && run->job->m <= (is_large_b(run) ? IN_PLACE_MAX_PANELS : 2) * run->tiles->rows;
 }
 
-/* A block of B that is packed at once should not become narrow: KC is lowered first, and NC follows. */
-static void fit(const rungi_blocks *blocks, int64_t sum_bytes, int64_t *parameters)
+/* Lowers KC so that a packed block of B stays wide. n_block_size() lowers NC. */
+static void fit(const rungi_cpu_block_sizes *blocks, int64_t sum_bytes, int64_t *parameters)
 {
-    int64_t most = blocks->packed_b / ROW_BYTES / 16 * 16;
+    int64_t max_kc = rungi_max(blocks->packed_b / MIN_BLOCK_ROW_BYTES / 16 * 16, 64);
     (void)sum_bytes;
-    parameters[PARAMETER_KC] = rungi_smaller(parameters[PARAMETER_KC], most > 64 ? most : 64);
+    parameters[PARAMETER_KC] = rungi_min(parameters[PARAMETER_KC], max_kc);
 }
 
-/* The layout of a packed B: see packed_place. */
-static rung_status settle_packed(const work_t *work, rungi_cpu_form *form)
+/* Chooses the layout of a packed B: see packed_offset. */
+static rung_status configure_packed_b(const pipeline_t *run, rungi_cpu_kernel_config *config)
 {
-    const rungi_cpu_job *job = work->job;
-    int64_t width = 2 * work->tiles->lanes, bytes;
-    if (!rungi_multiply(rungi_round_up(job->n, width), job->k, &bytes) || !rungi_multiply(bytes, work->size, &bytes))
+    const rungi_cpu_job *job = run->job;
+    int64_t width = 2 * run->tiles->lanes, bytes;
+    if (!rungi_checked_multiply(rungi_round_up(job->n, width), job->k, &bytes) ||
+        !rungi_checked_multiply(bytes, run->size, &bytes))
         return rungi_fail(RUNG_STATUS_TOO_LARGE,
-                          "10_pipeline: the packed B, %lld x %lld, needs more bytes than can be "
-                          "addressed; multiply by it in parts",
+                          "10_pipeline: the packed B (%lld x %lld) needs more than 2^63 bytes; split B by columns",
                           (long long)job->k, (long long)job->n);
-    form->packed = (rungi_packed_layout){.stored = sum_type(job), .width = width, .depth = work->kc, .bytes = bytes};
+    config->packed = (rungi_packed_layout){
+        .packed_type = sum_type(job), .width = width, .k_block = run->kc, .bytes = bytes};
     return RUNG_OK;
 }
 
-static bool is_near(const work_t *work, const rungi_cpu_form *form)
+static bool uses_l1_path(const pipeline_t *run, const rungi_cpu_kernel_config *config)
 {
-    int64_t panel = work->tiles->rows;
-    return form->takes_packed && !work->keeps_sums && is_b_large(work) && work->job->m > panel &&
-           work->job->m <= FEW * panel;
+    int64_t panel = run->tiles->rows;
+    return config->has_packed_b && !run->buffers_sums && is_large_b(run) && run->job->m > panel &&
+           run->job->m <= IN_PLACE_MAX_PANELS * panel;
 }
 
-static rung_status settle(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_form *form)
+static rung_status configure(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_kernel_config *config)
 {
-    work_t work;
-    rung_status status = RUNG_OK;
+    pipeline_t run;
     (void)compute;
-    begin(&work, job, form);
-    work.kc = depth_of(job);
-    work.nc = width_of(job, 2 * work.tiles->lanes, work.kc * work.size);
-    bool in_place = is_in_place(&work);
-    if (in_place && b_bytes(&work) > (double)job->features->blocks.shallow_b)
-        work.kc = job->m <= 2 * work.tiles->rows ? SHALLOW : 2 * SHALLOW;
-    work.is_near = is_near(&work, form);
-    if (work.is_near)
-        work.nc = 2 * work.tiles->lanes;
-    form->path = in_place ? IN_PLACE : work.is_near ? PACKED_NEAR : PACKED;
-    form->grain_m = work.tiles->rows;
-    form->grain_n = 2 * work.tiles->lanes;
-    form->kc = work.kc;
-    form->nc = work.nc;
-    if (form->takes_packed)
-        status = settle_packed(&work, form);
-    if (status != RUNG_OK)
-        return status;
-    settle_copies(&work, in_place);
-    form->kept = work.kept = rows_kept(&work);
-    form->scratch = a_bytes(&work, in_place) + sum_bytes(&work, in_place) +
-                    (in_place || form->takes_packed ? 0 : work.kc * work.nc * work.size);
+    init_pipeline(&run, job, config);
+    run.kc = k_block_size(job);
+    run.nc = n_block_size(job, 2 * run.tiles->lanes, run.kc * run.size);
+    bool in_place = is_in_place(&run);
+    if (in_place && b_bytes(&run) > (double)job->features->blocks.few_rows_b)
+        run.kc = job->m <= 2 * run.tiles->rows ? IN_PLACE_K_STEPS : 2 * IN_PLACE_K_STEPS;
+    run.is_l1_resident = uses_l1_path(&run, config);
+    if (run.is_l1_resident)
+        run.nc = 2 * run.tiles->lanes;
+    config->path = in_place ? PATH_IN_PLACE : run.is_l1_resident ? PATH_PACKED_L1 : PATH_PACKED;
+    config->grain_m = run.tiles->rows;
+    config->grain_n = 2 * run.tiles->lanes;
+    config->kc = run.kc;
+    config->nc = run.nc;
+    if (config->has_packed_b)
+        TRY(configure_packed_b(&run, config));
+    configure_a_copies(&run, in_place);
+    config->max_cached = run.cached_rows = cached_row_count(&run);
+    config->scratch = a_bytes(&run, in_place) + sum_bytes(&run, in_place) +
+                      (in_place || config->has_packed_b ? 0 : run.kc * run.nc * run.size);
     return RUNG_OK;
 }
 
 /* ---- Packing --------------------------------------------------------------------------------------------- */
 
-static const char *a_at(const work_t *work, int64_t i, int64_t p)
+static const char *a_at(const pipeline_t *run, int64_t i, int64_t p)
 {
-    const rungi_cpu_input *a = &work->job->a;
-    return (const char *)a->first + (i * a->row_stride + p * a->col_stride) * work->in_size;
+    const rungi_cpu_input *a = &run->job->a;
+    return (const char *)a->first + (i * a->row_stride + p * a->col_stride) * run->in_size;
 }
 
-static const char *b_at(const work_t *work, int64_t p, int64_t j)
+static const char *b_at(const pipeline_t *run, int64_t p, int64_t j)
 {
-    const rungi_cpu_input *b = &work->job->b;
-    return (const char *)b->first + (p * b->row_stride + j * b->col_stride) * work->in_size;
+    const rungi_cpu_input *b = &run->job->b;
+    return (const char *)b->first + (p * b->row_stride + j * b->col_stride) * run->in_size;
 }
 
-/* The block of B, tile after tile. Behind its last column stand zeros, since what is left of other
- * matrices might be slow to multiply, or raise a flag of the floating-point unit. */
-static void pack_b(const work_t *work)
+/* Packs the current block of B, tile by tile. The columns behind its last one become zeros: leftover values might be slow
+ * to multiply (denormals) or raise floating-point exceptions. */
+static void pack_b(const pipeline_t *run)
 {
-    const rungi_cpu_input *b = &work->job->b;
-    int64_t tile = 2 * work->tiles->lanes;
-    for (int64_t j = 0; j < work->cols; j += tile) {
-        int64_t cols = rungi_smaller(tile, work->cols - j);
-        char *to = work->b_panels + j * work->depth * work->size;
+    const rungi_cpu_input *b = &run->job->b;
+    int64_t tile = 2 * run->tiles->lanes;
+    for (int64_t j = 0; j < run->cols; j += tile) {
+        int64_t cols = rungi_min(tile, run->cols - j);
+        char *to = run->b_panels + j * run->k_size * run->size;
         if (cols < tile)
-            memset(to, 0, (size_t)(work->depth * tile * work->size));
-        rungi_cpu_pack(work->job->features->isa,
-                       &(rungi_pack){work->job->in, b_at(work, work->p, work->j + j), b->row_stride, b->col_stride,
-                                     work->depth, cols, to, tile});
+            memset(to, 0, (size_t)(run->k_size * tile * run->size));
+        rungi_cpu_pack(run->job->features->isa,
+                       &(rungi_cpu_pack_args){run->job->in, b_at(run, run->p, run->j + j), b->row_stride, b->col_stride,
+                                              run->k_size, cols, to, tile});
     }
 }
 
-/* All of B, one stretch of k after the other, each as the blocks of it stand beside each other: where
- * the block at hand is. */
-static int64_t packed_place(const work_t *work, int64_t col)
+/* Returns the offset of the current K block, from column `col` on, in a packed B. A packed B holds one K block after the
+ * other, each as consecutive tiles. */
+static int64_t packed_offset(const pipeline_t *run, int64_t col)
 {
-    int64_t cols = rungi_round_up(work->job->form->whole_n, 2 * work->tiles->lanes);
-    return (work->p * cols + col * work->depth) * work->size;
+    int64_t cols = rungi_round_up(run->job->config->problem_n, 2 * run->tiles->lanes);
+    return (run->p * cols + col * run->k_size) * run->size;
 }
 
-static const char *packed_at(const work_t *work)
+static const char *packed_block(const pipeline_t *run)
 {
-    return work->job->packed + packed_place(work, work->job->first_col + work->j);
+    return run->job->packed + packed_offset(run, run->job->first_col + run->j);
 }
 
 static void pack(const rungi_cpu_job *job, char *packed)
 {
-    work_t work;
-    begin(&work, job, job->form);
-    work.cols = job->n;
-    for (work.p = 0; work.p < job->k; work.p += job->form->kc) {
-        work.depth = rungi_smaller(job->form->kc, job->k - work.p);
-        work.b_panels = packed + packed_place(&work, 0);
-        pack_b(&work);
+    pipeline_t run;
+    init_pipeline(&run, job, job->config);
+    run.cols = job->n;
+    for (run.p = 0; run.p < job->k; run.p += job->config->kc) {
+        run.k_size = rungi_min(job->config->kc, job->k - run.p);
+        run.b_panels = packed + packed_offset(&run, 0);
+        pack_b(&run);
     }
 }
 
-/* Whether the copies that are kept were made for an earlier block of B. */
-static bool has_a(const work_t *work)
+/* Returns whether an earlier block of B already copied the rows of A. */
+static bool is_a_cached(const pipeline_t *run)
 {
-    return work->keeps_a && work->j > 0;
+    return run->caches_a && run->j > 0;
 }
 
-/* Some rows of A, where they stand or as a copy. */
-static void take_a(const work_t *work, int64_t i, int64_t rows, rungi_tile_job *tile)
+/* Sets the rows of A that are multiplied: in place or as a copy. */
+static void set_a_args(const pipeline_t *run, int64_t i, int64_t rows, rungi_microkernel_args *args)
 {
-    const rungi_cpu_input *a = &work->job->a;
-    tile->a = a_at(work, i, work->p);
-    tile->a_row = a->row_stride;
-    if (!work->copies_a)
+    const rungi_cpu_input *a = &run->job->a;
+    args->a = a_at(run, i, run->p);
+    args->a_row_stride = a->row_stride;
+    if (!run->copies_a)
         return;
-    int64_t row = a_row_bytes(work, work->depth) / work->size;
-    char *copy = work->a_rows + (work->keeps_a ? (i - work->i) * row * work->size : 0);
-    if (!has_a(work))
-        rungi_cpu_pack(work->job->features->isa, &(rungi_pack){work->job->in, tile->a, a->row_stride, a->col_stride,
-                                                               rows, work->depth, copy, row});
-    tile->a = copy;
-    tile->a_row = row;
+    int64_t row = a_row_bytes(run, run->k_size) / run->size;
+    char *copy = run->a_copies + (run->caches_a ? (i - run->i) * row * run->size : 0);
+    if (!is_a_cached(run))
+        rungi_cpu_pack(run->job->features->isa, &(rungi_cpu_pack_args){run->job->in, args->a, a->row_stride,
+                                                                       a->col_stride, rows, run->k_size, copy, row});
+    args->a = copy;
+    args->a_row_stride = row;
 }
 
-/* The rows that are asked for while a panel is multiplied, the next ones, where they will be read or copied from. */
-static void take_next(const work_t *work, int64_t i, bool is_there, rungi_tile_job *tile)
+/* Sets the rows of A to prefetch: those of the next panel, at the address where they will be read or copied from. */
+static void set_prefetch_args(const pipeline_t *run, int64_t i, bool has_next, rungi_microkernel_args *args)
 {
-    if (is_there && has_a(work)) {
-        tile->next = work->a_rows + (i - work->i) * tile->a_row * work->size;
-        tile->next_row = tile->a_row;
-    } else if (is_there && work->a_fits) {
-        tile->next = a_at(work, i, work->p);
-        tile->next_row = work->job->a.row_stride;
+    if (has_next && is_a_cached(run)) {
+        args->a_prefetch = run->a_copies + (i - run->i) * args->a_row_stride * run->size;
+        args->a_prefetch_row_stride = args->a_row_stride;
+    } else if (has_next && run->can_read_a_in_place) {
+        args->a_prefetch = a_at(run, i, run->p);
+        args->a_prefetch_row_stride = run->job->a.row_stride;
     } else {
-        tile->next = tile->a;
-        tile->next_row = 0;
+        args->a_prefetch = args->a;
+        args->a_prefetch_row_stride = 0;
     }
 }
 
 /* ---- Tiles ------------------------------------------------------------------------------------------------ */
 
-/* Where a panel's sums go, and how they are taken: k's first stretch replaces, the others add. A large alpha waits for the
- * last one: what a part of k comes to may be too large for it where the whole is not. */
-static void take_c(const work_t *work, int64_t i, int64_t j, rungi_tile_job *tile)
+/* Sets where the sums of a panel are stored and how: the first K block replaces C, the others add to it. A large alpha is
+ * applied after the last K block, because a partial sum times alpha might overflow where the whole sum does not. */
+static void set_c_args(const pipeline_t *run, int64_t i, int64_t j, rungi_microkernel_args *args)
 {
-    const rungi_cpu_job *job = work->job;
-    bool is_first = work->p == 0;
-    if (work->keeps_sums) {
-        tile->c_row = rungi_round_up(work->cols, 2 * work->tiles->lanes);
-        tile->c = work->sums + ((i - work->i) * tile->c_row + j - work->j) * work->size;
-        tile->alpha = 1;
-        tile->beta = is_first ? 0 : 1;
+    const rungi_cpu_job *job = run->job;
+    bool is_first = run->p == 0;
+    if (run->buffers_sums) {
+        args->c_row_stride = rungi_round_up(run->cols, 2 * run->tiles->lanes);
+        args->c = run->sums + ((i - run->i) * args->c_row_stride + j - run->j) * run->size;
+        args->alpha = 1;
+        args->beta = is_first ? 0 : 1;
     } else {
-        tile->c_row = job->c.row_stride;
-        tile->c = (char *)job->c.first + (i * job->c.row_stride + j) * work->size;
-        tile->alpha = work->scales_last ? 1 : job->alpha;
-        tile->beta = !is_first ? 1 : work->scales_last ? job->beta / job->alpha : job->beta;
+        args->c_row_stride = job->c.row_stride;
+        args->c = (char *)job->c.first + (i * job->c.row_stride + j) * run->size;
+        args->alpha = run->scales_last ? 1 : job->alpha;
+        args->beta = !is_first ? 1 : run->scales_last ? job->beta / job->alpha : job->beta;
     }
 }
 
-typedef rungi_tile *tile_table_t[RUNGI_TILE_ROWS][RUNGI_TILE_VECTORS];
+typedef rungi_microkernel *tile_table_t[RUNGI_MICROKERNEL_MAX_ROWS][RUNGI_MICROKERNEL_MAX_VECTORS];
 
-static const tile_table_t *table_of(const work_t *work, bool packing)
+static const tile_table_t *microkernels_for(const pipeline_t *run, bool packing)
 {
-    return packing                             ? &work->tiles->packing
-           : work->job->form->path == IN_PLACE ? &work->tiles->in_place
-                                               : &work->tiles->packed;
+    return packing                                   ? &run->tiles->packing
+           : run->job->config->path == PATH_IN_PLACE ? &run->tiles->in_place
+                                                     : &run->tiles->packed;
 }
 
-/* A panel of rows by `cols` columns of B, from column j of C on. */
-static void multiply(const work_t *work, const tile_table_t *table, int64_t rows, int64_t cols, rungi_tile_job *tile)
+/* Multiplies a panel of rows with `cols` columns of B: whole tiles in one call, then the rest. */
+static void multiply_panel(const pipeline_t *run, const tile_table_t *table, int64_t rows, int64_t cols,
+                           rungi_microkernel_args *args)
 {
-    int64_t lanes = work->tiles->lanes, width = 2 * lanes, whole = (int64_t)((uint64_t)cols / (uint64_t)width);
+    int64_t lanes = run->tiles->lanes, width = 2 * lanes, whole = (int64_t)((uint64_t)cols / (uint64_t)width);
     int64_t rest = cols - whole * width;
-    bool streams = work->streams_c && table == &work->tiles->packed && work->tiles->streaming[rows - 1];
-    tile->k = work->depth;
-    tile->tiles = whole;
-    tile->cols = width;
+    bool streams = run->streams_c && table == &run->tiles->packed && run->tiles->streaming[rows - 1];
+    args->k = run->k_size;
+    args->tiles = whole;
+    args->cols = width;
     if (whole > 0)
-        (streams ? work->tiles->streaming[rows - 1] : (*table)[rows - 1][1])(tile);
+        (streams ? run->tiles->streaming[rows - 1] : (*table)[rows - 1][1])(args);
     if (rest == 0)
         return;
-    int64_t b_step = table == &work->tiles->packed ? work->depth * width : width;
-    tile->b = (const char *)tile->b + whole * b_step * work->size;
-    tile->c = (char *)tile->c + whole * width * work->size;
-    if (tile->pack)
-        tile->pack = (char *)tile->pack + whole * work->depth * width * work->size;
-    tile->tiles = 1;
-    tile->cols = rest;
-    (*table)[rows - 1][rest > lanes](tile);
+    int64_t b_step = table == &run->tiles->packed ? run->k_size * width : width;
+    args->b = (const char *)args->b + whole * b_step * run->size;
+    args->c = (char *)args->c + whole * width * run->size;
+    if (args->pack_to)
+        args->pack_to = (char *)args->pack_to + whole * run->k_size * width * run->size;
+    args->tiles = 1;
+    args->cols = rest;
+    (*table)[rows - 1][rest > lanes](args);
 }
 
-static void scale(const work_t *work, int64_t i, int64_t rows)
+static void scale(const pipeline_t *run, int64_t i, int64_t rows)
 {
-    const rungi_cpu_job *job = work->job;
+    const rungi_cpu_job *job = run->job;
     for (int64_t row = i; row < i + rows; row++)
-        for (int64_t j = work->j; j < work->j + work->cols; j++) {
-            char *at = (char *)job->c.first + (row * job->c.row_stride + j) * work->size;
-            if (work->size == 8)
+        for (int64_t j = run->j; j < run->j + run->cols; j++) {
+            char *at = (char *)job->c.first + (row * job->c.row_stride + j) * run->size;
+            if (run->size == 8)
                 *(double *)at *= job->alpha;
             else
                 *(float *)at = (float)(*(float *)at * job->alpha);
         }
 }
 
-/* What follows the last stretch of k. */
-static void finish(const work_t *work, int64_t i, int64_t rows)
+/* Applies what follows the last K block: a late alpha, and the epilogue. */
+static void epilogue_store_panel(const pipeline_t *run, int64_t i, int64_t rows)
 {
-    int64_t sums_row = rungi_round_up(work->cols, 2 * work->tiles->lanes);
-    if (work->p + work->depth < work->job->k)
+    int64_t sums_stride = rungi_round_up(run->cols, 2 * run->tiles->lanes);
+    if (run->p + run->k_size < run->job->k)
         return;
-    if (work->scales_last)
-        scale(work, i, rows);
-    if (work->keeps_sums)
-        rungi_cpu_finish(work->job, i, work->j, rows, work->cols, work->sums + (i - work->i) * sums_row * work->size,
-                         sums_row);
-    else if (rungi_cpu_has_epilogue(work->job))
-        rungi_cpu_finish(work->job, i, work->j, rows, work->cols, NULL, 0);
+    if (run->scales_last)
+        scale(run, i, rows);
+    if (run->buffers_sums)
+        rungi_cpu_epilogue_apply(run->job, i, run->j, rows, run->cols,
+                                 run->sums + (i - run->i) * sums_stride * run->size, sums_stride);
+    else if (rungi_cpu_has_epilogue(run->job))
+        rungi_cpu_epilogue_apply(run->job, i, run->j, rows, run->cols, NULL, 0);
 }
 
-/* ---- Where B is packed ------------------------------------------------------------------------------------ */
+/* ---- Packed B ------------------------------------------------------------------------------------ */
 
-/* Rows in panels of nearly the same height: the first `taller` have one row more. */
+/* Rows in panels of nearly the same height: the first `taller` panels have one more row. */
 typedef struct panels {
     int64_t count, height, taller;
 } panels_t;
 
-static panels_t panels_of(const work_t *work)
+static panels_t split_into_panels(const pipeline_t *run)
 {
-    int64_t most = work->tiles->rows, count = work->rows <= most ? 1 : (work->rows + most - 1) / most;
-    int64_t height = work->rows / count;
-    return (panels_t){count, height, work->rows - height * count};
+    int64_t max_rows = run->tiles->rows, count = run->rows <= max_rows ? 1 : rungi_ceil_divide(run->rows, max_rows);
+    int64_t height = run->rows / count;
+    return (panels_t){count, height, run->rows - height * count};
 }
 
-/* All rows by one packed tile of columns and one stretch of k, whose rows of A are kept as copies. The second panel
- * prefetches the next steps, which follow in memory: in this tile, or in the next one. */
-static void multiply_packed_near(const work_t *whole)
+/* Multiplies all rows with one packed tile of columns by one K block. The rows of A are cached copies. The second panel
+ * prefetches the next steps of B, which follow in memory: in this tile or in the next one. */
+static void multiply_packed_l1(const pipeline_t *whole)
 {
-    panels_t panels = panels_of(whole);
-    int64_t width = 2 * whole->tiles->lanes, a_row = a_row_bytes(whole, whole->depth) / whole->size, rows;
-    rungi_tile_job tile = {.panels = 1, .brings_c = whole->brings_c};
-    work_t part = *whole;
-    for (int64_t q = 0; q < whole->depth; q += NEAR_STEPS) {
+    panels_t panels = split_into_panels(whole);
+    int64_t width = 2 * whole->tiles->lanes, a_row = a_row_bytes(whole, whole->k_size) / whole->size, rows;
+    rungi_microkernel_args args = {.panels = 1, .prefetches_c = whole->prefetches_c};
+    pipeline_t part = *whole;
+    for (int64_t q = 0; q < whole->k_size; q += L1_K_STEPS) {
         part.p = whole->p + q;
-        part.depth = rungi_smaller(NEAR_STEPS, whole->depth - q);
+        part.k_size = rungi_min(L1_K_STEPS, whole->k_size - q);
         for (int64_t panel = 0, i = whole->i; panel < panels.count; panel++, i += rows) {
             rows = panels.height + (panel < panels.taller);
             if (q == 0)
-                take_a(whole, i, rows, &tile);
-            tile.a = tile.next = whole->a_rows + ((i - whole->i) * a_row + q) * whole->size;
-            tile.a_row = a_row;
-            tile.ahead = panel == 0 ? 20 : 0;
-            tile.aside = panel == 1 ? part.depth * width : 0;
-            tile.b = packed_at(whole) + q * width * whole->size;
-            take_c(&part, i, whole->j, &tile);
-            multiply(&part, table_of(whole, false), rows, whole->cols, &tile);
-            finish(&part, i, rows);
+                set_a_args(whole, i, rows, &args);
+            args.a = args.a_prefetch = whole->a_copies + ((i - whole->i) * a_row + q) * whole->size;
+            args.a_row_stride = a_row;
+            args.b_prefetch_steps = panel == 0 ? 20 : 0;
+            args.b_prefetch_offset = panel == 1 ? part.k_size * width : 0;
+            args.b = packed_block(whole) + q * width * whole->size;
+            set_c_args(&part, i, whole->j, &args);
+            multiply_panel(&part, microkernels_for(whole, false), rows, whole->cols, &args);
+            epilogue_store_panel(&part, i, rows);
         }
     }
 }
 
-/* One block of C by one stretch of k. */
-static void multiply_block(const work_t *work)
+/* Multiplies one block of C by one K block. */
+static void multiply_block(const pipeline_t *run)
 {
-    panels_t panels = panels_of(work);
-    bool is_packed = work->job->form->takes_packed;
-    const char *b_panels = is_packed ? packed_at(work) : work->b_panels;
-    bool packing = work->b_fits && work->tiles->packing[panels.height + (panels.taller > 0) - 1][0];
-    /* Panels of the same height at once, unless something is to be done with each. */
-    bool together = (!work->copies_a || has_a(work)) && !work->keeps_sums && !work->scales_last &&
-                    !rungi_cpu_has_epilogue(work->job);
+    panels_t panels = split_into_panels(run);
+    bool is_packed = run->job->config->has_packed_b;
+    const char *b_panels = is_packed ? packed_block(run) : run->b_panels;
+    bool packing = run->can_read_b_in_place && run->tiles->packing[panels.height + (panels.taller > 0) - 1][0];
+    /* Panels of the same height are one call, unless each needs its own copy of A or epilogue. */
+    bool is_one_call = (!run->copies_a || is_a_cached(run)) && !run->buffers_sums && !run->scales_last &&
+                       !rungi_cpu_has_epilogue(run->job);
     if (!packing && !is_packed)
-        pack_b(work);
-    int64_t i = work->i, count;
+        pack_b(run);
+    int64_t i = run->i, count;
     for (int64_t panel = 0; panel < panels.count; panel += count, packing = false) {
         bool is_tall = panel < panels.taller;
         int64_t rows = panels.height + is_tall;
-        count = !together ? 1 : is_tall ? panels.taller : panels.count - panels.taller;
-        rungi_tile_job tile; /* all of which is set: zeros first would take longer than a small panel's tile */
-        tile.panels = count;
-        tile.ahead = packing ? 16 : 20;
-        tile.aside = 0;
-        tile.brings_c = work->brings_c;
-        take_a(work, i, rows, &tile);
-        take_c(work, i, work->j, &tile);
-        tile.b = packing ? b_at(work, work->p, work->j) : b_panels;
-        tile.b_step = work->job->b.row_stride;
-        tile.pack = packing ? work->b_panels : NULL;
-        take_next(work, i + rows, panel + 1 < panels.count, &tile);
-        multiply(work, table_of(work, packing), rows, work->cols, &tile);
-        finish(work, i, rows);
+        count = !is_one_call ? 1 : is_tall ? panels.taller : panels.count - panels.taller;
+        rungi_microkernel_args args; /* every member is set: zeroing first takes longer than a small tile */
+        args.panels = count;
+        args.b_prefetch_steps = packing ? 16 : 20;
+        args.b_prefetch_offset = 0;
+        args.prefetches_c = run->prefetches_c;
+        set_a_args(run, i, rows, &args);
+        set_c_args(run, i, run->j, &args);
+        args.b = packing ? b_at(run, run->p, run->j) : b_panels;
+        args.b_row_stride = run->job->b.row_stride;
+        args.pack_to = packing ? run->b_panels : NULL;
+        set_prefetch_args(run, i + rows, panel + 1 < panels.count, &args);
+        multiply_panel(run, microkernels_for(run, packing), rows, run->cols, &args);
+        epilogue_store_panel(run, i, rows);
         i += count * rows;
     }
 }
 
-static void run_kept(work_t *work)
+static void run_with_cached_a(pipeline_t *run)
 {
-    const rungi_cpu_job *job = work->job;
-    int64_t high = work->kept;
-    for (work->i = 0; work->i < job->m; work->i += high) {
-        work->rows = rungi_smaller(high, job->m - work->i);
-        for (work->p = 0; work->p < job->k; work->p += work->kc) {
-            work->depth = rungi_smaller(work->kc, job->k - work->p);
-            for (work->j = 0; work->j < job->n; work->j += work->nc) {
-                work->cols = rungi_smaller(work->nc, job->n - work->j);
-                (work->is_near ? multiply_packed_near : multiply_block)(work);
+    const rungi_cpu_job *job = run->job;
+    int64_t block_rows = run->cached_rows;
+    for (run->i = 0; run->i < job->m; run->i += block_rows) {
+        run->rows = rungi_min(block_rows, job->m - run->i);
+        for (run->p = 0; run->p < job->k; run->p += run->kc) {
+            run->k_size = rungi_min(run->kc, job->k - run->p);
+            for (run->j = 0; run->j < job->n; run->j += run->nc) {
+                run->cols = rungi_min(run->nc, job->n - run->j);
+                (run->is_l1_resident ? multiply_packed_l1 : multiply_block)(run);
             }
         }
     }
 }
 
-static void run_packed(work_t *work)
+static void run_packed(pipeline_t *run)
 {
-    const rungi_cpu_job *job = work->job;
-    int64_t high = work->keeps_sums ? SUM_ROWS : job->m;
-    for (work->j = 0; work->j < job->n; work->j += work->nc) {
-        work->cols = rungi_smaller(work->nc, job->n - work->j);
-        for (work->i = 0; work->i < job->m; work->i += high) {
-            work->rows = rungi_smaller(high, job->m - work->i);
-            for (work->p = 0; work->p < job->k; work->p += work->kc) {
-                work->depth = rungi_smaller(work->kc, job->k - work->p);
-                multiply_block(work);
+    const rungi_cpu_job *job = run->job;
+    int64_t block_rows = run->buffers_sums ? SUM_BUFFER_ROWS : job->m;
+    for (run->j = 0; run->j < job->n; run->j += run->nc) {
+        run->cols = rungi_min(run->nc, job->n - run->j);
+        for (run->i = 0; run->i < job->m; run->i += block_rows) {
+            run->rows = rungi_min(block_rows, job->m - run->i);
+            for (run->p = 0; run->p < job->k; run->p += run->kc) {
+                run->k_size = rungi_min(run->kc, job->k - run->p);
+                multiply_block(run);
             }
         }
     }
 }
 
-/* ---- Where it is not ---------------------------------------------------------------------------------------- */
+/* ---- B in place ---------------------------------------------------------------------------------------- */
 
-/* All rows by `cols` columns near each other, from column j of the block on: those after the first find B in the
- * first cache, and the second panel asks for what is next, `aside` elements on. */
-static void multiply_near(const work_t *work, rungi_tile_job tile, int64_t j, int64_t cols, int64_t aside)
+/* Multiplies all rows with `cols` columns of B, from column j of the block on. Panels after the first find B in L1. The
+ * second panel prefetches what follows, b_prefetch_offset elements further. */
+static void multiply_l1_columns(const pipeline_t *run, rungi_microkernel_args args, int64_t j, int64_t cols,
+                                int64_t b_prefetch_offset)
 {
-    panels_t panels = panels_of(work);
-    const char *a = tile.a;
+    panels_t panels = split_into_panels(run);
+    const char *a = args.a;
     int64_t rows, i = 0;
     for (int64_t panel = 0; panel < panels.count; panel++, i += rows) {
         rows = panels.height + (panel < panels.taller);
-        tile.ahead = panel == 0 ? 8 : 0;
-        tile.aside = panel == 1 ? aside : 0;
-        tile.a = tile.next = a + i * tile.a_row * work->size;
-        tile.b = b_at(work, work->p, work->j + j);
-        take_c(work, i, work->j + j, &tile);
-        multiply(work, table_of(work, false), rows, cols, &tile);
+        args.b_prefetch_steps = panel == 0 ? 8 : 0;
+        args.b_prefetch_offset = panel == 1 ? b_prefetch_offset : 0;
+        args.a = args.a_prefetch = a + i * args.a_row_stride * run->size;
+        args.b = b_at(run, run->p, run->j + j);
+        set_c_args(run, i, run->j + j, &args);
+        multiply_panel(run, microkernels_for(run, false), rows, cols, &args);
     }
 }
 
-/* Columns of B whose next few rows stay in L1 while all panels of A are multiplied with them. */
-static int64_t columns_in_l1(const work_t *work)
+/* Returns the number of columns of B whose next rows fit L1 while all panels of A are multiplied with them. */
+static int64_t columns_in_l1(const pipeline_t *run)
 {
-    int64_t tile = 2 * work->tiles->lanes, tiles = NEAR;
-    while (tiles > 1 && tiles * SHALLOW * tile * work->size > work->job->features->blocks.l1_tiles)
+    int64_t tile = 2 * run->tiles->lanes, tiles = L1_RESIDENT_TILES;
+    while (tiles > 1 && tiles * IN_PLACE_K_STEPS * tile * run->size > run->job->features->blocks.l1_tiles)
         tiles--;
     return tile * tiles;
 }
 
-static void multiply_stretch(const work_t *work)
+static void multiply_k_block(const pipeline_t *run)
 {
-    int64_t near = work->rows > work->tiles->rows ? columns_in_l1(work) : work->cols;
-    int64_t step = work->job->b.row_stride;
-    rungi_tile_job tile = {.panels = 1, .b_step = step};
-    take_a(work, 0, work->rows, &tile);
-    for (int64_t j = 0; j < work->cols; j += near)
-        multiply_near(work, tile, j, rungi_smaller(near, work->cols - j),
-                      j + near < work->cols ? near : work->depth * step - j);
+    int64_t block_columns = run->rows > run->tiles->rows ? columns_in_l1(run) : run->cols;
+    int64_t step = run->job->b.row_stride;
+    rungi_microkernel_args args = {.panels = 1, .b_row_stride = step};
+    set_a_args(run, 0, run->rows, &args);
+    for (int64_t j = 0; j < run->cols; j += block_columns)
+        multiply_l1_columns(run, args, j, rungi_min(block_columns, run->cols - j),
+                            j + block_columns < run->cols ? block_columns : run->k_size * step - j);
 }
 
-/* B is large and goes by once: a few of its rows at a time, as they stand in memory. */
-static void run_in_place(work_t *work)
+/* Reads a large B once, a few of its rows at a time. */
+static void run_in_place(pipeline_t *run)
 {
-    const rungi_cpu_job *job = work->job;
-    work->rows = job->m;
-    for (work->j = 0; work->j < job->n; work->j += WIDE) {
-        work->cols = rungi_smaller(WIDE, job->n - work->j);
-        for (work->p = 0; work->p < job->k; work->p += work->kc) {
-            work->depth = rungi_smaller(work->kc, job->k - work->p);
-            multiply_stretch(work);
+    const rungi_cpu_job *job = run->job;
+    run->rows = job->m;
+    for (run->j = 0; run->j < job->n; run->j += IN_PLACE_COLUMNS) {
+        run->cols = rungi_min(IN_PLACE_COLUMNS, job->n - run->j);
+        for (run->p = 0; run->p < job->k; run->p += run->kc) {
+            run->k_size = rungi_min(run->kc, job->k - run->p);
+            multiply_k_block(run);
         }
-        work->p = job->k - work->depth;
-        finish(work, 0, job->m);
+        run->p = job->k - run->k_size;
+        epilogue_store_panel(run, 0, job->m);
     }
 }
 
 /* ---- The kernel ---------------------------------------------------------------------------------------------- */
 
-/* Nothing to multiply. */
-static void run_empty(work_t *work)
+/* Applies the epilogue to sums of zero. */
+static void run_zero_k(pipeline_t *run)
 {
-    static const double nothing[SUM_ROWS];
-    for (int64_t i = 0; i < work->job->m; i++)
-        for (int64_t j = 0; j < work->job->n; j += SUM_ROWS)
-            rungi_cpu_finish(work->job, i, j, 1, rungi_smaller(SUM_ROWS, work->job->n - j), nothing, 0);
+    static const double zeros[SUM_BUFFER_ROWS];
+    for (int64_t i = 0; i < run->job->m; i++)
+        for (int64_t j = 0; j < run->job->n; j += SUM_BUFFER_ROWS)
+            rungi_cpu_epilogue_apply(run->job, i, j, 1, rungi_min(SUM_BUFFER_ROWS, run->job->n - j), zeros, 0);
 }
 
-static void run(const rungi_cpu_job *job)
+static void run_pipeline(const rungi_cpu_job *job)
 {
-    work_t work;
-    begin(&work, job, job->form);
+    pipeline_t run;
+    init_pipeline(&run, job, job->config);
     if (job->k == 0) {
-        run_empty(&work);
+        run_zero_k(&run);
         return;
     }
-    bool in_place = job->form->path == IN_PLACE;
-    work.kc = job->form->kc;
-    work.nc = job->form->nc;
-    work.is_near = job->form->path == PACKED_NEAR;
-    int64_t c_bytes = job->m * job->n * work.size, steps = work.is_near ? NEAR_STEPS : work.kc;
-    work.streams_c = !work.keeps_sums && !rungi_cpu_has_epilogue(job) && job->beta == 0 && job->k <= steps &&
-                     c_bytes > (int64_t)16 << 20 && (uintptr_t)job->c.first % 64 == 0 &&
-                     job->c.row_stride * work.size % 64 == 0;
-    work.scales_last = !work.keeps_sums && job->out != RUNG_I32 && job->k > steps &&
-                       fabs(job->alpha) > (job->beta == 0 ? 1 : EVEN);
-    work.brings_c = !work.streams_c && c_bytes > job->features->blocks.prefetch_c;
-    work.a_rows = job->scratch;
-    work.kept = rungi_smaller(job->form->kept, job->m);
-    settle_copies(&work, in_place);
-    work.sums = work.a_rows + a_bytes(&work, in_place);
-    work.b_panels = work.sums + sum_bytes(&work, in_place);
+    bool in_place = job->config->path == PATH_IN_PLACE;
+    run.kc = job->config->kc;
+    run.nc = job->config->nc;
+    run.is_l1_resident = job->config->path == PATH_PACKED_L1;
+    int64_t c_bytes = job->m * job->n * run.size, steps = run.is_l1_resident ? L1_K_STEPS : run.kc;
+    run.streams_c = !run.buffers_sums && !rungi_cpu_has_epilogue(job) && job->beta == 0 && job->k <= steps &&
+                    c_bytes > (int64_t)16 << 20 && (uintptr_t)job->c.first % 64 == 0 &&
+                    job->c.row_stride * run.size % 64 == 0;
+    run.scales_last = !run.buffers_sums && job->out != RUNG_I32 && job->k > steps &&
+                      fabs(job->alpha) > (job->beta == 0 ? 1 : MAX_UNSCALED_ALPHA);
+    run.prefetches_c = !run.streams_c && c_bytes > job->features->blocks.prefetch_c;
+    run.a_copies = job->scratch;
+    run.cached_rows = rungi_min(job->config->max_cached, job->m);
+    configure_a_copies(&run, in_place);
+    run.sums = run.a_copies + a_bytes(&run, in_place);
+    run.b_panels = run.sums + sum_bytes(&run, in_place);
     if (in_place)
-        run_in_place(&work);
-    else if (work.keeps_a)
-        run_kept(&work);
+        run_in_place(&run);
+    else if (run.caches_a)
+        run_with_cached_a(&run);
     else
-        run_packed(&work);
+        run_packed(&run);
 #if defined(__x86_64__)
-    if (work.streams_c)
-        __builtin_ia32_sfence(); /* stores past the caches are seen by others before what follows */
+    if (run.streams_c)
+        __builtin_ia32_sfence(); /* orders streaming stores before later ones */
 #endif
 }
 
 const rungi_cpu_kernel rungi_cpu_10_pipeline = {
-    .run = run, .settle = settle, .fit = fit, .pack = pack, .is_threaded = true};
+    .run = run_pipeline, .configure = configure, .fit = fit, .pack = pack, .is_threaded = true};

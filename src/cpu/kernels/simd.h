@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simd.h - vectors of sums, of the instruction set that a kernel's file is compiled for.
+/* simd.h - vectors of the instruction set that a kernel's file is compiled for.
  *
- * A file that includes this is compiled once for each type and instruction set. Vectors are
- * GCC's and clang's own, which add and multiply like numbers; what differs between
- * instruction sets is how wide they are and how one is loaded of which not all is there. */
+ * A file that includes this header is compiled once per type and instruction set. Vectors are those of GCC and clang,
+ * which support + and *. Instruction sets differ in the vector size and in how partial vectors are loaded. */
 #ifndef RUNGI_CPU_SIMD_H
 #define RUNGI_CPU_SIMD_H
 
-#include "cpu/kernels/types.h"
+#include "cpu/kernels/typed_kernel.h"
 
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
-#define MR 14 /* with NR: 28 registers of 32 for sums, and two for B */
+#define MR 14 /* MR * 2 vectors of sums: 28 of 32 registers; two more hold B */
 #include <immintrin.h>
 #elif defined(__AVX2__)
 #define VECTOR_BYTES 32
-#define MR 6 /* 12 of 16 */
+#define MR 6 /* 12 of 16 registers */
 #include <immintrin.h>
 #else
 #define VECTOR_BYTES 16
@@ -24,9 +23,9 @@
 enum { LANES = VECTOR_BYTES / sizeof(sum_t), NR = 2 * LANES };
 
 typedef sum_t vec_t __attribute__((vector_size(VECTOR_BYTES)));
-typedef in_t raw_t __attribute__((vector_size(LANES * sizeof(in_t)))); /* as many, as they are stored */
+typedef in_t raw_t __attribute__((vector_size(LANES * sizeof(in_t)))); /* LANES elements before widening */
 
-static inline vec_t widen_all(raw_t raw)
+static inline vec_t widen_vector(raw_t raw)
 {
 #if defined(IN_F16) && defined(__AVX512F__)
     return (vec_t)_mm512_cvtph_ps((__m256i)raw);
@@ -52,29 +51,29 @@ static inline vec_t widen_all(raw_t raw)
 #endif
 }
 
-/* One of A's. */
-static inline sum_t widen_one(in_t x)
+/* Widens one element of A. */
+static inline sum_t widen_scalar(in_t x)
 {
 #if defined(IN_F16) && defined(__F16C__)
     return _cvtsh_ss(x);
 #elif defined(IN_BF16)
-    return rungi_float_of((uint32_t)x << 16);
+    return rungi_f32_from_bits((uint32_t)x << 16);
 #else
     return widen(x);
 #endif
 }
 
-/* LANES elements, side by side. */
+/* Loads LANES contiguous elements. */
 static inline vec_t load(const in_t *from)
 {
     raw_t raw;
     memcpy(&raw, from, sizeof raw);
-    return widen_all(raw);
+    return widen_vector(raw);
 }
 
-/* The first count of them, at most LANES, and zeros: nothing behind them is read. By masks where
- * there are any for elements of this size. */
-static inline raw_t load_raw(const in_t *from, int64_t count)
+/* Loads the first `count` elements, at most LANES; the other lanes are zero. Reads nothing behind them. Uses masked loads
+ * if the instruction set has them for this element size. */
+static inline raw_t load_partial_raw(const in_t *from, int64_t count)
 {
 #if defined(__AVX512F__)
     const uint32_t mask = (1u << count) - 1;
@@ -103,18 +102,18 @@ static inline raw_t load_raw(const in_t *from, int64_t count)
 #endif
 }
 
-static inline vec_t load_some(const in_t *from, int64_t count)
+static inline vec_t load_partial(const in_t *from, int64_t count)
 {
-    return widen_all(load_raw(from, count));
+    return widen_vector(load_partial_raw(from, count));
 }
 
-/* The same of elements that do not lie side by side. */
-static inline vec_t load_spread(const in_t *from, int64_t stride, int64_t count)
+/* Loads `count` elements, at most LANES, `stride` elements apart; the other lanes are zero. */
+static inline vec_t load_strided(const in_t *from, int64_t stride, int64_t count)
 {
     raw_t raw = {0};
     for (int64_t i = 0; i < count; i++)
         raw[i] = from[i * stride];
-    return widen_all(raw);
+    return widen_vector(raw);
 }
 
 static inline vec_t load_sums(const sum_t *from)

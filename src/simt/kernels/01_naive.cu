@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 01_naive - a thread an element, neighbours down a column.
+/* 01_naive - one thread per element of C; adjacent threads handle adjacent rows.
  *
- * Removes  nothing: it is where the ladder begins.
- * Leaves   loads that do not coalesce. Neighbouring threads own neighbouring rows,
- *          so at each step a warp reads 32 places of A that lie a whole row apart:
- *          32 transactions where one could serve (see 02).
- * Watch    rung verify --device opencl --kernels 01
+ * Removes  nothing. This is the first step of the ladder.
+ * Leaves   uncoalesced loads. The 32 threads of a warp own 32 adjacent rows, so each
+ *          load of A touches 32 addresses that are a whole row apart: 32 memory
+ *          transactions instead of one (see 02).
+ * Try      rung verify --device opencl --kernels 01
  *
  * Every element of A is loaded n times and every element of B m times, each time
  * from global memory.
@@ -31,7 +31,7 @@ rung_01_naive(index_t m, index_t n, index_t k,
               GLOBAL const in_t *__restrict__ b, view_t b_view,
               sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view)
 {
-    /* One-dimensional grid: CUDA stops at 65,535 blocks in y. */
+    /* The grid is one-dimensional because CUDA allows only 65,535 blocks in y. */
     const uint blocks_across = (uint)((n + BN - 1) / BN);
     const uint block_row = blockIdx.x / blocks_across;
     const uint block_col = blockIdx.x - block_row * blocks_across;

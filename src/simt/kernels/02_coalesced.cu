@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 02_coalesced - neighbours along a row.
+/* 02_coalesced - one thread per element of C; adjacent threads handle adjacent columns.
  *
- * Removes  the scattered loads of 01_naive: neighbouring threads now own
- *          neighbouring columns, so a warp reads one place of A, which all its
- *          threads share, and 32 places of B that lie side by side.
- * Leaves   the traffic itself. Every thread still fetches a whole row of A and a
- *          whole column of B from global memory (see 04).
- * Watch    rung verify --device opencl --kernels 02 --params UNROLL=1
+ * Removes  the uncoalesced loads of 01_naive. A warp now reads one element of A, which
+ *          its threads share, and 32 adjacent elements of B.
+ * Leaves   the memory traffic. Every thread still loads a whole row of A and a whole
+ *          column of B from global memory (see 04).
+ * Try      rung verify --device opencl --kernels 02 --params UNROLL=1
  *
- * The only change to 01 is which thread owns which element: `%` and `/` change
- * places. UNROLL takes that many steps of the loop at once; on a kernel that waits
- * for memory it gains little, and that is what it is here to show.
+ * The only difference from 01 is which thread owns which element: `%` and `/` are
+ * exchanged. UNROLL is the number of loop steps per iteration. Unrolling gains little
+ * here, because the kernel waits for memory.
+ * The parameter exists to show that.
  */
 #include "dialect.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 03_coarsened - several columns a thread, nothing shared: a negative result.
+/* 03_coarsened - several columns per thread without shared memory. A negative result.
  *
- * Removes  nothing that 02_coalesced waits for. The element of A is loaded once for
- *          COLUMNS products instead of for one, but a cache gave it to 02 as well.
- * Leaves   less than 02 had: the columns of a thread lie side by side, so neighbouring
- *          threads read B COLUMNS elements apart. A warp's load takes COLUMNS times the
- *          transactions, and there are that many times fewer warps to hide them.
- * Watch    rung bench --kernels 02,03 --params COLUMNS=1,4
+ * Removes  no bottleneck of 02_coalesced. Each loaded element of A serves COLUMNS
+ *          products instead of one, but in 02 the cache already provided that reuse.
+ * Leaves   worse loads of B. The columns of a thread are adjacent, so adjacent threads
+ *          read elements that are COLUMNS apart. Each load of a warp needs COLUMNS times
+ *          as many transactions, and COLUMNS times fewer warps hide the latency.
+ * Try      rung bench --kernels 02,03 --params COLUMNS=1,4
  *
- * It stays because more work a thread is the right idea: it wants the operands in
- * shared memory first (see 06).
+ * The kernel stays in the ladder because more work per thread is the right idea. It
+ * pays once the operands are in shared memory (see 06).
  */
 #include "dialect.h"
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 04_shared - read a tile once, use it TILE times.
+/* 04_shared - load each tile into shared memory once and use it TILE times.
  *
- * Removes  the repeated global loads of 02_coalesced, where every thread fetched
- *          a whole row of A and a whole column of B for itself.
- * Leaves   two shared-memory loads for each multiply-add: a thread still owns a
- *          single element of C, so nothing is reused in registers (see 06, 07).
- * Watch    rung verify --device opencl --kernels 04 --params TILE=16
- *          Tile 32 halves the traffic of tile 16 but needs 1024 threads a block:
- *          which one wins depends on how many such blocks an SM can hold.
+ * Removes  the repeated global loads of 02_coalesced, where every thread loaded a
+ *          whole row of A and a whole column of B by itself.
+ * Leaves   two shared-memory loads per multiply-add. A thread owns a single element
+ *          of C, so nothing is reused in registers (see 06 and 07).
+ * Try      rung verify --device opencl --kernels 04 --params TILE=16
+ *          TILE=32 halves the global traffic of TILE=16 but needs 1024 threads per
+ *          block. Which is faster depends on how many blocks fit on an SM.
  *
- * A block of TILE*TILE threads walks along k, one tile of A and one of B at a
- * time. The two barriers are the whole difficulty: nobody may multiply before
- * all have loaded, and nobody may load the next tile before all have multiplied.
+ * A block of TILE*TILE threads walks along k, one tile of A and one tile of B per
+ * iteration. Two barriers are needed: no thread may multiply before all threads have
+ * loaded, and no thread may load the next tile before all threads have multiplied.
  */
 #include "dialect.h"
 

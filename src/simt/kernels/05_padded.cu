@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 05_padded - fetch the next tile while multiplying this one; pad the rows.
+/* 05_padded - load the next tile while multiplying the current one; pad the rows.
  *
- * Removes  the wait of 04_shared between loading a tile and using it: the loads of
- *          the next tile are on their way, into registers, while this one is
+ * Removes  the wait of 04_shared between loading a tile and using it. The loads of
+ *          the next tile are in flight, into registers, while the current tile is
  *          multiplied.
- * Leaves   two shared-memory loads for each multiply-add, as in 04 (see 06, 07).
- * Watch    rung bench --kernels 04,05 --params PAD=0,1
+ * Leaves   two shared-memory loads per multiply-add, as in 04 (see 06 and 07).
+ * Try      rung bench --kernels 04,05 --params PAD=0,1
  *
- * PAD adds columns to the tiles in shared memory so that elements below each other
- * fall into different banks. Here that removes nothing: a warp reads B's tile along
- * a row and one element of A's, and neither meets a bank twice. It pays where a tile
- * is read down a column; it is a parameter so that this can be seen.
+ * PAD adds columns to the tiles in shared memory so that the elements of one column
+ * fall into different banks. This kernel gains nothing from PAD: a warp reads a row of
+ * B's tile and one element of A's tile, without bank conflicts. Padding pays where a
+ * warp reads or writes down a column. The parameter exists to show the difference.
  */
 #include "dialect.h"
 
@@ -65,7 +65,7 @@ rung_05_padded(index_t m, index_t n, index_t k,
         b_tile[tile_row][tile_col] = b_next;
         __syncthreads();
 
-        /* Past the last tile these are zeros, which nobody stores. */
+        /* Past the last tile both are zero and never stored. */
         a_next = load_or_zero(a, a_view, row, k0 + BK + tile_col, m, k);
         b_next = load_or_zero(b, b_view, k0 + BK + tile_row, col, k, n);
         for (uint i = 0; i < TILE; i += UNROLL)

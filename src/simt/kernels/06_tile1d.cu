@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 06_tile1d - TM outputs a thread, one below the other.
+/* 06_tile1d - TM outputs per thread, in one column of C.
  *
- * Removes  half of the shared-memory loads of 04_shared: an element of B, once in a
- *          register, serves TM multiply-adds.
- * Leaves   one load of A for each multiply-add: nothing of A is reused in registers
- *          (see 07).
- * Watch    rung bench --kernels 04,06 --params TM=1,8
+ * Removes  half of the shared-memory loads of 04_shared. An element of B in a
+ *          register serves TM multiply-adds.
+ * Leaves   one shared-memory load of A per multiply-add. No element of A is reused in
+ *          registers (see 07).
+ * Try      rung bench --kernels 04,06 --params TM=1,8
  *
- * A block computes BM x BN of C in steps of BK. The tiles are no longer as large as
- * the block has threads, so each thread loads several elements, in a loop.
+ * A block computes a BM x BN tile of C in steps of BK. The tiles have more elements
+ * than the block has threads, so each thread loads several elements in a loop.
  */
 #include "dialect.h"
 

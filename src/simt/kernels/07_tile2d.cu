@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 07_tile2d - TM x TN outputs a thread, an outer product in registers.
+/* 07_tile2d - TM x TN outputs per thread, as outer products in registers.
  *
- * Removes  most of the shared-memory loads of 06_tile1d: TM elements of A and TN of B,
- *          once in registers, serve TM*TN multiply-adds. This is the big step.
- * Leaves   one instruction for each element moved, in global and in shared memory
+ * Removes  most of the shared-memory loads of 06_tile1d. TM elements of A and TN
+ *          elements of B in registers serve TM*TN multiply-adds. This is the largest gain.
+ * Leaves   one instruction per element moved, in global and in shared memory
  *          (see 08).
- * Watch    rung bench --kernels 06,07
+ * Try      rung bench --kernels 06,07
  *
- * From here on a kernel has several paths, chosen by the host when it compiles it:
- * tile.h says which. A's tile stands as A does, row by row.
+ * From this step on, a kernel has several paths. The host chooses one when it compiles
+ * the kernel (see tile.h). A's tile has the layout of A: row by row.
  */
 #include "dialect.h"
-#include "finish.h"
+#include "epilogue.h"
 #include "tile.h"
 
 #ifndef BM
@@ -55,7 +55,7 @@ rung_07_tile2d(index_t m, index_t n, index_t k,
                sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view,
                GLOBAL const in_t *__restrict__ b, view_t b_view,
                sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view,
-               extra_t extra, GLOBAL const index_t *__restrict__ places,
+               launch_args_t launch_args, GLOBAL const index_t *__restrict__ batch_offsets,
                GLOBAL const out_t *__restrict__ bias, GLOBAL const out_t *__restrict__ residual,
                GLOBAL sum_t *__restrict__ partials)
 {
@@ -70,49 +70,49 @@ rung_07_tile2d(index_t m, index_t n, index_t k,
     const uint tile_row = threadIdx.x / (BN / TN) * TM;
     const uint tile_col = threadIdx.x % (BN / TN) * TN;
 
-    view_t a_share = a_view, b_share = b_view, c_item = c_view;
-    const index_t share = take_share(&a_share, &b_share, &c_item, k, extra, places);
+    view_t a_slice = a_view, b_slice = b_view, c_item = c_view;
+    const index_t slice_k = select_slice(&a_slice, &b_slice, &c_item, k, launch_args, batch_offsets);
     sum_t sum[TM * TN];
-    sum_t a_part[TM], b_part[TN];
+    sum_t a_fragment[TM], b_fragment[TN];
 #pragma unroll
     for (uint i = 0; i < TM * TN; i++)
         sum[i] = 0;
 
-    for (index_t k0 = 0; k0 < share; k0 += BK) {
-        EACH_ELEMENT
+    for (index_t k0 = 0; k0 < slice_k; k0 += BK) {
+        UNROLL_ELEMENTS
         for (uint i = threadIdx.x; i < BM * BK; i += THREADS) {
-            const uint row = A_ALONG_L ? i % BM : i / BK, p = A_ALONG_L ? i / BM : i % BK;
-            a_tile[row * BK + p] = fetch(a, a_share, row0 + row, k0 + p, m, share);
+            const uint row = A_MN_MAJOR ? i % BM : i / BK, p = A_MN_MAJOR ? i / BM : i % BK;
+            a_tile[row * BK + p] = load_global(a, a_slice, row0 + row, k0 + p, m, slice_k);
         }
-        EACH_ELEMENT
+        UNROLL_ELEMENTS
         for (uint i = threadIdx.x; i < BK * BN; i += THREADS) {
-            const uint col = B_ALONG_L ? i % BN : i / BK, p = B_ALONG_L ? i / BN : i % BK;
-            b_tile[p * BN + col] = fetch(b, flipped(b_share), col0 + col, k0 + p, n, share);
+            const uint col = B_MN_MAJOR ? i % BN : i / BK, p = B_MN_MAJOR ? i / BN : i % BK;
+            b_tile[p * BN + col] = load_global(b, transposed_view(b_slice), col0 + col, k0 + p, n, slice_k);
         }
         __syncthreads();
 
-        EACH_STEP
+        UNROLL_STEPS
         for (uint step = 0; step < BK; step++) {
 #pragma unroll
             for (uint i = 0; i < TM; i++)
-                a_part[i] = widen(a_tile[(tile_row + i) * BK + step]);
+                a_fragment[i] = widen(a_tile[(tile_row + i) * BK + step]);
 #pragma unroll
             for (uint j = 0; j < TN; j++)
-                b_part[j] = widen(b_tile[step * BN + tile_col + j]);
+                b_fragment[j] = widen(b_tile[step * BN + tile_col + j]);
 #pragma unroll
             for (uint i = 0; i < TM; i++)
 #pragma unroll
                 for (uint j = 0; j < TN; j++)
-                    sum[i * TN + j] += a_part[i] * b_part[j];
+                    sum[i * TN + j] += a_fragment[i] * b_fragment[j];
         }
         __syncthreads();
     }
 
-    const output_t output = output_of(c, c_item, m, n, alpha, beta, extra, bias, residual, partials);
+    const output_t output = output_of(c, c_item, m, n, alpha, beta, launch_args, bias, residual, partials);
 #pragma unroll
     for (uint i = 0; i < TM; i++)
 #pragma unroll
         for (uint j = 0; j < TN; j++)
             if (!GUARDED || (row0 + tile_row + i < m && col0 + tile_col + j < n))
-                finish(&output, row0 + tile_row + i, col0 + tile_col + j, sum[i * TN + j]);
+                epilogue_store(&output, row0 + tile_row + i, col0 + tile_col + j, sum[i * TN + j]);
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 08_vector - 16 bytes an access, A transposed on its way in.
+/* 08_vector - 16 bytes per memory access; A's tile is transposed while it is loaded.
  *
- * Removes  three of four load instructions of 07_tile2d: global memory, shared
- *          memory and C are moved four elements at a time. For that the elements of
- *          A that a thread needs at one step must lie side by side, so A's tile is
- *          stored transposed.
- * Leaves   two-way bank conflicts: the TM or TN elements of a thread are one
- *          stretch, so the 16-byte loads of neighbouring threads lie TN elements
- *          apart and meet in the same banks (see 09).
- * Watch    rung bench --kernels 07,08
+ * Removes  three of four load instructions of 07_tile2d. Global memory, shared memory
+ *          and C are accessed four elements at a time. The elements of A that a thread
+ *          needs in one step must be adjacent for that, so A's tile is stored
+ *          transposed.
+ * Leaves   two-way bank conflicts. The TM or TN elements of a thread are contiguous,
+ *          so the 16-byte loads of adjacent threads are TN elements apart and fall
+ *          into the same banks (see 09).
+ * Try      rung bench --kernels 07,08
  *
- * PAD adds columns to B's tile. Five of them, as one often sees it, break the
- * stride between rows, but also the alignment of 16-byte accesses to shared memory:
- * they become four single ones.
+ * PAD adds columns to B's tile. PAD=5 is a common choice and changes the stride between
+ * rows, but it also breaks the alignment of 16-byte accesses to shared memory: each
+ * becomes four single accesses.
  */
 #include "dialect.h"
-#include "finish.h"
+#include "epilogue.h"
 #include "tile.h"
 
 #ifndef BM
@@ -57,7 +57,7 @@
 #error "BM/TM*BN/TN threads must fit a block of 1024"
 #endif
 #if BM * BK % (4 * THREADS) != 0 || BN * BK % (4 * THREADS) != 0
-#error "each thread must load as many pieces of four as any other"
+#error "BM*BK/4 and BN*BK/4 vectors must divide evenly among the threads"
 #endif
 #if (BM + BN + PAD) * BK * IN_BYTES > 48 * 1024
 #error "the tiles must fit 48 KiB of shared memory"
@@ -70,7 +70,7 @@ rung_08_vector(index_t m, index_t n, index_t k,
                sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view,
                GLOBAL const in_t *__restrict__ b, view_t b_view,
                sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view,
-               extra_t extra, GLOBAL const index_t *__restrict__ places,
+               launch_args_t launch_args, GLOBAL const index_t *__restrict__ batch_offsets,
                GLOBAL const out_t *__restrict__ bias, GLOBAL const out_t *__restrict__ residual,
                GLOBAL sum_t *__restrict__ partials)
 {
@@ -85,40 +85,40 @@ rung_08_vector(index_t m, index_t n, index_t k,
     const uint tile_row = threadIdx.x / (BN / TN) * TM;
     const uint tile_col = threadIdx.x % (BN / TN) * TN;
 
-    view_t a_share = a_view, b_share = b_view, c_item = c_view;
-    const index_t share = take_share(&a_share, &b_share, &c_item, k, extra, places);
+    view_t a_slice = a_view, b_slice = b_view, c_item = c_view;
+    const index_t slice_k = select_slice(&a_slice, &b_slice, &c_item, k, launch_args, batch_offsets);
     sum_t sum[TM * TN];
-    sum_t a_part[TM], b_part[TN];
+    sum_t a_fragment[TM], b_fragment[TN];
 #pragma unroll
     for (uint i = 0; i < TM * TN; i++)
         sum[i] = 0;
 
-    for (index_t k0 = 0; k0 < share; k0 += BK) {
-        bring(a_tile, BM, BM, BK, THREADS, a, a_share, row0, k0, m, share, A_ALONG_L);
-        bring(b_tile, LDB, BN, BK, THREADS, b, flipped(b_share), col0, k0, n, share, B_ALONG_L);
+    for (index_t k0 = 0; k0 < slice_k; k0 += BK) {
+        load_tile(a_tile, BM, BM, BK, THREADS, a, a_slice, row0, k0, m, slice_k, A_MN_MAJOR);
+        load_tile(b_tile, LDB, BN, BK, THREADS, b, transposed_view(b_slice), col0, k0, n, slice_k, B_MN_MAJOR);
         __syncthreads();
 
-        EACH_STEP
+        UNROLL_STEPS
         for (uint step = 0; step < BK; step++) {
 #pragma unroll
             for (uint i = 0; i < TM; i += 4)
-                take4(&a_part[i], &a_tile[step * BM + tile_row + i], BM);
+                load4_shared(&a_fragment[i], &a_tile[step * BM + tile_row + i], BM);
 #pragma unroll
             for (uint j = 0; j < TN; j += 4)
-                take4(&b_part[j], &b_tile[step * LDB + tile_col + j], LDB);
+                load4_shared(&b_fragment[j], &b_tile[step * LDB + tile_col + j], LDB);
 #pragma unroll
             for (uint i = 0; i < TM; i++)
 #pragma unroll
                 for (uint j = 0; j < TN; j++)
-                    sum[i * TN + j] += a_part[i] * b_part[j];
+                    sum[i * TN + j] += a_fragment[i] * b_fragment[j];
         }
         __syncthreads();
     }
 
-    const output_t output = output_of(c, c_item, m, n, alpha, beta, extra, bias, residual, partials);
+    const output_t output = output_of(c, c_item, m, n, alpha, beta, launch_args, bias, residual, partials);
 #pragma unroll
     for (uint i = 0; i < TM; i++)
 #pragma unroll
         for (uint j = 0; j < TN; j += 4)
-            finish4(&output, row0 + tile_row + i, col0 + tile_col + j, &sum[i * TN + j]);
+            epilogue_store4(&output, row0 + tile_row + i, col0 + tile_col + j, &sum[i * TN + j]);
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 09_warptile - block, warp, thread: each warp its own piece of C.
+/* 09_warptile - block tile, warp tile, thread tile.
  *
- * Removes  the bank conflicts of 08_vector, and shared-memory loads that warps
- *          repeated for each other. A warp owns WM x WN of C; within it a thread's
- *          elements are pieces of four, with the other threads' pieces between them,
- *          so that the 16-byte loads of neighbours lie side by side.
- * Leaves   the wait at each tile: nothing is loaded while the warp multiplies
+ * Removes  the bank conflicts of 08_vector, and the shared-memory loads that several
+ *          warps repeated. A warp owns a WM x WN tile of C. The elements of a thread
+ *          are vectors of four, interleaved with the vectors of the other threads, so
+ *          that the 16-byte loads of adjacent threads are adjacent.
+ * Leaves   the wait at each tile: no tile is loaded while the warp multiplies
  *          (see 10).
- * Watch    rung explain 09, and 08: wavefronts a request
+ * Try      rung explain 09, and rung explain 08: compare wavefronts per request
  *
- * The 32 threads of a warp stand in a grid of WM/TM x WN/TN. A's rows are four
- * elements longer than its tile, and 16-byte loads stay aligned; the transposing
- * stores then fall into different banks, as long as a warp brings two pieces of a
- * row, 8 of k, and not four: so a tile of A is brought in parts.
+ * The 32 threads of a warp form a grid of WM/TM x WN/TN. The rows of A's tile in shared
+ * memory are padded by four elements: 16-byte loads stay aligned, and the transposing
+ * stores fall into different banks. The stores conflict once a warp loads four vectors
+ * of a row (16 of k), so A's tile is loaded in parts of 8 of k, two vectors per row.
  */
 #include "dialect.h"
-#include "finish.h"
+#include "epilogue.h"
 #include "tile.h"
 
 #ifndef BM
@@ -60,13 +60,13 @@
 #define THREADS (BM / WM * (BN / WN) * 32)
 #define LDA (BM + 4)
 #define LDB BN
-#define A_PART (WIDE && BK % 8 == 0 && BM * 8 % (8 * THREADS) == 0 ? 8 : BK) // else registers run out
+#define A_LOAD_K (WIDE && BK % 8 == 0 && BM * 8 % (8 * THREADS) == 0 ? 8 : BK) // otherwise too many registers
 
 #if THREADS > 1024
-#error "32 threads a warp must fit a block of 1024"
+#error "32 threads per warp must fit a block of 1024"
 #endif
 #if BM * BK % (4 * THREADS) != 0 || BN * BK % (4 * THREADS) != 0
-#error "each thread must load as many pieces of four as any other"
+#error "BM*BK/4 and BN*BK/4 vectors must divide evenly among the threads"
 #endif
 #if (LDA + LDB) * BK * IN_BYTES > 48 * 1024
 #error "the tiles must fit 48 KiB of shared memory"
@@ -77,7 +77,7 @@ rung_09_warptile(index_t m, index_t n, index_t k,
                  sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view,
                  GLOBAL const in_t *__restrict__ b, view_t b_view,
                  sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view,
-                 extra_t extra, GLOBAL const index_t *__restrict__ places,
+                 launch_args_t launch_args, GLOBAL const index_t *__restrict__ batch_offsets,
                  GLOBAL const out_t *__restrict__ bias, GLOBAL const out_t *__restrict__ residual,
                  GLOBAL sum_t *__restrict__ partials)
 {
@@ -93,43 +93,43 @@ rung_09_warptile(index_t m, index_t n, index_t k,
     const uint tile_row = warp / (BN / WN) * WM + lane / (WN / TN) * 4;
     const uint tile_col = warp % (BN / WN) * WN + lane % (WN / TN) * 4;
 
-    view_t a_share = a_view, b_share = b_view, c_item = c_view;
-    const index_t share = take_share(&a_share, &b_share, &c_item, k, extra, places);
+    view_t a_slice = a_view, b_slice = b_view, c_item = c_view;
+    const index_t slice_k = select_slice(&a_slice, &b_slice, &c_item, k, launch_args, batch_offsets);
     sum_t sum[TM * TN];
-    sum_t a_part[TM], b_part[TN];
+    sum_t a_fragment[TM], b_fragment[TN];
 #pragma unroll
     for (uint i = 0; i < TM * TN; i++)
         sum[i] = 0;
 
-    for (index_t k0 = 0; k0 < share; k0 += BK) {
-        EACH_PIECE
-        for (uint part = 0; part < BK; part += A_PART)
-            bring(&a_tile[part * LDA], LDA, BM, A_PART, THREADS, a, a_share, row0, k0 + part, m, share, A_ALONG_L);
-        bring(b_tile, LDB, BN, BK, THREADS, b, flipped(b_share), col0, k0, n, share, B_ALONG_L);
+    for (index_t k0 = 0; k0 < slice_k; k0 += BK) {
+        UNROLL_VECTORS
+        for (uint dk = 0; dk < BK; dk += A_LOAD_K)
+            load_tile(&a_tile[dk * LDA], LDA, BM, A_LOAD_K, THREADS, a, a_slice, row0, k0 + dk, m, slice_k, A_MN_MAJOR);
+        load_tile(b_tile, LDB, BN, BK, THREADS, b, transposed_view(b_slice), col0, k0, n, slice_k, B_MN_MAJOR);
         __syncthreads();
 
-        EACH_STEP
+        UNROLL_STEPS
         for (uint step = 0; step < BK; step++) {
 #pragma unroll
             for (uint i = 0; i < TM; i += 4)
-                take4(&a_part[i], &a_tile[step * LDA + tile_row + i * (WM / TM)], LDA);
+                load4_shared(&a_fragment[i], &a_tile[step * LDA + tile_row + i * (WM / TM)], LDA);
 #pragma unroll
             for (uint j = 0; j < TN; j += 4)
-                take4(&b_part[j], &b_tile[step * LDB + tile_col + j * (WN / TN)], LDB);
+                load4_shared(&b_fragment[j], &b_tile[step * LDB + tile_col + j * (WN / TN)], LDB);
 #pragma unroll
             for (uint i = 0; i < TM; i++)
 #pragma unroll
                 for (uint j = 0; j < TN; j++)
-                    sum[i * TN + j] += a_part[i] * b_part[j];
+                    sum[i * TN + j] += a_fragment[i] * b_fragment[j];
         }
         __syncthreads();
     }
 
-    const output_t output = output_of(c, c_item, m, n, alpha, beta, extra, bias, residual, partials);
+    const output_t output = output_of(c, c_item, m, n, alpha, beta, launch_args, bias, residual, partials);
 #pragma unroll
     for (uint i = 0; i < TM; i++)
 #pragma unroll
         for (uint j = 0; j < TN; j += 4)
-            finish4(&output, row0 + tile_row + i / 4 * (4 * (WM / TM)) + i % 4,
-                   col0 + tile_col + j * (WN / TN), &sum[i * TN + j]);
+            epilogue_store4(&output, row0 + tile_row + i / 4 * (4 * (WM / TM)) + i % 4,
+                            col0 + tile_col + j * (WN / TN), &sum[i * TN + j]);
 }

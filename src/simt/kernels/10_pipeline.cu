@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 10_pipeline - several tiles in flight, one barrier a tile.
+/* 10_pipeline - several tiles in flight, one barrier per tile.
  *
- * Removes  the wait of 09_warptile: while one tile is multiplied the next STAGES - 1
- *          are on their way into shared memory, without passing through registers
- *          where the machine can do that (sm_80 and later). The operands of the next
- *          step are read from shared memory while this one is multiplied.
- * Leaves   the multiply-adds themselves: FP32 arithmetic is now what bounds it (see 11
- *          and 12 for machines that multiply otherwise).
- * Watch    rung bench --kernels 09,10 --params STAGES=2,3,4
+ * Removes  the wait for global memory in 09_warptile. While one tile is multiplied, the
+ *          next STAGES - 1 tiles are being copied to shared memory (by cp.async on sm_80
+ *          and later, through registers before). The fragments of the next step are read
+ *          from shared memory while the current step is multiplied.
+ * Leaves   the multiply-add instructions themselves: FP32 arithmetic is now the limit.
+ *          11 and 12 use the matrix engine.
+ * Try      rung bench --kernels 09,10 --params STAGES=2,3,4
  *
- * The partial tile of k comes first, so that the loop has no edge along k. One barrier
- * is enough: a tile is overwritten only after all threads have come past the barrier
- * that follows its use. Where a thread's pieces stand is found before the loop, in which
- * nothing but additions is left of it: see docs/yardstick.md for what the loop is made of.
+ * The partial tile along k is loaded first, so the main loop needs no bounds check in k.
+ * One barrier per tile is enough: a stage is overwritten only after all threads have
+ * passed the barrier that follows its use. All addresses are computed before the main
+ * loop, which only adds to them. docs/reference/cutlass-comparison.md analyses the loop.
  */
 #include "dialect.h"
-#include "finish.h"
+#include "epilogue.h"
 #include "tile.h"
 
 #ifndef BM
@@ -42,7 +42,7 @@
 #ifndef STAGES
 #define STAGES 3 // 2 3 4
 #endif
-/* 1: copies arrive as late as they may, in software, so that a wrong wait shows. */
+/* 1: emulated copies complete as late as the rules allow, so that a wrong wait is detected. */
 #ifndef CHECKED
 #define CHECKED 0 // 0 1
 #endif
@@ -72,121 +72,121 @@
 #define THREADS (BM / WM * (BN / WN) * 32)
 #define LDA (BM + 4)
 #define LDB (BN + 4)
-#define STAGE (BK * (LDA + LDB)) /* elements: a tile of A and, behind it, one of B */
+#define STAGE (BK * (LDA + LDB)) /* elements: a tile of A followed by a tile of B */
 
 #if THREADS > 1024
-#error "32 threads a warp must fit a block of 1024"
+#error "32 threads per warp must fit a block of 1024"
 #endif
 #if BM * BK % (4 * THREADS) != 0 || BN * BK % (4 * THREADS) != 0
-#error "each thread must load as many pieces of four as any other"
+#error "BM*BK/4 and BN*BK/4 vectors must divide evenly among the threads"
 #endif
 #define SHARED_BYTES (STAGES * STAGE * IN_BYTES)
 #if SHARED_BYTES > 227 * 1024
-#error "the stages must fit 227 KiB of shared memory, the most that a block can have"
+#error "the stages must fit 227 KiB of shared memory, the maximum per block"
 #endif
 
 #if CHECKED && (STAGES - 1) * (BM + BN) * BK / THREADS > 256
-#error "with CHECKED=1 a thread has at most 256 copies under way"
+#error "with CHECKED=1 a thread may have at most 256 copies in flight"
 #endif
 
 #include "async.h"
 
-#define A_PIECES (BM * BK / (4 * THREADS))
-#define B_PIECES (BN * BK / (4 * THREADS))
-#define PIECES (A_PIECES > B_PIECES ? A_PIECES : B_PIECES)
+#define A_VECTORS (BM * BK / (4 * THREADS))
+#define B_VECTORS (BN * BK / (4 * THREADS))
+#define VECTORS_MAX (A_VECTORS > B_VECTORS ? A_VECTORS : B_VECTORS)
 
-/* A thread's share of an operand's tiles, from one tile to the next. */
+/* Loads this thread's vectors of one operand, tile after tile. */
 typedef struct {
-    GLOBAL const in_t *from[PIECES];   /* where the pieces of the next tile stand */
-    uint               inside[PIECES]; /* how many elements of each are there */
-    index_t            stride;         /* from a piece's element to the next */
-    index_t            step;           /* from a tile to the next, in bytes */
-    uint               to;             /* where the first goes among the stages, in bytes */
-} pieces_t;
+    GLOBAL const in_t *from[VECTORS_MAX];   /* the vectors of the next tile */
+    uint               inside[VECTORS_MAX]; /* elements of each that are inside the matrix */
+    index_t            stride;              /* between adjacent elements of a vector */
+    index_t            step;                /* between adjacent tiles, in bytes */
+    uint               to;                  /* byte offset of the first vector in the stages */
+} loader_t;
 
-/* Where a piece goes in its tile. */
-DEVICE uint place_of(uint piece, uint tile_l, uint ld, int along_l)
+/* Returns the offset of a vector in its tile, in elements. */
+DEVICE uint tile_offset(uint vector, uint tile_mn, uint ld, int mn_major)
 {
-    return piece_k(piece, tile_l, BK, along_l) * ld + piece_l(piece, tile_l, BK, along_l);
+    return vector_k(vector, tile_mn, BK, mn_major) * ld + vector_mn(vector, tile_mn, BK, mn_major);
 }
 
-/* How far from the first that a thread brings its i-th goes: a constant, but for odd sizes,
- * where it may lie before it. */
-DEVICE int place_from_first(uint i, uint tile_l, uint ld, int along_l)
+/* Returns the distance from this thread's first vector to its i-th in the tile. The distance is
+ * a constant, except for unusual tile sizes, where it may be negative. */
+DEVICE int offset_from_first(uint i, uint tile_mn, uint ld, int mn_major)
 {
-    const uint line = along_l ? tile_l / 4 : BK / 4;
-    if (THREADS % line == 0)
-        return (int)(THREADS / line * i * (along_l ? ld : 1));
-    return (int)place_of(i * THREADS + threadIdx.x, tile_l, ld, along_l) -
-           (int)place_of(threadIdx.x, tile_l, ld, along_l);
+    const uint vectors_per_row = mn_major ? tile_mn / 4 : BK / 4;
+    if (THREADS % vectors_per_row == 0)
+        return (int)(THREADS / vectors_per_row * i * (mn_major ? ld : 1));
+    return (int)tile_offset(i * THREADS + threadIdx.x, tile_mn, ld, mn_major) -
+           (int)tile_offset(threadIdx.x, tile_mn, ld, mn_major);
 }
 
-/* Finds a thread's pieces of the tile at (l, k), which goes into the stages at `to`. Whether
- * they are inside does not depend on k. A piece along k is inside or not as a whole: instead
- * of one that is not, any other will do, since what it adds to is no part of C. */
-DEVICE void find_pieces(pieces_t *pieces, uint count, uint tile_l, uint ld, GLOBAL const in_t *memory,
-                        view_t view, index_t l, index_t k, index_t l_end, uint to, int along_l)
+/* Finds this thread's vectors of the tile at (mn, k), which goes to offset `to` of the stages. Tiles
+ * are complete along k, so a K-major vector is entirely inside or outside the matrix. A vector
+ * outside is replaced by any other, because it only affects rows or columns outside C. */
+DEVICE void loader_init(loader_t *loader, uint count, uint tile_mn, uint ld, GLOBAL const in_t *memory,
+                        view_t view, index_t mn, index_t k, index_t mn_end, uint to, int mn_major)
 {
-    pieces->to = (to + place_of(threadIdx.x, tile_l, ld, along_l)) * IN_BYTES;
-    pieces->stride = WIDE ? 1 : along_l ? view.row_stride : view.col_stride;
-    pieces->step = (WIDE && !along_l ? 1 : view.col_stride) * (BK * IN_BYTES);
+    loader->to = (to + tile_offset(threadIdx.x, tile_mn, ld, mn_major)) * IN_BYTES;
+    loader->stride = WIDE ? 1 : mn_major ? view.row_stride : view.col_stride;
+    loader->step = (WIDE && !mn_major ? 1 : view.col_stride) * (BK * IN_BYTES);
 #pragma unroll
     for (uint i = 0; i < count; i++) {
-        const uint piece = i * THREADS + threadIdx.x;
-        const index_t l_at = l + piece_l(piece, tile_l, BK, along_l);
-        const index_t left = GUARDED ? l_end - l_at : 4;
-        const index_t l_near = left > 0 || along_l ? l_at : l_end - 1;
-        pieces->from[i] = &memory[at(view, l_near, k + piece_k(piece, tile_l, BK, along_l))];
-        pieces->inside[i] = !along_l || left >= 4 ? 4 : left > 0 ? (uint)left : 0;
+        const uint vector = i * THREADS + threadIdx.x;
+        const index_t mn_at = mn + vector_mn(vector, tile_mn, BK, mn_major);
+        const index_t left = GUARDED ? mn_end - mn_at : 4;
+        const index_t mn_clamped = left > 0 || mn_major ? mn_at : mn_end - 1;
+        loader->from[i] = &memory[at(view, mn_clamped, k + vector_k(vector, tile_mn, BK, mn_major))];
+        loader->inside[i] = !mn_major || left >= 4 ? 4 : left > 0 ? (uint)left : 0;
     }
 }
 
-/* By bytes, so that the loop need not multiply by their number. */
-DEVICE SHARED in_t *in_stages(SHARED in_t *stages, uint bytes)
+/* Takes bytes, not elements, so that the main loop has no multiplication by the element size. */
+DEVICE SHARED in_t *stage_address(SHARED in_t *stages, uint bytes)
 {
     return (SHARED in_t *)((SHARED char *)stages + bytes);
 }
 
-/* Brings a thread's pieces of a tile: by fours, if memory and tile have them in one direction
- * and none is cut. The branch is one for all pieces, since it stands in the loop. */
-DEVICE void bring_pieces(copies_t *copies, const pieces_t *pieces, uint count, uint tile_l, uint ld,
-                         SHARED in_t *stages, int along_l)
+/* Starts the copies of this thread's vectors: four elements per copy if memory and tile are MN-major
+ * and no vector is partial, else one. One branch decides for all, since the main loop contains it. */
+DEVICE void loader_issue(copies_t *copies, const loader_t *loader, uint count, uint tile_mn, uint ld,
+                         SHARED in_t *stages, int mn_major)
 {
-    SHARED in_t *to = in_stages(stages, pieces->to);
-    int whole = WIDE && along_l;
+    SHARED in_t *to = stage_address(stages, loader->to);
+    int is_whole = WIDE && mn_major;
 #pragma unroll
     for (uint i = 0; i < count && GUARDED; i++)
-        whole = whole && pieces->inside[i] == 4;
+        is_whole = is_whole && loader->inside[i] == 4;
 #pragma unroll
-    for (uint i = 0; i < count && whole; i++)
-        copy4_async(copies, to + place_from_first(i, tile_l, ld, along_l), pieces->from[i]);
+    for (uint i = 0; i < count && is_whole; i++)
+        copy4_async(copies, to + offset_from_first(i, tile_mn, ld, mn_major), loader->from[i]);
 #pragma unroll
-    for (uint i = 0; i < count && !whole; i++)
+    for (uint i = 0; i < count && !is_whole; i++)
 #pragma unroll
         for (uint j = 0; j < 4; j++)
-            copy_async(copies, to + place_from_first(i, tile_l, ld, along_l) + j * (along_l ? 1 : ld),
-                       pieces->from[i] + j * pieces->stride, !GUARDED || !along_l || j < pieces->inside[i]);
+            copy_async(copies, to + offset_from_first(i, tile_mn, ld, mn_major) + j * (mn_major ? 1 : ld),
+                       loader->from[i] + j * loader->stride, !GUARDED || !mn_major || j < loader->inside[i]);
 }
 
-/* On to the next tile, and to a stage that is so many bytes away. After the last tile the
- * pieces stand outside of the matrix, and nobody looks at them. */
-DEVICE void move_pieces(pieces_t *pieces, uint count, uint bytes)
+/* Advances to the next tile and to the stage that is `bytes` further. After the last tile the
+ * pointers are outside the matrix and are not dereferenced. */
+DEVICE void loader_advance(loader_t *loader, uint count, uint bytes)
 {
-    pieces->to += bytes;
+    loader->to += bytes;
 #pragma unroll
     for (uint i = 0; i < count; i++)
-        pieces->from[i] = (GLOBAL const in_t *)((GLOBAL const char *)pieces->from[i] + pieces->step);
+        loader->from[i] = (GLOBAL const in_t *)((GLOBAL const char *)loader->from[i] + loader->step);
 }
 
-/* What a thread needs for one step of k. */
-DEVICE void take_step(sum_t *a_part, sum_t *b_part, SHARED const in_t *a_row, SHARED const in_t *b_row)
+/* Loads this thread's fragments of A and B for one step of k. */
+DEVICE void load_step(sum_t *a_fragment, sum_t *b_fragment, SHARED const in_t *a_row, SHARED const in_t *b_row)
 {
 #pragma unroll
     for (uint i = 0; i < TM; i += 4)
-        take4(&a_part[i], &a_row[i * (WM / TM)], LDA);
+        load4_shared(&a_fragment[i], &a_row[i * (WM / TM)], LDA);
 #pragma unroll
     for (uint j = 0; j < TN; j += 4)
-        take4(&b_part[j], &b_row[j * (WN / TN)], LDB);
+        load4_shared(&b_fragment[j], &b_row[j * (WN / TN)], LDB);
 }
 
 KERNEL(THREADS)
@@ -194,7 +194,7 @@ rung_10_pipeline(index_t m, index_t n, index_t k,
                  sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view,
                  GLOBAL const in_t *__restrict__ b, view_t b_view,
                  sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view,
-                 extra_t extra, GLOBAL const index_t *__restrict__ places,
+                 launch_args_t launch_args, GLOBAL const index_t *__restrict__ batch_offsets,
                  GLOBAL const out_t *__restrict__ bias, GLOBAL const out_t *__restrict__ residual,
                  GLOBAL sum_t *__restrict__ partials)
 {
@@ -213,79 +213,79 @@ rung_10_pipeline(index_t m, index_t n, index_t k,
     const uint tile_row = warp / (BN / WN) * WM + lane / (WN / TN) * 4;
     const uint tile_col = warp % (BN / WN) * WN + lane % (WN / TN) * 4;
 
-    view_t a_share = a_view, b_share = b_view, c_item = c_view;
-    const index_t share = take_share(&a_share, &b_share, &c_item, k, extra, places);
+    view_t a_slice = a_view, b_slice = b_view, c_item = c_view;
+    const index_t slice_k = select_slice(&a_slice, &b_slice, &c_item, k, launch_args, batch_offsets);
     sum_t sum[TM * TN];
-    sum_t a_part[2][TM], b_part[2][TN];
+    sum_t a_fragment[2][TM], b_fragment[2][TN];
 #pragma unroll
     for (uint i = 0; i < TM * TN; i++)
         sum[i] = 0;
 
-    const index_t tiles = (share + BK - 1) / BK;
-    const index_t first = share - (tiles - 1) * BK; /* the first tile's part of it */
+    const index_t tiles = (slice_k + BK - 1) / BK;
+    const index_t first = slice_k - (tiles - 1) * BK; /* length of the first tile along k */
     copies_t copies;
     copies_init(&copies);
 
-    /* The first tile has an edge along k, those after it begin behind that edge. */
+    /* The first tile may be partial along k. The complete tiles follow it. */
     if (tiles > 0) {
-        bring_async(&copies, stages, LDA, BM, BK, THREADS, a, a_share, row0, 0, m, first, A_ALONG_L, 1);
-        bring_async(&copies, stages + BK * LDA, LDB, BN, BK, THREADS, b, flipped(b_share), col0, 0, n,
-                    first, B_ALONG_L, 1);
+        load_tile_async(&copies, stages, LDA, BM, BK, THREADS, a, a_slice, row0, 0, m, first, A_MN_MAJOR, 1);
+        load_tile_async(&copies, stages + BK * LDA, LDB, BN, BK, THREADS, b, transposed_view(b_slice), col0, 0, n,
+                        first, B_MN_MAJOR, 1);
     }
     copies_commit(&copies);
-    pieces_t a_pieces, b_pieces;
-    find_pieces(&a_pieces, A_PIECES, BM, LDA, a, a_share, row0, first, m, STAGE, A_ALONG_L);
-    find_pieces(&b_pieces, B_PIECES, BN, LDB, b, flipped(b_share), col0, first, n, STAGE + BK * LDA,
-                B_ALONG_L);
+    loader_t a_loader, b_loader;
+    loader_init(&a_loader, A_VECTORS, BM, LDA, a, a_slice, row0, first, m, STAGE, A_MN_MAJOR);
+    loader_init(&b_loader, B_VECTORS, BN, LDB, b, transposed_view(b_slice), col0, first, n, STAGE + BK * LDA,
+                B_MN_MAJOR);
     for (uint stage = 1; stage < STAGES - 1; stage++) {
         if (stage < tiles) {
-            bring_pieces(&copies, &a_pieces, A_PIECES, BM, LDA, stages, A_ALONG_L);
-            bring_pieces(&copies, &b_pieces, B_PIECES, BN, LDB, stages, B_ALONG_L);
+            loader_issue(&copies, &a_loader, A_VECTORS, BM, LDA, stages, A_MN_MAJOR);
+            loader_issue(&copies, &b_loader, B_VECTORS, BN, LDB, stages, B_MN_MAJOR);
         }
         copies_commit(&copies);
-        move_pieces(&a_pieces, A_PIECES, STAGE * IN_BYTES);
-        move_pieces(&b_pieces, B_PIECES, STAGE * IN_BYTES);
+        loader_advance(&a_loader, A_VECTORS, STAGE * IN_BYTES);
+        loader_advance(&b_loader, B_VECTORS, STAGE * IN_BYTES);
     }
 
-    /* Where a thread's part of the stage to multiply stands, in bytes, and how far it is to
-     * the next one. The stage to fill is the one before, so that it goes the same way. */
-    const uint on = STAGE * IN_BYTES, back = (1 - STAGES) * STAGE * IN_BYTES;
-    uint a_at = tile_row * IN_BYTES, b_at = (BK * LDA + tile_col) * IN_BYTES, turn = back;
-    for (index_t left = tiles; left > 0; left--) {
+    /* Byte offsets of this thread's elements in the stage to multiply, and the distance to the next
+     * stage. The stage to fill precedes it and makes the same step one iteration later. */
+    const uint next_stage = STAGE * IN_BYTES, wrap_around = (1 - STAGES) * STAGE * IN_BYTES;
+    uint a_at = tile_row * IN_BYTES, b_at = (BK * LDA + tile_col) * IN_BYTES, stage_step = wrap_around;
+    for (index_t tiles_left = tiles; tiles_left > 0; tiles_left--) {
         copies_wait(&copies, STAGES - 2);
         __syncthreads();
-        if (left > STAGES - 1) {
-            bring_pieces(&copies, &a_pieces, A_PIECES, BM, LDA, stages, A_ALONG_L);
-            bring_pieces(&copies, &b_pieces, B_PIECES, BN, LDB, stages, B_ALONG_L);
+        if (tiles_left > STAGES - 1) {
+            loader_issue(&copies, &a_loader, A_VECTORS, BM, LDA, stages, A_MN_MAJOR);
+            loader_issue(&copies, &b_loader, B_VECTORS, BN, LDB, stages, B_MN_MAJOR);
         }
-        copies_commit(&copies); /* an empty group keeps the count of those to wait for */
+        copies_commit(&copies); /* an empty group keeps the count for copies_wait correct */
 
-        SHARED const in_t *a_tile = in_stages(stages, a_at);
-        SHARED const in_t *b_tile = in_stages(stages, b_at);
-        take_step(a_part[0], b_part[0], a_tile, b_tile);
+        SHARED const in_t *a_tile = stage_address(stages, a_at);
+        SHARED const in_t *b_tile = stage_address(stages, b_at);
+        load_step(a_fragment[0], b_fragment[0], a_tile, b_tile);
 #pragma unroll
         for (uint step = 0; step < BK; step++) {
             if (step + 1 < BK)
-                take_step(a_part[(step + 1) % 2], b_part[(step + 1) % 2], &a_tile[(step + 1) * LDA],
+                load_step(a_fragment[(step + 1) % 2], b_fragment[(step + 1) % 2], &a_tile[(step + 1) * LDA],
                           &b_tile[(step + 1) * LDB]);
 #pragma unroll
             for (uint i = 0; i < TM; i++)
 #pragma unroll
                 for (uint j = 0; j < TN; j++)
-                    sum[i * TN + j] += a_part[step % 2][i] * b_part[step % 2][j];
+                    sum[i * TN + j] += a_fragment[step % 2][i] * b_fragment[step % 2][j];
         }
-        move_pieces(&a_pieces, A_PIECES, turn);
-        move_pieces(&b_pieces, B_PIECES, turn);
-        turn = a_at < (STAGES - 1) * on ? on : back;
-        a_at += turn;
-        b_at += turn;
+        loader_advance(&a_loader, A_VECTORS, stage_step);
+        loader_advance(&b_loader, B_VECTORS, stage_step);
+        stage_step = a_at < (STAGES - 1) * next_stage ? next_stage : wrap_around;
+        a_at += stage_step;
+        b_at += stage_step;
     }
 
-    const output_t output = output_of(c, c_item, m, n, alpha, beta, extra, bias, residual, partials);
+    const output_t output = output_of(c, c_item, m, n, alpha, beta, launch_args, bias, residual, partials);
 #pragma unroll
     for (uint i = 0; i < TM; i++)
 #pragma unroll
         for (uint j = 0; j < TN; j += 4)
-            finish4(&output, row0 + tile_row + i / 4 * (4 * (WM / TM)) + i % 4,
-                   col0 + tile_col + j * (WN / TN), &sum[i * TN + j]);
+            epilogue_store4(&output, row0 + tile_row + i / 4 * (4 * (WM / TM)) + i % 4,
+                            col0 + tile_col + j * (WN / TN), &sum[i * TN + j]);
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 11_wmma - the matrix engine, the plain way.
+/* 11_wmma - the matrix engine (tensor cores) through the wmma instructions.
  *
- * Removes  what bounded 10_pipeline, the multiply-adds: one instruction of a warp
- *          multiplies 16 x 16 x 16 (FP32, as TF32, 16 x 16 x 8).
- * Leaves   an engine that mostly waits: each fragment is read from shared memory for one
- *          multiply, over bank conflicts and behind the barriers of 04_shared (see 12).
- * Watch    rung explain 11 --dtype f16
+ * Removes  the limit of 10_pipeline, the multiply-add instructions. One instruction of
+ *          a warp multiplies 16 x 16 x 16 elements (16 x 16 x 8 for FP32 as TF32).
+ * Leaves   an engine that is mostly idle. Each fragment is read from shared memory for one
+ *          multiply, with bank conflicts and between the two barriers of 04_shared (see 12).
+ * Try      rung explain 11 --dtype f16
  *
- * A warp has one 16 x 16 of C, and a block as many warps as it has of those. Tiles go
- * through shared memory so that any size and stride can be had: what is outside is zero.
+ * Each warp computes one 16 x 16 tile of C. All tiles pass through shared memory, so any
+ * size and stride is supported; elements outside the matrices are loaded as zero.
  */
 // takes: f16,f16:f32 from sm_70
 // takes: i8 from sm_75
 // takes: bf16,bf16:f32,f32,f32:f16,f32:bf16 from sm_80
 // computes: tf32
 #include "dialect.h"
-#include "finish.h"
+#include "epilogue.h"
 #include "engine.h"
 #include "wmma.h"
 
@@ -29,22 +29,22 @@
 
 #define BK (IN_BYTES == 4 ? 8 : 16)
 #define THREADS (BM / 16 * (BN / 16) * 32)
-#define LD (BK + 32 / IN_BYTES) // rows begin at multiples of 32 bytes or of 16, as wmma wants them
+#define LD (BK + 32 / IN_BYTES) // rows start at multiples of 32 or 16 bytes, as wmma requires
 
 #if BM < 16 || BN < 16 || BM % 16 != 0 || BN % 16 != 0
 #error "BM and BN must be multiples of 16"
 #endif
 #if THREADS > 1024
-#error "32 threads for each 16 x 16 of a block must fit a block of 1024"
+#error "32 threads per 16 x 16 tile of the block must fit a block of 1024"
 #endif
 
-/* Brings rows of A, or columns of B, with k along each. */
-DEVICE void bring_rows(SHARED in_t *tile, uint tile_l, GLOBAL const in_t *memory, view_t view, index_t l,
-                       index_t k, index_t l_end, index_t k_end)
+/* Loads tile_mn rows of A, or columns of B, of BK elements each. Elements outside are zero. */
+DEVICE void load_rows(SHARED in_t *tile, uint tile_mn, GLOBAL const in_t *memory, view_t view, index_t mn,
+                      index_t k, index_t mn_end, index_t k_end)
 {
-#pragma unroll 1 // side by side, the addresses would want more registers than there are
-    for (uint i = threadIdx.x; i < tile_l * BK; i += THREADS)
-        tile[i / BK * LD + i % BK] = load_or_zero(memory, view, l + i / BK, k + i % BK, l_end, k_end);
+#pragma unroll 1 // unrolled, the addresses would need too many registers
+    for (uint i = threadIdx.x; i < tile_mn * BK; i += THREADS)
+        tile[i / BK * LD + i % BK] = load_or_zero(memory, view, mn + i / BK, k + i % BK, mn_end, k_end);
 }
 
 KERNEL(THREADS)
@@ -52,7 +52,7 @@ rung_11_wmma(index_t m, index_t n, index_t k,
              sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view,
              GLOBAL const in_t *__restrict__ b, view_t b_view,
              sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view,
-             extra_t extra, GLOBAL const index_t *__restrict__ places,
+             launch_args_t launch_args, GLOBAL const index_t *__restrict__ batch_offsets,
              GLOBAL const out_t *__restrict__ bias, GLOBAL const out_t *__restrict__ residual,
              GLOBAL sum_t *__restrict__ partials ENGINE_ARGUMENT)
 {
@@ -64,32 +64,32 @@ rung_11_wmma(index_t m, index_t n, index_t k,
     const uint block_row = blockIdx.x / blocks_across;
     const uint block_col = blockIdx.x - block_row * blocks_across;
     const index_t row0 = (index_t)block_row * BM, col0 = (index_t)block_col * BN;
-    const engine_t engine = engine_of(extra, THREADS);
+    const engine_t engine = engine_of(launch_args, THREADS);
     const uint warp = threadIdx.x / 32;
     const uint warp_row = warp / (BN / 16) * 16, warp_col = warp % (BN / 16) * 16;
 
-    view_t a_share = a_view, b_share = b_view, c_item = c_view;
-    const index_t share = take_share(&a_share, &b_share, &c_item, k, extra, places);
-    fragment_t a_part, b_part;
+    view_t a_slice = a_view, b_slice = b_view, c_item = c_view;
+    const index_t slice_k = select_slice(&a_slice, &b_slice, &c_item, k, launch_args, batch_offsets);
+    fragment_t a_fragment, b_fragment;
     sums_t sums;
 #pragma unroll
     for (uint i = 0; i < 8; i++)
         sums.values[i] = 0;
 
-    for (index_t k0 = 0; k0 < share; k0 += BK) {
-        bring_rows(a_tile, BM, a, a_share, row0, k0, m, share);
-        bring_rows(b_tile, BN, b, flipped(b_share), col0, k0, n, share);
+    for (index_t k0 = 0; k0 < slice_k; k0 += BK) {
+        load_rows(a_tile, BM, a, a_slice, row0, k0, m, slice_k);
+        load_rows(b_tile, BN, b, transposed_view(b_slice), col0, k0, n, slice_k);
         __syncthreads();
-        wmma_load(&a_part, &a_tile[warp_row * LD], LD, 0);
-        wmma_load(&b_part, &b_tile[warp_col * LD], LD, 1);
-        wmma_mma(engine, &sums, &a_part, &b_part);
+        wmma_load(&a_fragment, &a_tile[warp_row * LD], LD, 0);
+        wmma_load(&b_fragment, &b_tile[warp_col * LD], LD, 1);
+        wmma_mma(engine, &sums, &a_fragment, &b_fragment);
         __syncthreads();
     }
 
     wmma_store(&c_tile[warp_row * BN + warp_col], &sums, BN);
     __syncthreads();
-    const output_t output = output_of(c, c_item, m, n, alpha, beta, extra, bias, residual, partials);
+    const output_t output = output_of(c, c_item, m, n, alpha, beta, launch_args, bias, residual, partials);
     for (uint i = threadIdx.x; i < BM * BN; i += THREADS)
         if (row0 + i / BN < m && col0 + i % BN < n)
-            finish(&output, row0 + i / BN, col0 + i % BN, c_tile[i]);
+            epilogue_store(&output, row0 + i / BN, col0 + i % BN, c_tile[i]);
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* async.h - copies from global to shared memory that go on while the thread works.
+/* async.h - asynchronous copies from global to shared memory, for 10_pipeline and 12_matrix.
  *
- *   copies_t               what a thread has under way; one at a kernel's top
- *   copy_async(...)        one element, or zero where it is outside
- *   copy4_async(...)       four neighbours
- *   copy16_async(...)      16 bytes, of which the first so many elements are inside
- *   copies_commit(...)     those since the last commit become a group
- *   copies_wait(...)       until all but the newest `left` groups have arrived
+ *   copies_t               the copies that a thread has in flight; one per kernel
+ *   copy_async(...)        copies one element, or stores zero if `inside` is 0
+ *   copy4_async(...)       copies four adjacent elements
+ *   copy16_async(...)      copies 16 bytes; elements from number `inside` on become zero
+ *   copies_commit(...)     makes a group of the copies since the last commit
+ *   copies_wait(...)       waits until at most the newest `pending` groups are in flight
  *
- * A copy may be used only after a wait, and by other threads only after a barrier
- * behind it. On sm_80 and later these are cp.async, which moves 4, 8 or 16 bytes; a
- * single element of fewer goes through a register. Elsewhere a copy is done as it is
- * issued, which is right, but hides a wrong wait; so with CHECKED=1 a copy writes
- * garbage as it is issued and the elements only as it is waited for, the
- * latest that the rules allow.
+ * A thread may use a copied element only after a wait, and other threads only after a
+ * barrier that follows the wait. On sm_80 and later the copies are cp.async, which moves 4,
+ * 8 or 16 bytes; a single smaller element is copied through a register. Elsewhere a copy
+ * completes when it is issued. That is correct, but would hide a wrong wait. With CHECKED=1
+ * a copy therefore stores garbage when it is issued, and the elements only in the wait: the
+ * latest moment that the rules allow.
  */
 #ifndef RUNG_ASYNC_H
 #define RUNG_ASYNC_H
@@ -33,7 +33,7 @@ DEVICE void copies_init(copies_t *copies)
     (void)copies;
 }
 
-/* As numbers of 4, 8 or 16 bytes; of fewer than `bytes`, where `inside` is 0, zeros. */
+/* Copies 4, 8 or 16 bytes, or stores zeros if `inside` is 0. */
 #define CP_ASYNC(cache, bytes, to, from, inside)                                        \
     asm volatile("cp.async." cache ".shared.global [%0], [%1], %2, %3;" ::"r"(          \
                      (uint)__cvta_generic_to_shared(to)),                               \
@@ -77,7 +77,7 @@ DEVICE void copies_commit(copies_t *copies)
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-#define copies_wait(copies, left) asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory")
+#define copies_wait(copies, pending) asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory")
 
 #elif CHECKED && defined(__OPENCL_C_VERSION__)
 
@@ -88,22 +88,22 @@ typedef struct {
     SHARED in_t       *to[COPIES_MAX];
     GLOBAL const in_t *from[COPIES_MAX];
     int                inside[COPIES_MAX];
-    uint               issued, arrived;       /* copies */
-    uint               ends[GROUPS_MAX];      /* of groups, in copies */
-    uint               committed, completed;  /* groups */
+    uint               issued, completed_copies; /* numbers of copies */
+    uint               ends[GROUPS_MAX];         /* number of copies issued when a group was committed */
+    uint               committed, completed;     /* numbers of groups */
 } copies_t;
 
 DEVICE void copies_init(copies_t *copies)
 {
-    copies->issued = copies->arrived = copies->committed = copies->completed = 0;
+    copies->issued = copies->completed_copies = copies->committed = copies->completed = 0;
 }
 
 DEVICE void copy_async(copies_t *copies, SHARED in_t *to, GLOBAL const in_t *from, int inside)
 {
-    const uint place = copies->issued++ % COPIES_MAX;
-    copies->to[place] = to;
-    copies->from[place] = from;
-    copies->inside[place] = inside;
+    const uint slot = copies->issued++ % COPIES_MAX;
+    copies->to[slot] = to;
+    copies->from[slot] = from;
+    copies->inside[slot] = inside;
     *to = (in_t)-777777;
 }
 
@@ -124,13 +124,13 @@ DEVICE void copies_commit(copies_t *copies)
     copies->ends[copies->committed++ % GROUPS_MAX] = copies->issued;
 }
 
-DEVICE void copies_wait(copies_t *copies, uint left)
+DEVICE void copies_wait(copies_t *copies, uint pending)
 {
-    while (copies->committed - copies->completed > left) {
+    while (copies->committed - copies->completed > pending) {
         const uint end = copies->ends[copies->completed++ % GROUPS_MAX];
-        for (; copies->arrived != end; copies->arrived++) {
-            const uint place = copies->arrived % COPIES_MAX;
-            *copies->to[place] = copies->inside[place] ? *copies->from[place] : (in_t)0;
+        for (; copies->completed_copies != end; copies->completed_copies++) {
+            const uint slot = copies->completed_copies % COPIES_MAX;
+            *copies->to[slot] = copies->inside[slot] ? *copies->from[slot] : (in_t)0;
         }
     }
 }
@@ -173,38 +173,38 @@ DEVICE void copies_commit(copies_t *copies)
     (void)copies;
 }
 
-DEVICE void copies_wait(copies_t *copies, uint left)
+DEVICE void copies_wait(copies_t *copies, uint pending)
 {
     (void)copies;
-    (void)left;
+    (void)pending;
 }
 
 #endif
 
-/* Brings the tile_l x tile_k elements from (l, k) on into a tile that stands k by k,
- * all threads of the block together. Without an edge along k, k_end is not looked
- * at. A piece along k is scattered element by element: the tile is transposed. */
-DEVICE void bring_async(copies_t *copies, SHARED in_t *tile, uint ld, uint tile_l, uint tile_k,
-                        uint threads, GLOBAL const in_t *memory, view_t view, index_t l, index_t k,
-                        index_t l_end, index_t k_end, int along_l, int has_k_edge)
+/* Starts the copies of the tile_mn x tile_k elements at (mn, k) into an MN-major tile. All threads of
+ * the block take part. k_end is used only if has_k_edge is 1. A K-major vector is copied element
+ * by element, because the tile is its transpose. */
+DEVICE void load_tile_async(copies_t *copies, SHARED in_t *tile, uint ld, uint tile_mn, uint tile_k,
+                            uint threads, GLOBAL const in_t *memory, view_t view, index_t mn, index_t k,
+                            index_t mn_end, index_t k_end, int mn_major, int has_k_edge)
 {
-    EACH_PIECE
-    for (uint i = 0; i < tile_l * tile_k / 4; i += threads) {
-        const uint dl = piece_l(i + threadIdx.x, tile_l, tile_k, along_l);
-        const uint dk = piece_k(i + threadIdx.x, tile_l, tile_k, along_l);
-        SHARED in_t *to = &tile[dk * ld + dl];
+    UNROLL_VECTORS
+    for (uint i = 0; i < tile_mn * tile_k / 4; i += threads) {
+        const uint d_mn = vector_mn(i + threadIdx.x, tile_mn, tile_k, mn_major);
+        const uint dk = vector_k(i + threadIdx.x, tile_mn, tile_k, mn_major);
+        SHARED in_t *to = &tile[dk * ld + d_mn];
         const int guard_k = GUARDED && has_k_edge;
-        if (WIDE && along_l && ld % 4 == 0 &&
-            ((!GUARDED || l + dl + 3 < l_end) && (!guard_k || k + dk < k_end))) {
-            copy4_async(copies, to, &memory[at(view, l + dl, k + dk)]);
+        if (WIDE && mn_major && ld % 4 == 0 &&
+            ((!GUARDED || mn + d_mn + 3 < mn_end) && (!guard_k || k + dk < k_end))) {
+            copy4_async(copies, to, &memory[at(view, mn + d_mn, k + dk)]);
             continue;
         }
 #pragma unroll
         for (uint j = 0; j < 4; j++) {
-            const index_t l_at = l + dl + (along_l ? j : 0), k_at = k + dk + (along_l ? 0 : j);
-            const int inside = (!GUARDED || l_at < l_end) && (!guard_k || k_at < k_end);
-            copy_async(copies, to + (along_l ? j : j * ld),
-                       inside ? &memory[at(view, l_at, k_at)] : memory, inside);
+            const index_t mn_at = mn + d_mn + (mn_major ? j : 0), k_at = k + dk + (mn_major ? 0 : j);
+            const int inside = (!GUARDED || mn_at < mn_end) && (!guard_k || k_at < k_end);
+            copy_async(copies, to + (mn_major ? j : j * ld),
+                       inside ? &memory[at(view, mn_at, k_at)] : memory, inside);
         }
     }
 }

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dialect.h - the few words that let one kernel file be CUDA C and OpenCL C 1.2.
+/* dialect.h - makes one kernel file valid CUDA C and valid OpenCL C 1.2.
  *
- * A kernel is written in CUDA's words. Under OpenCL this header gives those words
- * their meaning; under CUDA it only adds ours:
+ * Kernels use CUDA's keywords. Under OpenCL this header defines those keywords; under
+ * both it defines:
  *
- *   KERNEL(threads)  the head of a kernel and the block size it is written for
- *   DEVICE           the head of a function that kernels call
- *   GLOBAL, SHARED   where a pointer points (CUDA needs no such word)
- *   LARGE_SHARED(type, name, count)   all of a block's shared memory, where it is more
- *                    than the 48 KiB that CUDA gives a declared array; the file says how
- *                    many bytes it wants by #define SHARED_BYTES
- *   index_t          sizes and strides, 64 bits on both sides
- *   view_t           where the elements of a matrix stand, and at() one of them
- *   in_t, sum_t, out_t   what A and B are stored as, what sums and scalars are, and
- *                        what C is stored as
- *   widen(x)         an in_t as a sum_t; kernels multiply nothing else
- *   store(...)       puts a sum where C wants it
+ *   KERNEL(threads)  begins a kernel for blocks of `threads` threads
+ *   DEVICE           begins a function that kernels call
+ *   GLOBAL, SHARED   address space of a pointer (empty in CUDA)
+ *   LARGE_SHARED(type, name, count)   declares all of a block's shared memory. Needed for
+ *                    more than 48 KiB, the limit of CUDA for a declared array. The file
+ *                    states the number of bytes by #define SHARED_BYTES
+ *   index_t          64-bit integer for sizes and strides
+ *   view_t, at()     strides of a matrix, and the offset of an element
+ *   in_t, sum_t, out_t   element type of A and B; type of sums, alpha and beta; element
+ *                        type of C
+ *   widen(x)         converts in_t to sum_t; all products are of widened values
+ *   store(...)       stores alpha * sum + beta * C
  *
- * The host says which types those are by -DIN_F16 -DOUT_F32 and the like; without a
- * word they are float. It passes every kernel the same arguments, in this order:
+ * The host selects the types by macros such as -DIN_F16 -DOUT_F32; the default is float.
+ * Every kernel gets the same arguments, in this order:
  *
  *   index_t m, n, k, sum_t alpha, a, view_t, b, view_t, sum_t beta, c, view_t
  *
- * and launches it with blockIdx.x for a tile of C and blockIdx.y for an item of a
- * batch, which at() takes care of.
+ * blockIdx.x selects a tile of C, and blockIdx.y an item of the batch. at() adds the
+ * offset of the item.
  */
 #ifndef RUNG_DIALECT_H
 #define RUNG_DIALECT_H
@@ -52,13 +52,13 @@
 #define fabsf(x)        fabs(x)
 #define fast_exp(x)     exp(x) /* 3 units in the last place */
 
-#define four_in(x, y, z, w)  ((in4_t)(x, y, z, w))
+#define make_in4(x, y, z, w)  ((in4_t)(x, y, z, w))
 #define store4(to, x, y, z, w) vstore4((out4_t)(x, y, z, w), 0, (GLOBAL out_t *)(to))
 
 typedef long index_t;
 
-/* By bits and without a branch, which vectorises. vload_half and vstore_half say the same
- * but are functions of some hundred instructions where the device has no half. */
+/* Converts bit by bit and without a branch, so that the loop vectorizes. vload_half and
+ * vstore_half would take about a hundred instructions on devices without FP16. */
 DEVICE float float_of_f16(ushort bits)
 {
     const uint sign = (uint)(bits & 0x8000) << 16, rest = bits & 0x7fff;
@@ -67,8 +67,8 @@ DEVICE float float_of_f16(ushort bits)
     return as_float(sign | (rest < 0x400 ? denormal : normal));
 }
 
-/* Rounded to the nearest, to even on a tie. Adding 0.5 leaves a denormal's multiple of
- * 2^-24 in the last bits of the sum, rounded as it should be. */
+/* Rounds to nearest, ties to even. For denormals, adding 0.5 rounds to a multiple of 2^-24 and
+ * leaves the multiple in the low bits of the sum. */
 DEVICE ushort f16_of_float(float value)
 {
     const uint bits = as_uint(value), rest = bits & 0x7fffffff;
@@ -92,7 +92,7 @@ DEVICE ushort f16_of_float(float value)
     extern __shared__ __align__(32) unsigned char rung_shared[];   \
     type *const name = (type *)rung_shared
 
-#define four_in(x, y, z, w)  (in4_t{x, y, z, w})
+#define make_in4(x, y, z, w)  (in4_t{x, y, z, w})
 #define store4(to, x, y, z, w) (*(to) = out4_t{x, y, z, w})
 
 #define fast_exp(x) __expf(x) /* 2 + 1.16 |x| units in the last place */
@@ -118,7 +118,7 @@ DEVICE ushort f16_of_float(float value)
 #define float_bits(value) __float_as_uint(value)
 #define bits_float(bits)  __uint_as_float(bits)
 
-/* CUDA's own double4 has changed its alignment over the years. */
+/* The alignment of CUDA's double4 differs between versions of CUDA. */
 #if defined(IN_F64)
 typedef struct __align__(16) {
     double x, y, z, w;
@@ -133,7 +133,7 @@ DEVICE float float_of_bf16(ushort bits)
     return bits_float((uint)bits << 16);
 }
 
-/* To the nearest, to even on a tie; a NaN must not be rounded to an infinity. */
+/* Rounds to nearest, ties to even. A NaN must not be rounded to an infinity. */
 DEVICE ushort bf16_of_float(float value)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -148,7 +148,7 @@ DEVICE ushort bf16_of_float(float value)
 #endif
 }
 
-/* ---- Types: what is stored, four of them, and bytes. -------------------------- */
+/* ---- Element types, vectors of four elements, and sizes in bytes ---------------- */
 
 #if defined(IN_F64)
 typedef double sum_t;
@@ -169,16 +169,16 @@ typedef ushort4 in4_t;
 #define IN_BYTES 2
 #define widen(x) float_of_bf16(x)
 #elif defined(IN_I8)
-/* Whole numbers are summed without a sign, where wrapping around is defined: the
- * result is exact modulo 2^32. */
-#define WHOLE
+/* Integers are summed as unsigned numbers, for which overflow is defined: the result is
+ * exact modulo 2^32. */
+#define INTEGER_TYPE
 typedef uint        sum_t;
 typedef signed char in_t;
 typedef char4       in4_t;
 #define IN_BYTES 1
 #define widen(x) ((sum_t)(int)(x))
 #elif defined(IN_I32)
-#define WHOLE
+#define INTEGER_TYPE
 typedef uint sum_t;
 typedef int  in_t;
 typedef int4 in4_t;
@@ -226,39 +226,39 @@ typedef float4 out4_t;
 
 /* ---- Views ---------------------------------------------------------------------- */
 
-/* Element (row, col) of an item stands offset + item * batch_stride + row * row_stride
- * + col * col_stride elements into the memory that is passed beside the view. */
+/* The index of element (row, col) of a batch item, in the memory passed with the view, is
+ * offset + item * batch_stride + row * row_stride + col * col_stride. */
 typedef struct {
     index_t offset, row_stride, col_stride, batch_stride;
 } view_t;
 
-/* Of the item that this block works on. */
+/* Returns the index of element (row, col) of the item that this block computes. */
 DEVICE index_t at(view_t view, index_t row, index_t col)
 {
     return view.offset + (index_t)blockIdx.y * view.batch_stride + row * view.row_stride +
            col * view.col_stride;
 }
 
-/* B as (column, k), so that both operands have their long side first. */
-DEVICE view_t flipped(view_t view)
+/* Returns the view with rows and columns exchanged: B as (n, k), as A is (m, k). */
+DEVICE view_t transposed_view(view_t view)
 {
-    view_t other;
-    other.offset = view.offset;
-    other.row_stride = view.col_stride;
-    other.col_stride = view.row_stride;
-    other.batch_stride = view.batch_stride;
-    return other;
+    view_t transposed;
+    transposed.offset = view.offset;
+    transposed.row_stride = view.col_stride;
+    transposed.col_stride = view.row_stride;
+    transposed.batch_stride = view.batch_stride;
+    return transposed;
 }
 
-/* The element at (row, col), or zero outside the matrix, so that edges need no
- * branch in the loop that multiplies. */
+/* Returns the element at (row, col), or zero outside the matrix. With zeros, the main loop
+ * needs no branch at the edges. */
 DEVICE in_t load_or_zero(GLOBAL const in_t *memory, view_t view, index_t row, index_t col,
                          index_t rows, index_t cols)
 {
     return row < rows && col < cols ? memory[at(view, row, col)] : (in_t)0;
 }
 
-/* C's old value is read only if it counts: it may be NaN, or not there at all. */
+/* Stores alpha * sum + beta * C. Does not read C if beta is 0: C may be NaN or unwritten. */
 DEVICE void store(GLOBAL out_t *c, sum_t alpha, sum_t sum, sum_t beta)
 {
     *c = narrow(beta == (sum_t)0 ? alpha * sum : alpha * sum + beta * widen_out(*c));

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine.h - a warp before a matrix engine, for 11 and 12.
+/* engine.h - a warp's access to the matrix engine (tensor cores), for 11_wmma and 12_matrix.
  *
- *   ENGINE_ARGUMENT   the end of a kernel's arguments
- *   engine_t          one at a kernel's top, made by engine_of()
- *   AS_TF32           1 if A and B are FP32, which engines multiply as TF32, and then
- *   tf32_of(bits)     the nearest of those
+ *   ENGINE_ARGUMENT   ends the argument list of a kernel
+ *   engine_t          one per kernel, created by engine_of()
+ *   AS_TF32           1 if A and B are FP32, which engines multiply as TF32
+ *   tf32_of(bits)     rounds a float to TF32
  *
- * Where there is no such engine, the instructions run in software. Lanes then exchange what
- * they hold through global memory that the host gives (the argument), behind barriers that
- * order nothing else: a __syncthreads() that is missing is still found missing. This serves
- * verification alone.
+ * On devices without an engine the instructions are emulated in software, for verification
+ * only. Lanes then exchange their registers through global memory, which the host provides by
+ * the extra argument. The barriers of the exchange order global memory alone, so a missing
+ * __syncthreads() is still detected.
  */
 #ifndef RUNG_ENGINE_H
 #define RUNG_ENGINE_H
@@ -22,29 +22,29 @@
 
 #ifdef __OPENCL_C_VERSION__
 
-/* Words a lane may publish: the host gives so many for each thread. */
+/* Words that a lane can publish. The host allocates this many per thread. */
 #define ENGINE_WORDS 64
 
 #define ENGINE_ARGUMENT , GLOBAL uint *scratch
-#define engine_of(extra, threads) engine_in(scratch, extra, threads)
+#define engine_of(launch_args, threads) engine_emulated(scratch, launch_args, threads)
 
 typedef struct {
     uint         lane;
-    GLOBAL uint *words; /* of the warp, ENGINE_WORDS a lane */
+    GLOBAL uint *words; /* of the warp, ENGINE_WORDS per lane */
 } engine_t;
 
-DEVICE engine_t engine_in(GLOBAL uint *scratch, extra_t extra, uint threads)
+DEVICE engine_t engine_emulated(GLOBAL uint *scratch, launch_args_t launch_args, uint threads)
 {
     engine_t engine;
     const index_t block = ((index_t)get_group_id(2) * get_num_groups(1) + get_group_id(1)) *
                               get_num_groups(0) + get_group_id(0);
     engine.lane = threadIdx.x % 32;
-    engine.words = scratch + extra.scratch_offset +
+    engine.words = scratch + launch_args.scratch_offset +
                    (block * threads + (threadIdx.x - engine.lane)) * ENGINE_WORDS;
     return engine;
 }
 
-/* To 11 bits, away from zero on a tie; an infinity or a NaN stays one. */
+/* Rounds to 11 significant bits, ties away from zero. Infinities and NaNs are retained. */
 DEVICE uint tf32_of(uint bits)
 {
     if ((bits & 0x7f800000u) == 0x7f800000u)
@@ -55,13 +55,13 @@ DEVICE uint tf32_of(uint bits)
 #else /* CUDA */
 
 #define ENGINE_ARGUMENT
-#define engine_of(extra, threads) engine_here()
+#define engine_of(launch_args, threads) engine_native()
 
 typedef struct {
     uint lane;
 } engine_t;
 
-DEVICE engine_t engine_here()
+DEVICE engine_t engine_native()
 {
     engine_t engine;
     engine.lane = threadIdx.x % 32;

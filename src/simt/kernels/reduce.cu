@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reduce - adds up the shares that a kernel with SPLIT=1 has left, a thread an element.
+/* reduce - adds the partial sums that a kernel with SPLIT=1 stored. One thread per element.
  *
- * The second half of split k, and no step of the ladder. Shares are added from the first
- * to the last, whichever came first: the same bits every run. Scalars and epilogue are
- * applied here and nowhere else.
+ * This kernel is the second half of split-K, not a step of the ladder. The slices are added
+ * in order, from the first to the last, so the result has the same bits in every run.
+ * alpha, beta and the epilogue are applied only here.
  *
- * One more argument than finish.h lists: `addend`, the matrix that beta multiplies if the
- * result is stored in another one (rung_problem.d). A problem with a separate D always leaves
- * its sums in `partials`, so no other kernel needs this argument.
+ * The kernel has one argument more than epilogue.h lists: `addend`, the matrix that beta
+ * multiplies if the result is stored in another one (rung_problem.d). A problem with a
+ * separate D always stores partial sums first, so no other kernel needs this argument.
  */
-#define REDUCES 1
+#define IS_REDUCTION 1
 #include "dialect.h"
-#include "finish.h"
+#include "epilogue.h"
 
 #define BM 1
 #define BN 256
@@ -21,7 +21,7 @@ rung_reduce(index_t m, index_t n, index_t k,
             sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view,
             GLOBAL const in_t *__restrict__ b, view_t b_view,
             sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view,
-            extra_t extra, GLOBAL const index_t *__restrict__ places,
+            launch_args_t launch_args, GLOBAL const index_t *__restrict__ batch_offsets,
             GLOBAL const out_t *__restrict__ bias, GLOBAL const out_t *__restrict__ residual,
             GLOBAL sum_t *__restrict__ partials, GLOBAL const out_t *__restrict__ addend)
 {
@@ -29,14 +29,15 @@ rung_reduce(index_t m, index_t n, index_t k,
     if (element >= m * n)
         return;
     const index_t row = element / n, col = element - row * n;
-    view_t a_share = a_view, b_share = b_view, c_item = c_view;
-    take_share(&a_share, &b_share, &c_item, k, extra, places);
-    output_t output = output_of(c, c_item, m, n, alpha, beta, extra, bias, residual, partials);
+    view_t a_slice = a_view, b_slice = b_view, c_item = c_view;
+    select_slice(&a_slice, &b_slice, &c_item, k, launch_args, batch_offsets);
+    output_t output = output_of(c, c_item, m, n, alpha, beta, launch_args, bias, residual, partials);
     output.addend = addend;
-    if (extra.flags & 8)
-        output.extra.addend.offset += places[extra.places_offset + extra.first_item + blockIdx.y + 3 * extra.batch];
+    if (launch_args.flags & 8)
+        output.launch_args.addend.offset += batch_offsets[launch_args.batch_offsets_start + launch_args.first_item +
+                                                          blockIdx.y + 3 * launch_args.batch];
     sum_t sum = 0;
-    for (index_t split = 0; split < extra.splits; split++)
-        sum += partials[partial_at(&output, split, row, col)];
-    finish(&output, row, col, sum);
+    for (index_t split = 0; split < launch_args.splits; split++)
+        sum += partials[partial_index(&output, split, row, col)];
+    epilogue_store(&output, row, col, sum);
 }

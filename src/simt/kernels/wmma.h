@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wmma.h - the matrix engine as PTX first showed it: wmma, whose fragments are closed boxes.
+/* wmma.h - the wmma instructions of PTX, the first interface to matrix engines, and an emulation
+ * in software for devices without an engine. Used by 11_wmma.
  *
  *   fragment_t, sums_t    16 x WK of A or of B, and 16 x 16 of C, spread over a warp
- *   wmma_load(...)        a fragment from shared memory: rows of A, or columns of B, each
- *                         `ld` elements behind the other, elements of k side by side
+ *   wmma_load(...)        loads a fragment from shared memory: rows of A, or columns of B,
+ *                         `ld` elements apart, with elements of k adjacent
  *   wmma_mma(...)         sums += A B
- *   wmma_store(...)       the sums as rows in shared memory
+ *   wmma_store(...)       stores the sums to shared memory, row by row
  *
- * Which lane has which element is not told and differs between architectures. Each row
- * begins at a multiple of what a lane holds, 32 bytes of F16, 16 or 8 of others. WK is 16,
- * of FP32, which is taken as TF32, 8. In software (see engine.h) the layout is one that no
- * machine has, so that nothing can lean on it.
+ * The mapping of elements to lanes is opaque and differs between architectures. Each row must
+ * start at a multiple of the bytes that a lane holds: 32 bytes for F16, 16 or 8 for other types.
+ * WK is 16, or 8 for FP32, which is multiplied as TF32. The emulation (see engine.h) uses a
+ * mapping that no GPU has, so that no code can depend on it.
  */
 #ifndef RUNG_WMMA_H
 #define RUNG_WMMA_H
@@ -21,7 +22,7 @@
 
 #define FRAGMENT_WORDS (WK / 2)
 
-/* A word an element: the bits of a float, or a whole number. */
+/* One word per element: the bits of a float, or an integer. */
 typedef struct {
     uint words[FRAGMENT_WORDS];
 } fragment_t;
@@ -30,13 +31,13 @@ typedef struct {
     sum_t values[8];
 } sums_t;
 
-/* Lane l has elements l, l + 32, l + 64, ... of 16 rows, one behind the other. */
+/* Gives lane i the elements i, i + 32, i + 64, ... of the 16 rows in row order. */
 DEVICE void wmma_load(fragment_t *fragment, SHARED const in_t *tile, uint ld, int is_b)
 {
     for (uint i = 0; i < FRAGMENT_WORDS; i++) {
         const uint element = threadIdx.x % 32 + 32 * i;
         const sum_t value = widen(tile[element / WK * ld + element % WK]);
-#if defined(WHOLE)
+#if defined(INTEGER_TYPE)
         fragment->words[i] = value;
 #elif AS_TF32
         fragment->words[i] = tf32_of(float_bits(value));
@@ -48,7 +49,7 @@ DEVICE void wmma_load(fragment_t *fragment, SHARED const in_t *tile, uint ld, in
 
 DEVICE sum_t wmma_value(uint word)
 {
-#if defined(WHOLE)
+#if defined(INTEGER_TYPE)
     return word;
 #else
     return as_float(word);
@@ -82,53 +83,53 @@ DEVICE void wmma_store(SHARED sum_t *to, const sums_t *sums, uint ld)
 
 #else /* CUDA */
 
-#if defined(WHOLE)
-#define SUMS(mode, s)                                                                           \
+#if defined(INTEGER_TYPE)
+#define WMMA_SUM_OPERANDS(mode, s)                                                              \
     mode "r"((s)[0]), mode "r"((s)[1]), mode "r"((s)[2]), mode "r"((s)[3]), mode "r"((s)[4]),   \
         mode "r"((s)[5]), mode "r"((s)[6]), mode "r"((s)[7])
 #else
-#define SUMS(mode, s)                                                                           \
+#define WMMA_SUM_OPERANDS(mode, s)                                                              \
     mode "f"((s)[0]), mode "f"((s)[1]), mode "f"((s)[2]), mode "f"((s)[3]), mode "f"((s)[4]),   \
         mode "f"((s)[5]), mode "f"((s)[6]), mode "f"((s)[7])
 #endif
 #define SUM_REGISTERS "{%0, %1, %2, %3, %4, %5, %6, %7}"
 
-/* What the instruction calls its types, and the registers that a fragment has. */
+/* The names of the types in the instructions, and the number of registers per fragment. */
 #if defined(IN_F16)
 #define FRAGMENT_WORDS 8
-#define LOADED "m16n16k16.shared.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], %9;"
-#define WORDS(mode, w)                                                                          \
+#define WMMA_LOAD_ASM "m16n16k16.shared.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], %9;"
+#define WMMA_FRAGMENT_OPERANDS(mode, w)                                                         \
     mode "r"((w)[0]), mode "r"((w)[1]), mode "r"((w)[2]), mode "r"((w)[3]), mode "r"((w)[4]),   \
         mode "r"((w)[5]), mode "r"((w)[6]), mode "r"((w)[7])
-#define MULTIPLIED                                                                              \
-    "m16n16k16.f32.f32 " SUM_REGISTERS ", {%8, %9, %10, %11, %12, %13, %14, %15}, "             \
+#define WMMA_MMA_ASM                                                                \
+    "m16n16k16.f32.f32 " SUM_REGISTERS ", {%8, %9, %10, %11, %12, %13, %14, %15}, " \
     "{%16, %17, %18, %19, %20, %21, %22, %23}, " SUM_REGISTERS ";"
-#define STORED "m16n16k16.shared.f32 "
+#define WMMA_STORE_ASM "m16n16k16.shared.f32 "
 #elif defined(IN_I8)
 #define FRAGMENT_WORDS 2
-#define LOADED "m16n16k16.shared.s8 {%0, %1}, [%2], %3;"
-#define WORDS(mode, w) mode "r"((w)[0]), mode "r"((w)[1])
-#define MULTIPLIED                                                                              \
+#define WMMA_LOAD_ASM "m16n16k16.shared.s8 {%0, %1}, [%2], %3;"
+#define WMMA_FRAGMENT_OPERANDS(mode, w) mode "r"((w)[0]), mode "r"((w)[1])
+#define WMMA_MMA_ASM                                                                              \
     "m16n16k16.s32.s8.s8.s32 " SUM_REGISTERS ", {%8, %9}, {%10, %11}, " SUM_REGISTERS ";"
-#define STORED "m16n16k16.shared.s32 "
+#define WMMA_STORE_ASM "m16n16k16.shared.s32 "
 #else
 #define FRAGMENT_WORDS 4
-#define WORDS(mode, w) mode "r"((w)[0]), mode "r"((w)[1]), mode "r"((w)[2]), mode "r"((w)[3])
-#define FOUR_AND_FOUR "{%8, %9, %10, %11}, {%12, %13, %14, %15}, "
+#define WMMA_FRAGMENT_OPERANDS(mode, w) mode "r"((w)[0]), mode "r"((w)[1]), mode "r"((w)[2]), mode "r"((w)[3])
+#define WMMA_AB_REGISTERS "{%8, %9, %10, %11}, {%12, %13, %14, %15}, "
 #if defined(IN_BF16)
-#define LOADED "m16n16k16.shared.bf16 {%0, %1, %2, %3}, [%4], %5;"
-#define MULTIPLIED                                                                              \
-    "m16n16k16.f32.bf16.bf16.f32 " SUM_REGISTERS ", " FOUR_AND_FOUR SUM_REGISTERS ";"
-#define STORED "m16n16k16.shared.f32 "
+#define WMMA_LOAD_ASM "m16n16k16.shared.bf16 {%0, %1, %2, %3}, [%4], %5;"
+#define WMMA_MMA_ASM                                                                              \
+    "m16n16k16.f32.bf16.bf16.f32 " SUM_REGISTERS ", " WMMA_AB_REGISTERS SUM_REGISTERS ";"
+#define WMMA_STORE_ASM "m16n16k16.shared.f32 "
 #else
-#define LOADED "m16n16k8.shared.tf32 {%0, %1, %2, %3}, [%4], %5;"
-#define MULTIPLIED                                                                              \
-    "m16n16k8.f32.tf32.tf32.f32 " SUM_REGISTERS ", " FOUR_AND_FOUR SUM_REGISTERS ";"
-#define STORED "m16n16k8.shared.f32 "
+#define WMMA_LOAD_ASM "m16n16k8.shared.tf32 {%0, %1, %2, %3}, [%4], %5;"
+#define WMMA_MMA_ASM                                                                              \
+    "m16n16k8.f32.tf32.tf32.f32 " SUM_REGISTERS ", " WMMA_AB_REGISTERS SUM_REGISTERS ";"
+#define WMMA_STORE_ASM "m16n16k8.shared.f32 "
 #endif
 #endif
 
-/* The host launches nothing on an architecture whose engine has not got the type. */
+/* 1 if the engine has the type. The host never launches the kernel on other architectures. */
 #if defined(IN_F16)
 #define HAS_WMMA (__CUDA_ARCH__ >= 700)
 #elif defined(IN_I8)
@@ -150,11 +151,11 @@ DEVICE void wmma_load(fragment_t *fragment, const in_t *tile, uint ld, int is_b)
 #if HAS_WMMA
     const uint at = (uint)__cvta_generic_to_shared(tile);
     if (is_b)
-        asm volatile("wmma.load.b.sync.aligned.col." LOADED
-                     : WORDS("=", fragment->words) : "r"(at), "r"(ld) : "memory");
+        asm volatile("wmma.load.b.sync.aligned.col." WMMA_LOAD_ASM
+                     : WMMA_FRAGMENT_OPERANDS("=", fragment->words) : "r"(at), "r"(ld) : "memory");
     else
-        asm volatile("wmma.load.a.sync.aligned.row." LOADED
-                     : WORDS("=", fragment->words) : "r"(at), "r"(ld) : "memory");
+        asm volatile("wmma.load.a.sync.aligned.row." WMMA_LOAD_ASM
+                     : WMMA_FRAGMENT_OPERANDS("=", fragment->words) : "r"(at), "r"(ld) : "memory");
 #if AS_TF32
 #pragma unroll
     for (uint i = 0; i < FRAGMENT_WORDS; i++)
@@ -166,8 +167,9 @@ DEVICE void wmma_load(fragment_t *fragment, const in_t *tile, uint ld, int is_b)
 DEVICE void wmma_mma(engine_t engine, sums_t *sums, const fragment_t *a, const fragment_t *b)
 {
 #if HAS_WMMA
-    asm volatile("wmma.mma.sync.aligned.row.col." MULTIPLIED
-                 : SUMS("+", sums->values) : WORDS("", a->words), WORDS("", b->words));
+    asm volatile("wmma.mma.sync.aligned.row.col." WMMA_MMA_ASM
+                 : WMMA_SUM_OPERANDS("+", sums->values)
+                 : WMMA_FRAGMENT_OPERANDS("", a->words), WMMA_FRAGMENT_OPERANDS("", b->words));
 #else
     asm volatile("trap;");
 #endif
@@ -176,8 +178,8 @@ DEVICE void wmma_mma(engine_t engine, sums_t *sums, const fragment_t *a, const f
 DEVICE void wmma_store(sum_t *to, const sums_t *sums, uint ld)
 {
 #if HAS_WMMA
-    asm volatile("wmma.store.d.sync.aligned.row." STORED "[%8], " SUM_REGISTERS ", %9;" ::
-                 SUMS("", sums->values), "r"((uint)__cvta_generic_to_shared(to)), "r"(ld)
+    asm volatile("wmma.store.d.sync.aligned.row." WMMA_STORE_ASM "[%8], " SUM_REGISTERS ", %9;" ::
+                 WMMA_SUM_OPERANDS("", sums->values), "r"((uint)__cvta_generic_to_shared(to)), "r"(ld)
                  : "memory");
 #endif
 }

@@ -6,7 +6,7 @@ cp "$kernels/01_naive.cu" mine.cu
 rung verify mine.cu --suite edges --json | jq -c '[.device, .wrong, .by_kernel[0].kernel]'
 sed 's/i < k; i++/i < k - 1; i++/' mine.cu > wrong.cu
 rung verify wrong.cu --m 2 --n 2 --k 3 > out; echo "exit $?"
-grep -c "again: rung verify --device opencl:0 --kernels wrong.cu" out
+grep -c "reproduce: rung verify --device opencl:0 --kernels wrong.cu" out
 sed 's/sum_t sum = 0;/sum_t sum = zero;/' mine.cu > syntax.cu
 rung verify syntax.cu --m 2 > out 2> /dev/null; echo "exit $?"
 grep -o "syntax.cu:[0-9]*" out | head -n 1

@@ -82,7 +82,7 @@ try rung bench --json=yes
 try rung bench -x
 try rung bench --color pink
 try rung verify --device opncl
-try rung verify --device cpu --kernels til2d | sed 's/it has .*; did/it has ...; did/'
-try rung kernels coalesed --device cpu | sed 's/it has .*; did/it has ...; did/'
+try rung verify --device cpu --kernels til2d | sed 's/it has .* (did/it has ... (did/'
+try rung kernels coalesed --device cpu | sed 's/it has .* (did/it has ... (did/'
 # More rows than there is room for are refused, not left out.
 try rung bench --device cpu --kernels 04,06,07 --params BM=8,16,24,32,40,48,56,64,BK=8,16,24,32,40,48,56,64 --sizes 16 --threads 1 --budget 0.000001

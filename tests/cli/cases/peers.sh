@@ -9,7 +9,7 @@ try rung bench --device cpu --threads 2 --kernels rung_gemm
 try rung bench --device cpu --sizes 1x2
 rung kernels --device opencl > /dev/null 2>&1 && rung verify --device opencl --m 1 > /dev/null 2>&1 &&
     rung bench --device opencl --peers all --kernels 01 2>&1 | head -n 1 ||
-    echo "rung: --peers and --threads are the CPU's: say --device cpu"
+    echo "rung: --peers and --threads require --device cpu"
 
 export RUNG_CPU_VENDOR=gotoblas
 rung verify --device cpu --kernels 00 --m 4 --json | jq -r '.by_kernel[] | [.cases, .skipped, .why_skipped] | @tsv'

@@ -12,7 +12,7 @@ jq -c '[.traceEvents[] | select(.ph == "X")] | [([.[].name] | unique), ([.[].pid
        (map(.ts >= 0 and .dur >= 0 and (.args.bytes >= 0)) | all)]' trace.json
 jq -c '[.traceEvents[] | select(.ph == "X" and .pid == 1)] | group_by(.name)
        | map([.[0].name, length, (map(.args.bytes) | add)])' trace.json
-rung bench --device opencl --kernels rung_gemm --sizes 64 --budget 0.1 | sed -n '/^a call/,$p' | awk '{print $1, NF}'
+rung bench --device opencl --kernels rung_gemm --sizes 64 --budget 0.1 | sed -n '/^call /,$p' | awk '{print $1, NF}'
 rung bench --device cpu --kernels rung_gemm --sizes 16 --budget 0.02 --json | jq -c '.results[0] | [.up_ns, .host_ns, .hidden_percent]'
 try rung bench --device opencl --kernels 04 --sizes 16 --trace other.json
 try rung bench --device opencl --kernels rung_gemm --sizes 16 --trace no/such/place.json

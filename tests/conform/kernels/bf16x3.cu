@@ -3,7 +3,7 @@
  *
  * Six of the nine products of their parts make up a product of F32; the three that are
  * left out are below its last place. A kernel of a caller's that computes in less and says
- * so, for modes.sh. Without the line that says so it must be found. */
+ * so, for compute_modes.sh. Without the line that says so it must be found. */
 #include "dialect.h"
 
 // takes: f32

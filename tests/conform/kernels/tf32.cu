@@ -2,7 +2,7 @@
 /* tf32 - a thread an element, factors rounded to 11 bits.
  *
  * What tensor cores do to F32, without tensor cores: a kernel of a caller's that computes
- * in less and says so, for modes.sh. Without the line that says so it must be found. */
+ * in less and says so, for compute_modes.sh. Without the line that says so it must be found. */
 #include "dialect.h"
 
 // takes: f32

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* contender.c - see contender.h. */
+#include "bench/contender.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/try.h"
+#include "common/elements.h"
+#include "verify/freivalds.h"
+
+enum { CALL_SAMPLES = 7, SAMPLE_MIN_NS = 200000, WARM_UP_MAX_NS = 2000000, REPEATS_MAX = 1 << 20 };
+
+/* ---- Runs ---------------------------------------------------------------------------------------------- */
+
+static rung_run_options run_options_of(const lab_contender *contender, rung_event *signal)
+{
+    return (rung_run_options){.size = sizeof(rung_run_options),
+                              .signal = signal,
+                              .workspace = contender->workspace,
+                              .packed_b = contender->packed};
+}
+
+/* Returns the multiply that is timed next: on the next cold copy, if there are any. */
+static rung_problem next_problem_view(const lab_bench_problem *problem, bool on_device)
+{
+    rung_problem multiply = lab_bench_problem_view(problem, on_device);
+    return problem->cold_copies && on_device ? lab_cold_copies_next(problem->cold_copies, &multiply) : multiply;
+}
+
+/* Runs rung_gemm, with batch and epilogue. */
+static rung_status run_call(const lab_bench_problem *problem, int64_t *time)
+{
+    rung_problem multiply = lab_bench_problem_view(problem, false);
+    int64_t started = lab_now_ns();
+    rung_status status = rung_multiply(problem->context, &multiply, NULL);
+    *time = lab_now_ns() - started;
+    return status;
+}
+
+static rung_status run_plan_timed(const lab_bench_problem *problem, const rung_problem *multiply,
+                                  const lab_contender *contender, rung_event *event, int64_t *time)
+{
+    rung_run_options options = run_options_of(contender, event);
+    TRY(rung_plan_run(contender->plan, problem->queue, multiply, &options));
+    return rung_event_time(event, time);
+}
+
+static rung_status run_once(const lab_bench_problem *problem, const rung_problem *multiply,
+                            const lab_contender *contender, int64_t *time)
+{
+    rung_event *event;
+    if (!contender->kernel)
+        return run_call(problem, time);
+    TRY(rung_event_create(problem->device, &event));
+    rung_status status = run_plan_timed(problem, multiply, contender, event, time);
+    rung_event_destroy(event);
+    return status;
+}
+
+/* Runs as many times as a sample has repeats, timed by a clock of this process. */
+static rung_status run_repeated(const lab_bench_problem *problem, const lab_contender *contender, int64_t *time)
+{
+    rung_problem multiply = lab_bench_problem_view(problem, contender->kernel != NULL);
+    rung_run_options options = run_options_of(contender, NULL);
+    rung_status status = RUNG_OK;
+    int64_t started = lab_clock_now_ns(problem->clock);
+    for (int64_t i = 0; status == RUNG_OK && i < contender->repeats; i++) {
+        if (problem->cold_copies)
+            multiply = lab_cold_copies_next(problem->cold_copies, &multiply);
+        status = contender->kernel ? rung_plan_run(contender->plan, problem->queue, &multiply, &options)
+                                   : rung_multiply(problem->context, &multiply, NULL);
+    }
+    *time = lab_clock_now_ns(problem->clock) - started;
+    return status;
+}
+
+/* ---- Verifying ----------------------------------------------------------------------------------------- */
+
+/* Creates the buffers that a plan needs, and packs B. */
+static rung_status prepare_buffers(const lab_bench_problem *problem, const rung_matrix *b, lab_contender *contender)
+{
+    const rung_plan_info *info = rung_plan_describe(contender->plan);
+    if (info->workspace_bytes > 0)
+        TRY(rung_buffer_create(problem->device, info->workspace_bytes, &contender->workspace));
+    if (!contender->is_packed)
+        return RUNG_OK;
+    TRY(rung_buffer_create(problem->device, info->packed_b_bytes, &contender->packed));
+    return rung_plan_pack_b(contender->plan, problem->queue, b, contender->packed, NULL);
+}
+
+static rung_status make_plan(const lab_bench_problem *problem, lab_contender *contender)
+{
+    rung_problem multiply = lab_bench_problem_view(problem, true);
+    rung_plan_options options = {.size = sizeof(rung_plan_options),
+                                 .kernel = contender->kernel,
+                                 .parameters = contender->requested_parameters,
+                                 .split_k = problem->splits,
+                                 .max_workspace_bytes = LAB_WORKSPACE_MAX_BYTES,
+                                 .shared_carveout_percent = (int)problem->carveout,
+                                 .threads = problem->threads,
+                                 .packed_b = contender->is_packed};
+    if (!contender->kernel)
+        return RUNG_OK; /* rung_gemm makes its own plans */
+    TRY(rung_plan_create(problem->device, &multiply, &options, &contender->plan));
+    const rung_plan_info *info = rung_plan_describe(contender->plan);
+    snprintf(contender->parameters, sizeof contender->parameters, "%s", info->parameters);
+    contender->origin = info->origin;
+    snprintf(contender->origin_text, sizeof contender->origin_text, "%s", info->origin_text);
+    snprintf(contender->library, sizeof contender->library, "%s", info->library);
+    snprintf(contender->warning, sizeof contender->warning, "%s", info->warning);
+    contender->splits = info->split_k;
+    contender->threads = info->threads;
+    contender->compute = info->compute;
+    return prepare_buffers(problem, &multiply.b, contender);
+}
+
+/* Runs once on C in `buffer` and copies the result to the host. */
+static rung_status run_for_check(const lab_bench_problem *problem, const rung_problem *multiply,
+                                 const lab_contender *contender, rung_buffer *buffer, int64_t offset, int64_t *time)
+{
+    TRY(lab_bench_problem_clear_c(problem, buffer, offset));
+    TRY(run_once(problem, multiply, contender, time));
+    if (contender->kernel)
+        TRY(lab_bench_problem_read_c(problem, buffer, offset, NULL));
+    return rung_queue_finish(problem->queue);
+}
+
+/* Returns the shortest of up to three times, so that a single disturbance does not count. */
+static rung_status find_shortest_run(const lab_bench_problem *problem, const lab_contender *contender,
+                                     int64_t *shortest)
+{
+    TRY(run_repeated(problem, contender, shortest));
+    for (int i = 1; i < 3 && *shortest < 10 * SAMPLE_MIN_NS; i++) {
+        int64_t time;
+        TRY(run_repeated(problem, contender, &time));
+        *shortest = time < *shortest ? time : *shortest;
+    }
+    return RUNG_OK;
+}
+
+/* Chooses the repeats per sample, so that reading the clock takes a negligible part of a sample. */
+static rung_status calibrate(const lab_bench_problem *problem, lab_contender *contender)
+{
+    contender->repeats = 1;
+    while (problem->clock != LAB_CLOCK_EVENT && contender->repeats < REPEATS_MAX) {
+        int64_t time;
+        TRY(find_shortest_run(problem, contender, &time));
+        contender->verified_run_ns = time / contender->repeats;
+        if (time >= SAMPLE_MIN_NS)
+            break;
+        int64_t needed = contender->repeats * SAMPLE_MIN_NS / (time > 0 ? time : 1) + 1;
+        contender->repeats = needed < 8 * contender->repeats ? needed : 8 * contender->repeats;
+    }
+    return RUNG_OK;
+}
+
+void lab_contender_reject(lab_contender *contender, lab_row_state state, const char *format, ...)
+{
+    va_list arguments;
+    contender->verified = false;
+    contender->state = state;
+    va_start(arguments, format);
+    vsnprintf(contender->why_not, sizeof contender->why_not, format, arguments);
+    va_end(arguments);
+}
+
+static rung_status plan_and_run(const lab_bench_problem *problem, lab_contender *contender)
+{
+    int64_t unused;
+    TRY(make_plan(problem, contender));
+    rung_problem multiply = lab_bench_problem_view(problem, true);
+    TRY(run_once(problem, &multiply, contender, &unused)); /* compiles and loads the kernel */
+    return run_for_check(problem, &multiply, contender, problem->c.on_device.buffer, 0, &contender->verified_run_ns);
+}
+
+void lab_contender_verify(const lab_bench_problem *problem, lab_contender *contender)
+{
+    rung_problem on_host = lab_bench_problem_view(problem, false);
+    char why[256] = "";
+    if (plan_and_run(problem, contender) != RUNG_OK) {
+        lab_contender_reject(contender, LAB_ROW_REFUSED, "%.*s", (int)strcspn(rung_error_text(), "\n"),
+                             rung_error_text());
+        return;
+    }
+    contender->verified = lab_freivalds_check(&on_host, LAB_VERIFY_SEED, why, sizeof why);
+    contender->state = LAB_ROW_OK;
+    if (!contender->verified)
+        lab_contender_reject(contender, LAB_ROW_WRONG, "WRONG: %s", why);
+    else if (calibrate(problem, contender) != RUNG_OK)
+        lab_contender_reject(contender, LAB_ROW_REFUSED, "%s", rung_error_text());
+}
+
+void lab_contender_verify_copies(const lab_bench_problem *problem, lab_contender *contender)
+{
+    const lab_operand_copies *c = &problem->cold_copies->c;
+    const int64_t last = problem->cold_copies->count - 1, tested[] = {0, last / 2, last};
+    rung_problem on_host = lab_bench_problem_view(problem, false), on_device = lab_bench_problem_view(problem, true);
+    for (int i = 0; contender->verified && i < 3; i++) {
+        char why[256] = "";
+        int64_t unused;
+        rung_problem multiply = lab_cold_copies_at(problem->cold_copies, &on_device, tested[i]);
+        if (run_for_check(problem, &multiply, contender, c->buffer, tested[i] * c->stride_bytes, &unused) != RUNG_OK)
+            lab_contender_reject(contender, LAB_ROW_REFUSED, "%s", rung_error_text());
+        else if (!lab_freivalds_check(&on_host, LAB_VERIFY_SEED, why, sizeof why))
+            lab_contender_reject(contender, LAB_ROW_WRONG, "WRONG on copy %lld of A, B and C: %s", (long long)tested[i],
+                                 why);
+    }
+}
+
+/* ---- Sampling ------------------------------------------------------------------------------------------ */
+
+/* Submits one short run ahead of a sample. On an idle device the sample would include the time that the processor needs to
+ * submit it. */
+static rung_status run_warm_up(const lab_bench_problem *problem, const lab_contender *contender)
+{
+    rung_problem multiply = next_problem_view(problem, true);
+    rung_run_options options = run_options_of(contender, NULL);
+    if (!contender->plan || contender->verified_run_ns > WARM_UP_MAX_NS)
+        return RUNG_OK;
+    return rung_plan_run(contender->plan, problem->queue, &multiply, &options);
+}
+
+/* Takes a sample with the timestamps of the device. */
+static rung_status sample_events(const lab_bench_problem *problem, lab_contender *contender)
+{
+    int64_t time;
+    TRY(run_warm_up(problem, contender));
+    rung_problem multiply = next_problem_view(problem, contender->kernel != NULL);
+    TRY(run_once(problem, &multiply, contender, &time));
+    lab_samples_add(&contender->taken, time, 0, 0);
+    contender->spent_ns += time;
+    return RUNG_OK;
+}
+
+/* Takes a sample with a clock of this process, between two probes. The warm-up, which leaves caches and threads as the runs
+ * do, counts for the budget but not for the sample. */
+static rung_status sample_clock(const lab_bench_problem *problem, lab_contender *contender)
+{
+    int64_t time, started = lab_now_ns();
+    int threads = (int)problem->probe_threads;
+    if (problem->idle_ns > 0)
+        lab_sleep_ns(problem->idle_ns);
+    double before = lab_cpu_probe_run(problem->probe, threads);
+    TRY(run_warm_up(problem, contender));
+    TRY(run_repeated(problem, contender, &time));
+    lab_samples_add(&contender->taken, time / contender->repeats, before, lab_cpu_probe_run(problem->probe, threads));
+    contender->spent_ns += lab_now_ns() - started;
+    return RUNG_OK;
+}
+
+rung_status lab_contender_sample(const lab_bench_problem *problem, lab_contender *contender)
+{
+    rung_status status = problem->clock == LAB_CLOCK_EVENT ? sample_events(problem, contender)
+                                                           : sample_clock(problem, contender);
+    contender->samples = contender->taken.count;
+    return status;
+}
+
+/* ---- Batches as single calls --------------------------------------------------------------------------- */
+
+/* Submits one multiply per item of the batch to the same queue. */
+static rung_status submit_items(const lab_bench_problem *problem, rung_plan *plan)
+{
+    rung_problem all = lab_bench_problem_view(problem, true), one = all;
+    one.batch = 1;
+    for (int64_t i = 0; i < problem->batch; i++) {
+        one.a = lab_batch_item(&all.a, i);
+        one.b = lab_batch_item(&all.b, i);
+        one.c = lab_batch_item(&all.c, i);
+        TRY(rung_plan_run(plan, problem->queue, &one, NULL));
+    }
+    return RUNG_OK;
+}
+
+static rung_status submit_batch(const lab_bench_problem *problem, const lab_contender *contender)
+{
+    rung_problem all = lab_bench_problem_view(problem, true);
+    rung_run_options options = run_options_of(contender, NULL);
+    return rung_plan_run(contender->plan, problem->queue, &all, &options);
+}
+
+/* Times the items with `item_plan`, or the batch if it is NULL. */
+static rung_status time_submission(const lab_bench_problem *problem, const lab_contender *contender,
+                                   rung_plan *item_plan, int64_t *time)
+{
+    int64_t started = lab_now_ns();
+    rung_status status = item_plan ? submit_items(problem, item_plan) : submit_batch(problem, contender);
+    rung_status finished = rung_queue_finish(problem->queue);
+    *time = lab_now_ns() - started;
+    return status == RUNG_OK ? finished : status;
+}
+
+static rung_status time_calls(const lab_bench_problem *problem, lab_contender *contender, rung_plan *item_plan)
+{
+    int64_t calls[CALL_SAMPLES], batches[CALL_SAMPLES];
+    for (int i = 0; i < CALL_SAMPLES; i++) {
+        TRY(time_submission(problem, contender, item_plan, &calls[i]));
+        TRY(time_submission(problem, contender, NULL, &batches[i]));
+    }
+    contender->calls_wall_ns = lab_median(calls, CALL_SAMPLES);
+    contender->batch_wall_ns = lab_median(batches, CALL_SAMPLES);
+    return RUNG_OK;
+}
+
+rung_status lab_contender_time_calls(const lab_bench_problem *problem, lab_contender *contender)
+{
+    rung_problem one = lab_bench_problem_view(problem, true);
+    rung_plan *plan;
+    rung_plan_options options = {.size = sizeof(rung_plan_options),
+                                 .kernel = contender->kernel,
+                                 .parameters = contender->parameters,
+                                 .split_k = 1,
+                                 .shared_carveout_percent = (int)problem->carveout,
+                                 .threads = problem->threads};
+    one.batch = 1;
+    TRY(rung_plan_create(problem->device, &one, &options, &plan));
+    rung_status status = time_calls(problem, contender, plan);
+    rung_plan_destroy(plan);
+    return status;
+}
+
+/* ---- Results ------------------------------------------------------------------------------------------- */
+
+void lab_contender_summarise(lab_contender *contender, double best_probe)
+{
+    lab_sample_summary chosen = lab_samples_summary(&contender->taken, LAB_SPEED_MODE_ANY, 0);
+    contender->mode = LAB_SPEED_MODE_ANY;
+    if (best_probe > 0) {
+        contender->fast = lab_samples_summary(&contender->taken, LAB_SPEED_MODE_FAST, best_probe);
+        contender->slow = lab_samples_summary(&contender->taken, LAB_SPEED_MODE_SLOW, best_probe);
+        if (contender->fast.samples >= LAB_SAMPLES_MIN) {
+            contender->mode = LAB_SPEED_MODE_FAST;
+            chosen = contender->fast;
+        } else if (contender->slow.samples >= LAB_SAMPLES_MIN) {
+            contender->mode = LAB_SPEED_MODE_SLOW;
+            chosen = contender->slow;
+        }
+    }
+    contender->median_ns = chosen.median_ns;
+    contender->min_ns = chosen.min_ns;
+    contender->ci95_ns = chosen.ci95_ns;
+    contender->worst_ns = chosen.worst_ns;
+    contender->outliers = chosen.outliers;
+    contender->samples = chosen.samples;
+}
+
+bool lab_contender_needs_samples(const lab_contender *contender, double best_probe, int64_t budget_ns)
+{
+    if (contender->taken.count == LAB_SAMPLES_MAX || contender->spent_ns >= budget_ns)
+        return contender->taken.count == 0;
+    bool is_sure = contender->samples >= LAB_SAMPLES_MIN && contender->ci95_ns * 100 <= contender->median_ns;
+    return !is_sure || (best_probe > 0 && contender->mode != LAB_SPEED_MODE_FAST);
+}
+
+void lab_contender_release(lab_contender *contender)
+{
+    rung_plan_destroy(contender->plan);
+    rung_buffer_destroy(contender->workspace);
+    rung_buffer_destroy(contender->packed);
+    contender->plan = NULL;
+    contender->workspace = contender->packed = NULL;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* machine_conditions.h - the state of the machine during a measurement: its load, the time that a hypervisor took away, and
+ * the clock rates. */
+#ifndef LAB_MACHINE_CONDITIONS_H
+#define LAB_MACHINE_CONDITIONS_H
+
+#include "io/json_writer.h"
+#include "rung/rung.h"
+
+/* The state at one moment; negative numbers are unknown. */
+typedef struct lab_conditions {
+    double load;          /* average of the last minute */
+    int64_t ticks, steal; /* of all processors since the start, and those that a hypervisor took away */
+    double clock_mhz;     /* of the fastest processor, as the system reports it */
+    int64_t throttles;    /* how often processors were throttled for heat, since the start */
+    double gpu_clock_mhz, gpu_celsius;
+    int64_t gpu_throttle; /* why the clock of an NVIDIA GPU is reduced, as bits (see nvidia-smi) */
+} lab_conditions;
+
+/* Reads the current state; of an NVIDIA GPU with nvidia-smi, if that is installed. */
+lab_conditions lab_conditions_read(const rung_device_info *device);
+
+/* Returns which percentage of all processors' time a hypervisor took away; negative if unknown. */
+double lab_conditions_steal_percent(const lab_conditions *before, const lab_conditions *after);
+
+enum { LAB_WARNINGS_MAX = 4 };
+
+typedef struct lab_warnings {
+    char list[LAB_WARNINGS_MAX][160];
+    int count;
+} lab_warnings;
+
+/* Returns what makes the times unreliable when `threads` of `processors` were used: other load, reduced clocks, or more than
+ * 2 % of stolen time. */
+lab_warnings lab_conditions_warnings(const lab_conditions *before, const lab_conditions *after, int64_t threads,
+                                     int64_t processors);
+
+/* Writes the JSON object "conditions". */
+void lab_conditions_print(lab_json *json, const lab_conditions *before, const lab_conditions *after,
+                          const lab_warnings *warnings);
+
+#endif /* LAB_MACHINE_CONDITIONS_H */

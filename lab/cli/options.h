@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options.h - parses the command line by the tables commands.def and options.def. */
+#ifndef LAB_OPTIONS_H
+#define LAB_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum {
+#define EXIT(name, code, help) LAB_EXIT_##name = code,
+#include "cli/exit_codes.def"
+#undef EXIT
+};
+
+enum {
+#define COMMAND(name, arguments, help) LAB_COMMAND_##name,
+#include "cli/commands.def"
+#undef COMMAND
+    LAB_COMMAND_COUNT
+};
+
+/* The values of the options: "" for a switch, NULL for an option that is not given. */
+typedef struct lab_options {
+#define OPTION(field, argument, commands, help) const char *field;
+#include "cli/options.def"
+#undef OPTION
+    const char *argument;         /* first argument of the command, or NULL */
+    const char *argument2;        /* second argument, or NULL */
+    const char *const *arguments; /* all arguments, for commands with "..." */
+    int argument_count;
+    int arguments_after_dashes; /* number of arguments after "--" */
+} lab_options;
+
+/* Parses argv from argv[2] for a command. Returns false after printing an error. */
+bool lab_options_parse(int command, int argc, char **argv, lab_options *options);
+
+/* Writes the given options, except those that `left_out` accepts, as "--name=value" texts, which the caller frees.
+ * Returns their number, at most `capacity`. */
+int lab_options_to_arguments(const lab_options *options, bool (*left_out)(const char *name), char **list, int capacity);
+
+/* Prints the options of a command, or the list of commands for LAB_COMMAND_COUNT. */
+void lab_options_help(int command, FILE *out);
+
+/* Returns the command with this name, or LAB_COMMAND_COUNT. */
+int lab_command_find(const char *name);
+
+/* Prints that a command is unknown, with a suggestion or the list of commands. */
+void lab_command_report_unknown(const char *name);
+
+/* The tables, for the manual and the completion. */
+typedef struct lab_command {
+    const char *name, *arguments, *help;
+} lab_command;
+
+typedef struct lab_option {
+    char name[32];        /* with dashes instead of underscores */
+    const char *argument; /* "" for a switch */
+    unsigned commands;    /* that accept the option: bits 1 << LAB_COMMAND_name */
+    const char *help;     /* default; use lab_option_help() */
+} lab_option;
+
+const lab_command *lab_command_at(int command);
+const lab_option *lab_option_at(int index); /* NULL after the last */
+
+/* Returns the help text of an option for a command. */
+const char *lab_option_help(const lab_option *option, int command);
+
+/* The help text of --help, which is not in the table. */
+extern const char *const lab_help_option_text;
+
+/* Returns the short form of an option, or 0. */
+char lab_option_letter(const lab_option *option);
+
+/* Parse a complete text as a decimal integer or as a number. Return false if it is not one. */
+bool lab_parse_integer(const char *text, int64_t *value);
+bool lab_parse_number(const char *text, double *value);
+
+/* The functions of the commands. They return an exit code. */
+#define COMMAND(name, arguments, help) int lab_command_##name(const lab_options *options);
+#include "cli/commands.def"
+#undef COMMAND
+
+#endif /* LAB_OPTIONS_H */

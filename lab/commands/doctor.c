@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor.c - the command rung doctor: what is installed, whether it works, and what to install.
+ *
+ * Runs one multiply per device and checks the result exactly. Most of the time is the first compilation by a driver. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/colour.h"
+#include "cli/options.h"
+#include "explain/access_counters.h"
+#include "explain/sass.h"
+#include "io/json_writer.h"
+#include "rung/rung.h"
+#include "verify/verify.h"
+
+enum { TOOL_COUNT = 3, SIZE = 200 };
+
+static const uint64_t seed = 7;
+
+typedef struct device_check {
+    const rung_device_info *info;
+    bool is_correct;
+    char why_not[512];
+    double seconds; /* of the first call, with compilation */
+} device_check_t;
+
+typedef struct doctor_report {
+    rung_device_list *devices;
+    device_check_t *checks; /* one per device */
+    int64_t count;
+    rung_dependency_list *library_dependencies;
+    rung_dependency tool_dependencies[TOOL_COUNT]; /* of the lab itself */
+    int64_t dependency_count;
+    lab_access_counter_tools tools;
+    char disassembler[512];
+} doctor_report_t;
+
+/* ---- Checking -------------------------------------------------------------------------------------- */
+
+/* Runs one multiply and checks it. SIZE is not a multiple of a tile, so that partial tiles are computed too. */
+static void multiply_on(const char *device, device_check_t *check)
+{
+    static float data[3][SIZE * SIZE];
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = device};
+    rung_context *context = NULL;
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, SIZE, SIZE, data[0]),
+                                           rung_matrix_of(RUNG_F32, SIZE, SIZE, data[1]),
+                                           rung_matrix_of(RUNG_F32, SIZE, SIZE, data[2]));
+    lab_fill_small_integers(&problem.a, 1, seed, 1);
+    lab_fill_small_integers(&problem.b, 1, seed, 2);
+    memset(data[2], 0xff, sizeof data[2]);
+    int64_t start_ns = rungi_clock_ns();
+    rung_status status = rung_context_create(&options, &context);
+    if (status == RUNG_OK)
+        status = rung_multiply(context, &problem, NULL);
+    check->seconds = 1e-9 * (double)(rungi_clock_ns() - start_ns);
+    if (status != RUNG_OK)
+        snprintf(check->why_not, sizeof check->why_not, "%s", rung_error_text());
+    else
+        check->is_correct = lab_freivalds_check(&problem, seed, check->why_not, sizeof check->why_not);
+    rung_context_destroy(context);
+}
+
+/* Finds the tools that the lab uses itself. */
+static void find_lab_tools(doctor_report_t *report)
+{
+    lab_access_counter_tools_find(&report->tools);
+    if (!lab_nvdisasm_find(report->disassembler, sizeof report->disassembler))
+        *report->disassembler = '\0';
+    report->tool_dependencies[0] = (rung_dependency){"lab", "Oclgrind", report->tools.oclgrind,
+                                                     "the simulator of rung explain and rung verify FILE",
+                                                     "Oclgrind 21.10 (Debian: oclgrind), or set RUNG_OCLGRIND"};
+    report->tool_dependencies[1] = (rung_dependency){
+        "lab", "microscope", report->tools.plugin, "memory access counts per line for rung explain",
+        "build rung with liboclgrind-dev and llvm-14-dev installed, or set RUNG_MICROSCOPE"};
+    report->tool_dependencies[2] = (rung_dependency){"lab", "nvdisasm", report->disassembler,
+                                                     "the machine code of a kernel for rung explain",
+                                                     lab_nvdisasm_install_hint};
+    report->dependency_count = rung_dependency_list_count(report->library_dependencies) + TOOL_COUNT;
+}
+
+/* Returns a dependency; those of the library come first. */
+static const rung_dependency *dependency_at(const doctor_report_t *report, int64_t index)
+{
+    int64_t count = rung_dependency_list_count(report->library_dependencies);
+    return index < count ? rung_dependency_list_at(report->library_dependencies, index)
+                         : &report->tool_dependencies[index - count];
+}
+
+static bool run_checks(doctor_report_t *report)
+{
+    if (rung_device_list_create(NULL, &report->devices) != RUNG_OK ||
+        rung_dependency_list_create(NULL, &report->library_dependencies) != RUNG_OK)
+        return false;
+    report->count = rung_device_list_count(report->devices);
+    report->checks = calloc((size_t)report->count, sizeof *report->checks);
+    if (!report->checks) {
+        rung_error_set(RUNG_STATUS_NO_MEMORY, "out of memory for %lld devices", (long long)report->count);
+        return false;
+    }
+    find_lab_tools(report);
+    for (int64_t i = 0; i < report->count; i++) {
+        device_check_t *check = &report->checks[i];
+        check->info = rung_device_list_at(report->devices, i);
+        if (!*check->info->missing)
+            multiply_on(check->info->name, check);
+    }
+    return true;
+}
+
+/* ---- Printing -------------------------------------------------------------------------------------- */
+
+static void print_device(const device_check_t *check)
+{
+    const rung_device_info *info = check->info;
+    lab_terminal_colour colour = *info->missing ? LAB_YELLOW : check->is_correct ? LAB_PLAIN : LAB_RED;
+    lab_colour_begin(colour, stdout);
+    if (*info->missing)
+        printf("%-10s not available: %s\n", info->name, info->missing);
+    else if (check->is_correct)
+        printf("%-10s works: %s (%s, %s); a multiply of size %d is correct, %.2f s including compilation\n", info->name,
+               info->title, info->platform, info->driver, SIZE, check->seconds);
+    else
+        printf("%-10s FAILED: %s (%s, %s): %s\n", info->name, info->title, info->platform, info->driver,
+               check->why_not);
+    lab_colour_end(colour, stdout);
+}
+
+static void print_dependencies(const doctor_report_t *report)
+{
+    for (int64_t i = 0; i < report->dependency_count; i++) {
+        const rung_dependency *dependency = dependency_at(report, i);
+        if (*dependency->found)
+            printf("%-10s %s: %s\n", dependency->backend, dependency->name, dependency->found);
+        else
+            printf("%-10s %s: not found (provides %s). To install: %s\n", dependency->backend, dependency->name,
+                   dependency->purpose, dependency->install);
+    }
+}
+
+static void print_json(const doctor_report_t *report)
+{
+    lab_json json = {.out = stdout};
+    lab_json_begin(&json, NULL, '{');
+    lab_json_string(&json, "schema", "rung-doctor/1");
+    lab_json_string(&json, "rung", rung_version_text());
+    lab_json_begin(&json, "devices", '[');
+    for (int64_t i = 0; i < report->count; i++) {
+        const device_check_t *check = &report->checks[i];
+        lab_json_begin(&json, NULL, '{');
+        lab_json_string(&json, "name", check->info->name);
+        lab_json_string(&json, "title", check->info->title);
+        lab_json_string(&json, "driver", check->info->driver);
+        lab_json_boolean(&json, "present", !*check->info->missing);
+        lab_json_string(&json, "missing", check->info->missing);
+        lab_json_boolean(&json, "right", check->is_correct);
+        lab_json_string(&json, "why_not", check->why_not);
+        lab_json_end(&json, '}');
+    }
+    lab_json_end(&json, ']');
+    lab_json_begin(&json, "parts", '[');
+    for (int64_t i = 0; i < report->dependency_count; i++) {
+        const rung_dependency *dependency = dependency_at(report, i);
+        lab_json_begin(&json, NULL, '{');
+        lab_json_string(&json, "backend", dependency->backend);
+        lab_json_string(&json, "name", dependency->name);
+        lab_json_string(&json, "found", dependency->found);
+        lab_json_string(&json, "install", dependency->install);
+        lab_json_end(&json, '}');
+    }
+    lab_json_end(&json, ']');
+    lab_json_end(&json, '}');
+}
+
+/* Returns whether all devices that are present work. Missing devices do not count. */
+static bool all_devices_work(const doctor_report_t *report)
+{
+    for (int64_t i = 0; i < report->count; i++)
+        if (!*report->checks[i].info->missing && !report->checks[i].is_correct)
+            return false;
+    return true;
+}
+
+static void print_all(const doctor_report_t *report)
+{
+    printf("rung %s\n\n", rung_version_text());
+    for (int64_t i = 0; i < report->count; i++)
+        print_device(&report->checks[i]);
+    printf("\n");
+    print_dependencies(report);
+    printf("\n%s\n", all_devices_work(report) ? "Everything that is installed works. Next: rung verify, rung bench"
+                                              : "At least one device does not work; see FAILED above.");
+}
+
+int lab_command_doctor(const lab_options *options)
+{
+    doctor_report_t report = {.count = 0};
+    int result = LAB_EXIT_UNAVAILABLE;
+    if (!run_checks(&report)) {
+        fprintf(stderr, "rung: %s\n", rung_error_text());
+    } else {
+        if (options->json)
+            print_json(&report);
+        else
+            print_all(&report);
+        result = all_devices_work(&report) ? LAB_EXIT_SUCCESS : LAB_EXIT_WRONG;
+    }
+    free(report.checks);
+    rung_dependency_list_destroy(report.library_dependencies);
+    rung_device_list_destroy(report.devices);
+    return result;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* help.c - the command rung help: the list of commands, the options of one, manual pages and bash completion. */
+#include <string.h>
+
+#include "cli/completion.h"
+#include "cli/manual.h"
+#include "cli/options.h"
+#include "explain/gpus.h"
+#include "rung/rung.h"
+#include "verify/verify.h"
+
+static void append_word(const char *word, char *text, size_t capacity)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, capacity - used, "%s%s", used ? " " : "", word);
+}
+
+static void print_completion(void)
+{
+    static const char *const known_architectures[] = {
+#define LIMITS(architecture, ...) "sm_" #architecture,
+#include "explain/sm_limits.def"
+#undef LIMITS
+    };
+#define X(name) #name " "
+    const char *suites = LAB_SUITE_LIST(X);
+#undef X
+    char gpus[1024] = "", architectures[256] = "";
+    lab_gpu gpu;
+    for (int i = 0; lab_gpu_at(i, &gpu); i++)
+        append_word(gpu.name, gpus, sizeof gpus);
+    for (size_t i = 0; i < sizeof known_architectures / sizeof *known_architectures; i++)
+        if (lab_gpu_of_arch(known_architectures[i], &gpu))
+            append_word(known_architectures[i], architectures, sizeof architectures);
+    lab_completion_print(&(lab_completion_words){suites, gpus, architectures}, stdout);
+}
+
+int lab_command_help(const lab_options *options)
+{
+    int command = options->argument ? lab_command_find(options->argument) : LAB_COMMAND_COUNT;
+    if (options->completion) {
+        print_completion();
+        return LAB_EXIT_SUCCESS;
+    }
+    if (options->argument && command == LAB_COMMAND_COUNT) {
+        lab_command_report_unknown(options->argument);
+        return LAB_EXIT_USAGE;
+    }
+    if (options->man) {
+        lab_manual_print(command, stdout);
+        return LAB_EXIT_SUCCESS;
+    }
+    if (!options->argument)
+        printf("rung %s: matrix multiplication, kernel by kernel\n\n", rung_version_text());
+    lab_options_help(command, stdout);
+    return LAB_EXIT_SUCCESS;
+}

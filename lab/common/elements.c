@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* elements.c - see elements.h. */
+#include "common/elements.h"
+
+#include <math.h>
+#include <string.h>
+
+bool lab_type_is_integer(rung_type type)
+{
+    return type == RUNG_I8 || type == RUNG_I32;
+}
+
+double lab_type_exact_integer_max(rung_type type)
+{
+    switch (type) {
+    case RUNG_F64: return 0x1p53;
+    case RUNG_F16: return 0x1p11;
+    case RUNG_BF16: return 0x1p8;
+    case RUNG_I8: return 0x1p7;
+    case RUNG_I32: return 0x1p31;
+    default: return 0x1p24; /* RUNG_F32 */
+    }
+}
+
+rung_matrix lab_batch_item(const rung_matrix *matrix, int64_t item)
+{
+    rung_matrix view = *matrix;
+    view.offset += matrix->batch_offsets ? matrix->batch_offsets[item] : item * matrix->batch_stride;
+    view.batch_stride = 0;
+    view.batch_offsets = NULL;
+    return view;
+}
+
+static char *element_at(const rung_matrix *matrix, int64_t row, int64_t col)
+{
+    int64_t index = matrix->offset + row * matrix->row_stride + col * matrix->col_stride;
+    return (char *)matrix->data + index * rung_type_size(matrix->type);
+}
+
+double lab_element_get(const rung_matrix *matrix, int64_t row, int64_t col)
+{
+    const char *at = element_at(matrix, row, col);
+    union {
+        float f32;
+        double f64;
+        uint16_t bits;
+        int32_t i32;
+    } value;
+    switch (matrix->type) {
+    case RUNG_F32: memcpy(&value, at, 4); return value.f32;
+    case RUNG_F64: memcpy(&value, at, 8); return value.f64;
+    case RUNG_F16: memcpy(&value, at, 2); return rung_f16_to_f32(value.bits);
+    case RUNG_BF16: memcpy(&value, at, 2); return rung_bf16_to_f32(value.bits);
+    case RUNG_I8: return (int8_t)*at;
+    case RUNG_I32: memcpy(&value, at, 4); return value.i32;
+    default: break;
+    }
+    return 0;
+}
+
+/* Converts to an integer; NaN becomes -1, since its conversion is undefined in C. */
+static int32_t integer_of(double value)
+{
+    return isnan(value) ? -1 : (int32_t)value;
+}
+
+void lab_element_set(const rung_matrix *matrix, int64_t row, int64_t col, double value)
+{
+    char *to = element_at(matrix, row, col);
+    switch (matrix->type) {
+    case RUNG_F32: memcpy(to, &(float){(float)value}, 4); break;
+    case RUNG_F64: memcpy(to, &value, 8); break;
+    case RUNG_F16: memcpy(to, &(uint16_t){rung_f16_from_f32((float)value)}, 2); break;
+    case RUNG_BF16: memcpy(to, &(uint16_t){rung_bf16_from_f32((float)value)}, 2); break;
+    case RUNG_I8: *to = (char)(int8_t)integer_of(value); break;
+    case RUNG_I32: memcpy(to, &(int32_t){integer_of(value)}, 4); break;
+    default: break;
+    }
+}

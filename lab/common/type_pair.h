@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* type_pair.h - the supported pairs of types: the type of A and B, and the type of C. They are found by calling
+ * rung_accumulator_type() for every pair, so that there is no second list. */
+#ifndef LAB_TYPE_PAIR_H
+#define LAB_TYPE_PAIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "rung/rung.h"
+
+typedef struct lab_type_pair {
+    rung_type in, out;
+} lab_type_pair;
+
+/* Leaves room for later versions; more pairs are ignored. */
+enum { LAB_TYPE_PAIRS_MAX = 64 };
+
+/* The pairs in the order of the input type; the pair with the short name comes first. */
+int lab_type_pair_count(void);
+lab_type_pair lab_type_pair_at(int index);
+
+/* Returns the index of a pair; lab_type_pair_count() if the library does not support it. */
+int lab_type_pair_index(lab_type_pair pair);
+
+/* Returns the name in --dtype and in results: "f32" if C has the type of A and B, else "f32:f16". "i8" is I8 into I32,
+ * since I8 into I8 is not supported. "?" for an unsupported pair. */
+const char *lab_type_pair_name(lab_type_pair pair);
+
+/* Finds a pair by its name of `length` characters. Returns false if there is none. */
+bool lab_type_pair_find(const char *word, size_t length, lab_type_pair *pair);
+
+/* Returns the type of the accumulator; RUNG_TYPE_NONE for an unsupported pair. */
+rung_type lab_type_pair_accumulator(lab_type_pair pair);
+
+bool lab_type_pair_is(lab_type_pair pair, rung_type in, rung_type out);
+bool lab_type_pair_equal(lab_type_pair x, lab_type_pair y);
+
+#endif /* LAB_TYPE_PAIR_H */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* access_counter_list.h - the list of memory access counters and of their file format. The Oclgrind plugin
+ * (tools/access_counters/oclgrind_plugin.cpp) writes the counters and access_counters.c reads them, in this order.
+ * Valid C and C++. */
+#ifndef LAB_ACCESS_COUNTER_LIST_H
+#define LAB_ACCESS_COUNTER_LIST_H
+
+#define LAB_ACCESS_COUNTERS_FORMAT "rung-microscope\t1"
+
+/* Kinds of requests, and their names in the file. */
+/* clang-format off */
+#define LAB_ACCESS_KIND_LIST(X)                                                                  \
+    X(GLOBAL_LOAD,  "global_load")                                                               \
+    X(GLOBAL_STORE, "global_store")                                                              \
+    X(SHARED_LOAD,  "shared_load")                                                               \
+    X(SHARED_STORE, "shared_store")
+/* clang-format on */
+
+/* Counters of the whole run.
+ *
+ *   idle_lanes       lanes of a warp for which the block has no thread
+ *   instructions     LLVM instructions, counted once per thread, without the emulation of a matrix engine
+ *   multiply_adds    counted once per thread, without the emulation of a matrix engine
+ *   branches         counted once per warp; a branch is divergent if the lanes of the warp take different paths
+ *   barriers         counted once per block
+ *   waits            waits of the block's first thread for global memory, at most one between two barriers. The thread
+ *                    waits where it stores a loaded value to shared memory without a multiply-add in between, or where
+ *                    it reads copied data with no multiply-add since the copy. */
+/* clang-format off */
+#define LAB_ACCESS_TOTAL_LIST(X)                                                                 \
+    X(blocks) X(threads) X(warps) X(idle_lanes) X(instructions) X(multiply_adds)                 \
+    X(engine_products) X(barriers) X(branches) X(divergent) X(waits)
+/* clang-format on */
+
+/* Counters of one source line. A request with fewer than 32 lanes is partial. `bytes` adds what every lane requests;
+ * `distinct_bytes` counts each byte once per request. Sectors of 32 bytes and lines of 128 bytes refer to global
+ * memory, wavefronts to shared memory. The ideal is the minimum for the same bytes and lanes. */
+/* clang-format off */
+#define LAB_ACCESS_LINE_LIST(X)                                                                  \
+    X(requests) X(lanes) X(partial) X(bytes) X(sectors) X(lines) X(sectors_ideal)                \
+    X(wavefronts) X(wavefronts_ideal) X(distinct_bytes)
+/* clang-format on */
+
+/* Counters of one buffer. A name that begins with `block_` adds the distinct sectors or lines of each block; the
+ * others count the distinct sectors of all blocks together. */
+/* clang-format off */
+#define LAB_ACCESS_BUFFER_LIST(X)                                                                \
+    X(block_sectors_read) X(block_lines_read) X(block_sectors_written) X(sectors_read)           \
+    X(sectors_written)
+/* clang-format on */
+
+#endif /* LAB_ACCESS_COUNTER_LIST_H */

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain.h - explains the speed of a kernel without a GPU: the memory requests of its warps, its compiled loop, its
+ * occupancy, and the bottleneck that follows from them. The interface of lab/explain to the rest of the lab.
+ *
+ * Two simulated runs of one block, with the strides of the real problem and two values of k, separate the work that a
+ * block does once from the work of each step along k. The counts are those of the source. Where the kernel was
+ * disassembled, instructions and loads from shared memory are the compiler's, which may be wider and fewer. */
+#ifndef LAB_EXPLAIN_H
+#define LAB_EXPLAIN_H
+
+#include "explain/access_counters.h"
+#include "explain/occupancy.h"
+#include "explain/sass.h"
+#include "explain/speed_model.h"
+#include "io/json_writer.h"
+#include "target/target.h"
+
+enum { LAB_FINDINGS_MAX = 16, LAB_EXPLAIN_WHY_BYTES = 4096 };
+
+/* Optional tools, in the order in which an explanation uses them. Each tool provides an input of the prediction, so a
+ * prediction needs all of them. */
+/* clang-format off */
+#define LAB_TOOL_LIST(X)                                                                            \
+    X(OCLGRIND, "Oclgrind", "memory access counts")                                                 \
+    X(COUNTERS, "rung_microscope.so", "memory access counts")                                       \
+    X(NVRTC, "NVRTC", "registers, shared memory and occupancy")                                     \
+    X(NVDISASM, "nvdisasm", "the instructions of the hottest loop")
+/* clang-format on */
+
+typedef enum lab_tool {
+#define X(name, word, provides) LAB_TOOL_##name,
+    LAB_TOOL_LIST(X)
+#undef X
+        LAB_TOOL_COUNT
+} lab_tool;
+
+typedef struct lab_explain_request {
+    const char *kernel;     /* name, number or file */
+    const char *parameters; /* NULL: the defaults of a GPU of that architecture */
+    lab_dtype dtype;
+    int64_t m, n, k;
+    lab_gpu machine;
+    double seconds; /* time limit of one simulated run, as in lab_access_request */
+} lab_explain_request;
+
+/* A mistake in a kernel, and its line. */
+typedef struct lab_finding {
+    const char *kind; /* "uncoalesced", "bank_conflict", "spill", "occupancy_cliff", "half_empty_warp" */
+    char file[256];
+    int64_t line;
+    char text[256];
+} lab_finding;
+
+/* Counts of one block of the real problem. All members are doubles. */
+typedef struct lab_block_counts {
+    double macs, barriers, waits;
+    double global_requests, sectors, sectors_ideal, lines, distinct_sectors;
+    double shared_loads, shared_stores, wavefronts, wavefronts_ideal;
+    double load_wavefronts, load_bytes; /* of shared loads only; each byte counts once per request */
+} lab_block_counts;
+
+typedef struct lab_explanation {
+    char kernel[256], file[256], parameters[RUNG_PARAMETERS_BYTES];
+    const char *dtype;
+    int64_t m, n, k, bm, bn;
+    lab_gpu machine;
+    bool is_counted, is_compiled, is_disassembled; /* if false, the reason follows */
+    char why_uncounted[LAB_EXPLAIN_WHY_BYTES], why_not_compiled[LAB_EXPLAIN_WHY_BYTES],
+        why_not_disassembled[LAB_EXPLAIN_WHY_BYTES];
+    lab_access_counters counters; /* the lines hold counts of one block of the real problem, as `block` does */
+    lab_block_counts block;
+    int64_t threads, registers, shared_bytes, spill_bytes;
+    char path[64];
+    lab_sass code;
+    char sass_arch[16]; /* the architecture of `code`; see compiled_kernel.c */
+    lab_occupancy occupancy;
+    unsigned missing_tools; /* one bit, 1u << LAB_TOOL_..., per tool that is not installed */
+    lab_launch_work work;
+    lab_prediction prediction;    /* valid if is_counted, is_compiled and is_disassembled */
+    bool is_from_compiled_loop;   /* instructions and shared loads of `work` are those of the compiled loop; if false,
+                                   * those of the source, because IMAD also computes addresses */
+    double math_share;            /* fraction of the hottest loop's instructions; 0 if unknown */
+    double shared_loads_compiled; /* per block, as compiled; as written if unknown */
+    lab_finding findings[LAB_FINDINGS_MAX];
+    int finding_count, findings_dropped; /* dropped: beyond LAB_FINDINGS_MAX */
+} lab_explanation;
+
+/* Explains a kernel. Returns false, with a sentence in `why`, if the request is invalid: unknown kernel, rejected
+ * parameters or an unsupported type. The explanation itself says which inputs could not be collected. The caller frees
+ * the explanation. */
+bool lab_explain(const lab_explain_request *request, lab_explanation *explanation, char *why, size_t capacity);
+void lab_explanation_free(lab_explanation *explanation);
+
+/* Return why memory accesses were not counted or no prediction was made; "" if they were. The text names a missing tool
+ * without advice: lab_tool_install_hint() returns the advice. */
+const char *lab_explanation_why_not_counted(const lab_explanation *explanation);
+const char *lab_explanation_why_not_predicted(const lab_explanation *explanation);
+
+/* Returns whether two predictions exist and were made from inputs of the same kind. */
+bool lab_explanation_is_comparable(const lab_explanation *a, const lab_explanation *b);
+
+const char *lab_tool_name(lab_tool tool);     /* "nvdisasm" */
+const char *lab_tool_provides(lab_tool tool); /* the inputs that are unknown without the tool */
+
+/* Returns what to install for a tool that `explanation` lacks. */
+const char *lab_tool_install_hint(const lab_explanation *explanation, lab_tool tool);
+
+/* Ratios; 0 without requests. */
+double lab_sectors_per_request(const lab_explanation *explanation);
+double lab_sectors_ideal(const lab_explanation *explanation);
+double lab_wavefronts_per_request(const lab_explanation *explanation);
+double lab_wavefronts_ideal(const lab_explanation *explanation);
+
+/* Print an explanation to standard output, and how the next kernel of the ladder differs. */
+void lab_explanation_print(const lab_explanation *explanation);
+void lab_explanation_print_next_kernel(const lab_explanation *here, const lab_explanation *next);
+
+/* Write the members of an open JSON object: the summary is also part of bench results. Unknown values are null. */
+void lab_explanation_write_summary(lab_json *json, const lab_explanation *explanation);
+void lab_explanation_write_details(lab_json *json, const lab_explanation *explanation);
+
+/* ---- Several kernels ---- */
+
+typedef struct lab_explain_jobs lab_explain_jobs;
+
+/* Creates an empty list. Every job begins with the request `defaults`. With `is_dtype_default`, a kernel that does not
+ * accept the type of `defaults` gets f16:f32. Returns NULL if memory is exhausted. */
+lab_explain_jobs *lab_explain_jobs_create(const lab_explain_request *defaults, bool is_dtype_default);
+void lab_explain_jobs_free(lab_explain_jobs *jobs);
+
+/* Add jobs: all kernels of the ladder; one kernel and the next one of the ladder; the rows of a table of reported
+ * speeds. Return NULL, or what is wrong. The text may be in `why`. */
+const char *lab_explain_jobs_add_all(lab_explain_jobs *jobs, char *why, size_t capacity);
+const char *lab_explain_jobs_add_kernel(lab_explain_jobs *jobs, const char *name, char *why, size_t capacity);
+const char *lab_explain_jobs_add_table(lab_explain_jobs *jobs, const char *path, char *why, size_t capacity);
+
+/* Runs all jobs, several at a time, because each mostly waits for a child process. Shows the progress. */
+void lab_explain_jobs_run(lab_explain_jobs *jobs);
+
+/* Prints errors to standard error and returns the exit code of the jobs. */
+int lab_explain_jobs_exit_code(const lab_explain_jobs *jobs);
+
+/* How to print the jobs. */
+typedef enum lab_explain_format {
+    LAB_EXPLAIN_PAGE,     /* the first kernel in detail */
+    LAB_EXPLAIN_OVERVIEW, /* one row per kernel */
+    LAB_EXPLAIN_REPORTED, /* tab-separated predicted and reported speeds */
+    LAB_EXPLAIN_JSON
+} lab_explain_format;
+
+void lab_explain_jobs_print(const lab_explain_jobs *jobs, lab_explain_format format);
+
+#endif /* LAB_EXPLAIN_H */

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nvdisasm.c - finds nvdisasm, NVIDIA's disassembler, and runs it on a cubin; see sass.h. */
+#define _GNU_SOURCE /* pipe2 */
+#include "explain/sass.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/interrupt.h"
+#include "process/child_process.h"
+#include "io/temporary_file.h"
+
+const char *const lab_nvdisasm_install_hint = "pip install nvidia-cuda-nvdisasm, or set RUNG_NVDISASM to its path";
+
+/* ---- Finding ---- */
+
+static bool is_executable(const char *path)
+{
+    return access(path, X_OK) == 0;
+}
+
+/* Finds the first executable file that matches a pattern. */
+static bool find_glob_match(const char *pattern, char *path, size_t capacity)
+{
+    bool found = false;
+    glob_t all;
+    if (glob(pattern, 0, NULL, &all) != 0)
+        return false;
+    for (size_t i = 0; i < all.gl_pathc && !found; i++)
+        found = is_executable(all.gl_pathv[i]) && snprintf(path, capacity, "%s", all.gl_pathv[i]) < (int)capacity;
+    globfree(&all);
+    return found;
+}
+
+static bool find_on_path(char *path, size_t capacity)
+{
+    const char *folder = getenv("PATH");
+    while (folder && *folder) {
+        size_t length = strcspn(folder, ":");
+        if (length > 0 && snprintf(path, capacity, "%.*s/nvdisasm", (int)length, folder) < (int)capacity &&
+            is_executable(path))
+            return true;
+        folder += length + (folder[length] == ':');
+    }
+    return false;
+}
+
+/* Searches the folders next to the CUDA libraries (src/cuda/cuda_library_paths.c). */
+static bool find_in_packages(char *path, size_t capacity)
+{
+    static const struct {
+        const char *variable, *folder;
+    } search_paths[] = {
+        {"CUDA_HOME", "/bin"},
+        {"CUDA_PATH", "/bin"},
+        {"VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/*/bin"},
+        {"CONDA_PREFIX", "/bin"},
+        {"CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/*/bin"},
+        {NULL, "/usr/local/cuda/bin"},
+        {"HOME", "/.local/lib/python3*/site-packages/nvidia/*/bin"},
+        {NULL, "/usr/local/lib/python3*/dist-packages/nvidia/*/bin"},
+        {NULL, "/usr/local/lib/python3*/site-packages/nvidia/*/bin"},
+        {NULL, "/usr/lib/python3/dist-packages/nvidia/*/bin"},
+    };
+    for (size_t i = 0; i < sizeof search_paths / sizeof *search_paths; i++) {
+        char pattern[4096];
+        const char *start = search_paths[i].variable ? getenv(search_paths[i].variable) : "";
+        if (!start || (search_paths[i].variable && *start != '/'))
+            continue;
+        if (snprintf(pattern, sizeof pattern, "%s%s/nvdisasm", start, search_paths[i].folder) < (int)sizeof pattern &&
+            find_glob_match(pattern, path, capacity))
+            return true;
+    }
+    return false;
+}
+
+bool lab_nvdisasm_find(char *path, size_t capacity)
+{
+    const char *named = getenv("RUNG_NVDISASM");
+    bool found = named && *named ? snprintf(path, capacity, "%s", named) < (int)capacity && is_executable(path)
+                                 : find_on_path(path, capacity) || find_in_packages(path, capacity);
+    if (!found && capacity > 0)
+        *path = '\0';
+    return found;
+}
+
+/* ---- Running ---- */
+
+enum { SECONDS_MAX = 120 }; /* time limit of nvdisasm */
+
+/* Writes the cubin to an unlinked file, so that nothing remains if this process is killed. Returns NULL and sets errno
+ * on failure. */
+static FILE *write_image(const void *image, int64_t bytes)
+{
+    FILE *file = lab_temporary_open();
+    if (!file)
+        return NULL;
+    errno = 0;
+    if (fwrite(image, 1, (size_t)bytes, file) == (size_t)bytes && fflush(file) == 0)
+        return file;
+    int error = errno;
+    fclose(file);
+    errno = error ? error : EIO;
+    return NULL;
+}
+
+/* Starts nvdisasm with its output in a pipe and its errors in a file. nvdisasm reads named files only, so its input is
+ * /proc/self/fd/0. Returns 0 or an errno. */
+static int start_nvdisasm(const char *program, FILE *image, int output, FILE *error_output, pid_t *process)
+{
+    const char *const arguments[] = {program, "-c", "-gi", "/proc/self/fd/0", NULL};
+    return lab_child_start(program, (char *const *)(uintptr_t)arguments,
+                           (lab_child_streams){fileno(image), output, fileno(error_output)}, process);
+}
+
+/* Reads the last line of the errors; the lines before it are warnings. */
+static void read_last_error(FILE *error_output, char *text, size_t capacity)
+{
+    char line[512];
+    rewind(error_output);
+    snprintf(text, capacity, "no error message");
+    while (fgets(line, sizeof line, error_output))
+        if (line[strspn(line, " \t\r\n")] != '\0')
+            snprintf(text, capacity, "%.*s", (int)strcspn(line, "\r\n"), line);
+}
+
+/* Reads all output of the process into memory, until the time `end`. Returns NULL with a sentence if the output is too
+ * long, on timeout, or if this process is interrupted. The caller frees the text. */
+static char *read_all(int from, int64_t end, size_t *length, char *why, size_t capacity)
+{
+    enum { MIB_MAX = 64, CHUNK = 1 << 16, POLL_MS = 100 };
+    size_t room = 0;
+    char *text = NULL;
+    for (*length = 0;;) {
+        int64_t left = (end - rungi_clock_ns()) / 1000000;
+        struct pollfd ready = {.fd = from, .events = POLLIN};
+        if (left <= 0) {
+            snprintf(why, capacity, "nvdisasm did not finish within %d seconds", SECONDS_MAX);
+            break;
+        }
+        if (lab_is_interrupted()) {
+            snprintf(why, capacity, "interrupted");
+            break;
+        }
+        if (*length > (size_t)MIB_MAX << 20) {
+            snprintf(why, capacity, "nvdisasm printed more than %d MiB", MIB_MAX);
+            break;
+        }
+        if (*length + CHUNK > room) {
+            char *larger = realloc(text, room = 2 * room + CHUNK);
+            if (!larger) {
+                snprintf(why, capacity, "out of memory");
+                break;
+            }
+            text = larger;
+        }
+        if (poll(&ready, 1, left < POLL_MS ? (int)left : POLL_MS) <= 0)
+            continue;
+        ssize_t bytes = read(from, text + *length, CHUNK);
+        if (bytes == 0)
+            return text;
+        *length += bytes > 0 ? (size_t)bytes : 0;
+        if (bytes < 0 && errno != EINTR) {
+            snprintf(why, capacity, "cannot read the output of nvdisasm: %s", strerror(errno));
+            break;
+        }
+    }
+    free(text);
+    return NULL;
+}
+
+/* Writes why the process failed. */
+static void describe_failure(int status, bool is_late, FILE *error_output, char *why, size_t capacity)
+{
+    char message[512];
+    read_last_error(error_output, message, sizeof message);
+    if (WIFSIGNALED(status) && lab_is_interrupted())
+        snprintf(why, capacity, "interrupted");
+    else if (WIFSIGNALED(status) && is_late)
+        snprintf(why, capacity, "nvdisasm did not finish within %d seconds", SECONDS_MAX);
+    else
+        snprintf(why, capacity, "nvdisasm failed: %s", message);
+}
+
+/* Reads the output of the process and waits for its end. */
+static bool read_output(int from, pid_t process, FILE *error_output, lab_sass *code, char *why, size_t capacity)
+{
+    const int64_t end = rungi_clock_ns() + (int64_t)SECONDS_MAX * 1000000000;
+    size_t length;
+    char *text = read_all(from, end, &length, why, capacity);
+    close(from);
+    int status = lab_child_wait_until(process, text ? end : 0);
+    bool has_succeeded = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    FILE *in = text && has_succeeded ? fmemopen(length > 0 ? text : (char[]){"\n"}, length > 0 ? length : 1, "r")
+                                     : NULL;
+    bool good = in && lab_sass_parse(in, code, why, capacity);
+    if (text && !has_succeeded)
+        describe_failure(status, rungi_clock_ns() >= end, error_output, why, capacity);
+    else if (text && !in)
+        snprintf(why, capacity, "out of memory");
+    if (in)
+        fclose(in);
+    free(text);
+    return good;
+}
+
+static bool run_nvdisasm(const char *program, FILE *image, FILE *error_output, lab_sass *code, char *why,
+                         size_t capacity)
+{
+    int output[2];
+    pid_t process;
+    int error = pipe2(output, O_CLOEXEC) != 0 ? errno : 0;
+    if (error == 0) {
+        error = start_nvdisasm(program, image, output[1], error_output, &process);
+        close(output[1]);
+        if (error == 0)
+            return read_output(output[0], process, error_output, code, why, capacity);
+        close(output[0]);
+    }
+    snprintf(why, capacity, "cannot start %s: %s", program, strerror(error));
+    return false;
+}
+
+bool lab_sass_disassemble(const void *image, int64_t bytes, lab_sass *code, char *why, size_t capacity)
+{
+    char program[4096];
+    *code = (lab_sass){.has_loop = false};
+    if (!lab_nvdisasm_find(program, sizeof program)) {
+        snprintf(why, capacity, "nvdisasm was not found: %s", lab_nvdisasm_install_hint);
+        return false;
+    }
+    FILE *file = write_image(image, bytes), *error_output = file ? lab_temporary_open() : NULL;
+    if (!error_output)
+        lab_temporary_error_text(errno, why, capacity);
+    bool good = error_output && run_nvdisasm(program, file, error_output, code, why, capacity);
+    if (error_output)
+        fclose(error_output);
+    if (file)
+        fclose(file);
+    return good;
+}

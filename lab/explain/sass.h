@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sass.h - counts the machine instructions (SASS) of a kernel: its hottest loop and its spills.
+ *
+ * The hottest loop is the innermost multiplying loop with the most multiply instructions. Loops are natural loops of the
+ * control flow graph, not ranges of addresses, because compilers rotate loops and move rare code behind the end. Every
+ * instruction counts once, with or without a predicate, and a NOP too, because each takes an issue slot. A rare branch
+ * therefore counts as if it were always taken. */
+#ifndef LAB_EXPLAIN_SASS_H
+#define LAB_EXPLAIN_SASS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Instructions that move data, with their opcodes. An instruction whose predicate is never true, such as the "@!PT LDS"
+ * that the compiler puts before copies, counts as `other`. */
+/* clang-format off */
+#define LAB_MEMORY_OP_LIST(X)                                                        \
+    X(SHARED_LOAD,  "LDS")                                                      \
+    X(MATRIX_LOAD,  "LDSM")   /* from shared memory, for a matrix engine */     \
+    X(SHARED_STORE, "STS")                                                      \
+    X(GLOBAL_LOAD,  "LDG")                                                      \
+    X(GLOBAL_COPY,  "LDGSTS") /* to shared memory, past the registers */        \
+    X(GLOBAL_STORE, "STG")                                                      \
+    X(LOCAL_LOAD,   "LDL")    /* a spill, or an array in local memory */    \
+    X(LOCAL_STORE,  "STL")
+/* clang-format on */
+
+typedef enum lab_memory_op {
+#define X(name, operation) LAB_MEMORY_OP_##name,
+    LAB_MEMORY_OP_LIST(X)
+#undef X
+        LAB_MEMORY_OP_COUNT
+} lab_memory_op;
+
+enum { LAB_ACCESS_WIDTHS = 6, LAB_OPCODE_BYTES = 32, LAB_SPILLS_MAX = 32 };
+
+typedef struct lab_instruction_mix {
+    int64_t instructions;
+    int64_t math;                     /* FFMA, FFMA2, DFMA, HMMA, IMMA, DMMA, IDP; IMAD if is_integer */
+    char operation[LAB_OPCODE_BYTES]; /* the most frequent math operation, "HMMA.16816.F32"; "" if none */
+    int64_t multiply_adds;            /* of all math instructions, per warp */
+    int64_t moves[LAB_MEMORY_OP_COUNT][LAB_ACCESS_WIDTHS]; /* by width: 1, 2, 4, 8, 16, 32 bytes per thread */
+    int64_t integer;                                       /* integers and addresses: IMAD, IADD3, LEA, ... */
+    int64_t barriers;                                      /* BAR */
+    int64_t branches;
+    int64_t other;
+    bool is_integer; /* math is IMAD, some of which may compute addresses; no loop has other math */
+} lab_instruction_mix;
+
+/* Returns the sum over all widths. */
+int64_t lab_instruction_mix_memory_ops(const lab_instruction_mix *mix, lab_memory_op move);
+
+/* Local memory accesses of one line of the kernel's file. A line of an inlined function counts as its calling line. */
+typedef struct lab_spill {
+    char file[64]; /* without folder; "" without line information */
+    int64_t line;
+    int64_t loads, stores; /* instructions */
+} lab_spill;
+
+typedef struct lab_sass {
+    bool has_loop;                    /* if false, `loop` is empty */
+    lab_instruction_mix loop;         /* one iteration of the hottest loop */
+    lab_instruction_mix whole;        /* the function of that loop; without a loop, the longest function */
+    lab_spill spills[LAB_SPILLS_MAX]; /* of all functions, in code order */
+    int64_t spill_count;              /* may exceed LAB_SPILLS_MAX */
+} lab_sass;
+
+/* Parses the output of nvdisasm -c or cuobjdump -sass; -gi adds line information. Returns false, with a sentence in
+ * `why`, if the text is invalid. */
+bool lab_sass_parse(FILE *in, lab_sass *code, char *why, size_t capacity);
+
+/* Disassembles a cubin with nvdisasm and parses the result. Returns false, with a sentence in `why`, if nvdisasm is
+ * missing or fails. */
+bool lab_sass_disassemble(const void *image, int64_t bytes, lab_sass *code, char *why, size_t capacity);
+
+/* Finds nvdisasm: RUNG_NVDISASM, the PATH, or the folders of CUDA toolkits and pip packages. */
+bool lab_nvdisasm_find(char *path, size_t capacity);
+
+extern const char *const lab_nvdisasm_install_hint; /* how to install nvdisasm */
+
+#endif /* LAB_EXPLAIN_SASS_H */

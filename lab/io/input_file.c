@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* input_file.c - see input_file.h. */
+#include "io/input_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *file_type_text(mode_t mode)
+{
+    return S_ISDIR(mode)                    ? "a folder"
+           : S_ISFIFO(mode)                 ? "a FIFO"
+           : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
+                                            : "a socket";
+}
+
+bool lab_file_check(int file, int64_t limit, char *why, size_t capacity)
+{
+    struct stat about;
+    if (fstat(file, &about) != 0)
+        snprintf(why, capacity, "cannot be read: %s", strerror(errno));
+    else if (!S_ISREG(about.st_mode))
+        snprintf(why, capacity, "%s, not a regular file", file_type_text(about.st_mode));
+    else if (about.st_size > limit)
+        snprintf(why, capacity, "%lld bytes; the maximum is %lld", (long long)about.st_size, (long long)limit);
+    else
+        return true;
+    return false;
+}
+
+FILE *lab_file_open(const char *path, int64_t limit, char *why, size_t capacity)
+{
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0) {
+        snprintf(why, capacity, "cannot be opened: %s", strerror(errno));
+        return NULL;
+    }
+    FILE *stream = lab_file_check(file, limit, why, capacity) ? fdopen(file, "r") : NULL;
+    if (!stream)
+        close(file);
+    return stream;
+}
+
+/* Reads up to the end, which may have moved since the size was checked. */
+static char *read_all(FILE *file, int64_t limit, size_t *length, char *why, size_t capacity)
+{
+    size_t room = 1 << 16;
+    char *text = malloc(room);
+    *length = 0;
+    while (text) {
+        *length += fread(text + *length, 1, room - 1 - *length, file);
+        if (*length < room - 1)
+            break;
+        char *larger = *length > (size_t)limit ? NULL : realloc(text, 2 * room);
+        if (!larger)
+            free(text);
+        text = larger;
+        room *= 2;
+    }
+    if (!text || ferror(file)) {
+        snprintf(why, capacity, text ? "cannot be read" : "too large");
+        free(text);
+        return NULL;
+    }
+    text[*length] = '\0';
+    return text;
+}
+
+char *lab_file_read(const char *path, int64_t limit, size_t *length, char *why, size_t capacity)
+{
+    FILE *file = lab_file_open(path, limit, why, capacity);
+    char *text = file ? read_all(file, limit, length, why, capacity) : NULL;
+    if (file)
+        fclose(file);
+    return text;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* child_process.c - see child_process.h. */
+#define _GNU_SOURCE /* pipe2 */
+#include "process/child_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "common/lab_clock.h"
+#include "cli/interrupt.h"
+
+bool lab_child_die_with_parent(int parent)
+{
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    return getppid() == parent;
+}
+
+static bool redirect(int from, int to)
+{
+    return from < 0 || dup2(from, to) >= 0;
+}
+
+/* In the child, between fork and exec: async-signal-safe calls only. An errno goes to `report`, which exec closes. */
+static void exec_child(const char *program, char *const *arguments, lab_child_streams streams, pid_t parent, int report)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    setpgid(0, 0);
+    for (int i = 0; i < 3; i++)
+        signal(signals[i], SIG_DFL);
+    if (lab_child_die_with_parent(parent) && redirect(streams.in, STDIN_FILENO) &&
+        redirect(streams.out, STDOUT_FILENO) && redirect(streams.err, STDERR_FILENO))
+        execv(program, arguments);
+    int error = errno;
+    ssize_t written = write(report, &error, sizeof error);
+    _exit(written < 0 ? 126 : 127);
+}
+
+int lab_child_start(const char *program, char *const *arguments, lab_child_streams streams, pid_t *process)
+{
+    int report[2], error = 0;
+    ssize_t count;
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return errno;
+    pid_t parent = getpid(), child = fork();
+    if (child == 0)
+        exec_child(program, arguments, streams, parent, report[1]);
+    if (child < 0)
+        error = errno;
+    close(report[1]);
+    if (child > 0) {
+        do
+            count = read(report[0], &error, sizeof error); /* nothing after a successful exec */
+        while (count < 0 && errno == EINTR);
+        if (count > 0)
+            while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+                ;
+    }
+    close(report[0]);
+    *process = child;
+    return error;
+}
+
+int lab_child_wait_until(pid_t process, int64_t until)
+{
+    enum { POLL_NS = 5000000 };
+    bool is_killed = false;
+    int status = 0;
+    pid_t ended;
+    while ((ended = waitpid(process, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
+        if (!is_killed && (lab_now_ns() >= until || lab_is_interrupted())) {
+            kill(-process, SIGKILL);
+            is_killed = true;
+        }
+        lab_sleep_ns(POLL_NS);
+    }
+    return status;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* svg.c - see svg.h. */
+#include "report/svg.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *day, *night;
+} colours[] = {
+#define COLOUR(name, day, night) {#name, day, night},
+#include "report/palette.def"
+#undef COLOUR
+};
+
+/* ---- Text ---- */
+
+/* The character that begins here and its length; 0xfffd and 1 where none does. */
+static unsigned read_character(const char *text, int *length)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    int more = at[0] < 0x80                    ? 0
+               : at[0] >= 0xc2 && at[0] < 0xe0 ? 1
+               : at[0] >= 0xe0 && at[0] < 0xf0 ? 2
+               : at[0] >= 0xf0 && at[0] < 0xf5 ? 3
+                                               : -1;
+    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
+    unsigned code = more <= 0 ? at[0] : at[0] & (0x3fu >> more);
+    *length = 1;
+    for (int i = 1; i <= more; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0xfffd;
+        code = code << 6 | (at[i] & 0x3f);
+    }
+    if (more < 0 || code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+        return 0xfffd;
+    *length = more + 1;
+    return code;
+}
+
+/* What XML has no place for. */
+static bool is_xml_character(unsigned code)
+{
+    return code == '\t' || code == '\n' ||
+           (code >= 0x20 && code != 0x7f && (code < 0x80 || code >= 0xa0) && code != 0xfffe && code != 0xffff);
+}
+
+void lab_html_escape(FILE *out, const char *text)
+{
+    int length;
+    for (; *text; text += length) {
+        unsigned code = read_character(text, &length);
+        if (code == 0xfffd || !is_xml_character(code))
+            fputs("\xef\xbf\xbd", out);
+        else if (strchr("<>&\"'", *text))
+            fprintf(out, "&#%u;", code);
+        else
+            fwrite(text, 1, (size_t)length, out);
+    }
+}
+
+/* In parts of the size, as DejaVu Sans has them, which is as wide as any. */
+static double character_width(unsigned code)
+{
+    if (code >= 0x2e80)
+        return 1.0;
+    if (code >= 0x80)
+        return 0.68;
+    if (strchr("iljI|.,:;!'", (int)code))
+        return 0.34;
+    if (strchr("mwMW%@", (int)code))
+        return 0.96;
+    if (strchr(" -/()[]ftr\"", (int)code))
+        return 0.42;
+    if (code >= 'A' && code <= 'Z')
+        return 0.71;
+    return strchr("+=<>#~", (int)code) ? 0.84 : 0.63;
+}
+
+double lab_svg_text_width(const char *text, double size)
+{
+    double width = 0;
+    int length;
+    for (; *text; text += length)
+        width += character_width(read_character(text, &length));
+    return width * size;
+}
+
+void lab_svg_text_truncate(const char *text, double size, double width, char *cut, size_t capacity)
+{
+    static const char ellipsis[] = "\xe2\x80\xa6";
+    double left = width - size; /* room for the ellipsis */
+    size_t used = 0;
+    int length;
+    if (lab_svg_text_width(text, size) <= width && strlen(text) < capacity) {
+        strcpy(cut, text);
+        return;
+    }
+    for (; *text; text += length) {
+        left -= character_width(read_character(text, &length)) * size;
+        if (left < 0 || used + (size_t)length + sizeof ellipsis > capacity)
+            break;
+        memcpy(cut + used, text, (size_t)length);
+        used += (size_t)length;
+    }
+    snprintf(cut + used, capacity - used, "%s", ellipsis);
+}
+
+/* ---- Shapes ---- */
+
+/* Nothing reaches further out than this, and nothing is not a number. */
+static double clamp_coordinate(double value)
+{
+    return isfinite(value) ? fmin(fmax(value, -1e4), 1e5) : 0;
+}
+
+static void write_number(lab_svg *svg, const char *name, double value)
+{
+    fprintf(svg->out, " %s=\"%.4g\"", name, round(clamp_coordinate(value) * 10) / 10);
+}
+
+static void write_coordinate(lab_svg *svg, const char *name, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.1f", clamp_coordinate(value));
+    size_t length = strlen(text);
+    if (text[length - 1] == '0')
+        text[length - 2] = '\0';
+    fprintf(svg->out, " %s=\"%s\"", name, strcmp(text, "-0") == 0 ? "0" : text);
+}
+
+static void write_fill(lab_svg *svg, lab_chart_colour colour)
+{
+    fprintf(svg->out, " class=\"f-%s\" fill=\"%s\"", colours[colour].name, colours[colour].day);
+}
+
+static void write_stroke(lab_svg *svg, lab_chart_colour colour, double width, const char *dash)
+{
+    fprintf(svg->out, " class=\"k-%s\" fill=\"none\" stroke=\"%s\"", colours[colour].name, colours[colour].day);
+    write_number(svg, "stroke-width", width);
+    if (*dash)
+        fprintf(svg->out, " stroke-dasharray=\"%s\"", dash);
+}
+
+static void write_box(lab_svg *svg, lab_box box)
+{
+    write_coordinate(svg, "x", box.x);
+    write_coordinate(svg, "y", box.y);
+    write_coordinate(svg, "width", fmax(box.width, 0));
+    write_coordinate(svg, "height", fmax(box.height, 0));
+}
+
+void lab_svg_rect(lab_svg *svg, lab_box box, lab_chart_colour colour, double radius)
+{
+    fputs("<rect", svg->out);
+    write_box(svg, box);
+    if (radius > 0)
+        write_number(svg, "rx", fmin(radius, fmax(box.width, 0) / 2));
+    write_fill(svg, colour);
+    fputs("/>\n", svg->out);
+}
+
+void lab_svg_frame(lab_svg *svg, lab_box box, lab_chart_colour colour)
+{
+    fputs("<rect", svg->out);
+    write_box(svg, box);
+    write_stroke(svg, colour, 2, "");
+    fputs("/>\n", svg->out);
+}
+
+void lab_svg_line(lab_svg *svg, double x1, double y1, double x2, double y2, lab_chart_colour colour, double width,
+                  const char *dash)
+{
+    fputs("<line", svg->out);
+    write_coordinate(svg, "x1", x1);
+    write_coordinate(svg, "y1", y1);
+    write_coordinate(svg, "x2", x2);
+    write_coordinate(svg, "y2", y2);
+    write_stroke(svg, colour, width, dash);
+    fputs("/>\n", svg->out);
+}
+
+void lab_svg_polyline(lab_svg *svg, const double *x, const double *y, int count, lab_chart_colour colour, double width,
+                      const char *dash)
+{
+    fputs("<polyline points=\"", svg->out);
+    for (int i = 0; i < count; i++)
+        fprintf(svg->out, "%s%.1f,%.1f", i > 0 ? " " : "", clamp_coordinate(x[i]), clamp_coordinate(y[i]));
+    fputs("\"", svg->out);
+    write_stroke(svg, colour, width, dash);
+    fputs(" stroke-linejoin=\"round\"/>\n", svg->out);
+}
+
+/* A disc, a square, a diamond, two triangles, a cross: the corners, of a radius of 1. */
+static const struct {
+    int count;
+    double x[12], y[12];
+} marker_corners[LAB_MARKER_SHAPES] = {
+    {0, {0}, {0}},
+    {4, {-0.9, 0.9, 0.9, -0.9}, {-0.9, -0.9, 0.9, 0.9}},
+    {4, {0, 1.25, 0, -1.25}, {-1.25, 0, 1.25, 0}},
+    {3, {0, 1.15, -1.15}, {-1.2, 0.9, 0.9}},
+    {3, {0, 1.15, -1.15}, {1.2, -0.9, -0.9}},
+    {12,
+     {-0.4, 0.4, 0.4, 1.2, 1.2, 0.4, 0.4, -0.4, -0.4, -1.2, -1.2, -0.4},
+     {-1.2, -1.2, -0.4, -0.4, 0.4, 0.4, 1.2, 1.2, 0.4, 0.4, -0.4, -0.4}},
+};
+
+/* A rim of paper parts a full one from what it stands on. */
+static void write_marker_style(lab_svg *svg, lab_marker mark)
+{
+    lab_chart_colour fill = mark.is_hollow ? LAB_COLOUR_paper : mark.colour,
+                     rim = mark.is_hollow ? mark.colour : LAB_COLOUR_paper;
+    fprintf(svg->out, " class=\"f-%s k-%s\" fill=\"%s\" stroke=\"%s\" stroke-width=\"%s\"/>\n", colours[fill].name,
+            colours[rim].name, colours[fill].day, colours[rim].day, mark.is_hollow ? "1.8" : "1");
+}
+
+void lab_svg_marker(lab_svg *svg, double x, double y, double radius, lab_marker mark)
+{
+    int shape = mark.shape >= 0 ? mark.shape % LAB_MARKER_SHAPES : 0;
+    if (shape == 0) {
+        fputs("<circle", svg->out);
+        write_coordinate(svg, "cx", x);
+        write_coordinate(svg, "cy", y);
+        write_number(svg, "r", radius);
+    } else {
+        fputs("<polygon points=\"", svg->out);
+        for (int i = 0; i < marker_corners[shape].count; i++)
+            fprintf(svg->out, "%s%.1f,%.1f", i > 0 ? " " : "",
+                    clamp_coordinate(x + radius * marker_corners[shape].x[i]),
+                    clamp_coordinate(y + radius * marker_corners[shape].y[i]));
+        fputs("\"", svg->out);
+    }
+    write_marker_style(svg, mark);
+}
+
+/* ---- Words ---- */
+
+static lab_box box_of(lab_text_style words, const char *text)
+{
+    double width = lab_svg_text_width(text, words.size) * (words.is_bold ? 1.08 : 1);
+    double x = words.anchor == LAB_ANCHOR_START ? words.x
+               : words.anchor == LAB_ANCHOR_END ? words.x - width
+                                                : words.x - width / 2;
+    return (lab_box){x, words.y - 0.8 * words.size, width, 1.02 * words.size};
+}
+
+static bool boxes_overlap(lab_box a, lab_box b)
+{
+    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+bool lab_svg_text_fits(const lab_svg *svg, lab_text_style words, const char *text)
+{
+    lab_box box = box_of(words, text);
+    if (box.x < 0 || box.x + box.width > svg->width || box.y < 0)
+        return false;
+    for (int i = 0; i < svg->text_count; i++)
+        if (boxes_overlap(box, svg->texts[i]))
+            return false;
+    return true;
+}
+
+static void reserve_text_box(lab_svg *svg, lab_box box)
+{
+    if (svg->text_count < LAB_SVG_TEXTS_MAX)
+        svg->texts[svg->text_count++] = box;
+}
+
+static void write_text_element(lab_svg *svg, lab_text_style words, const char *text)
+{
+    static const char *const anchors[] = {"start", "middle", "end"};
+    write_number(svg, "font-size", words.size);
+    fprintf(svg->out, " text-anchor=\"%s\"", anchors[words.anchor]);
+    if (words.is_bold)
+        fputs(" font-weight=\"600\"", svg->out);
+    if (words.has_halo)
+        fprintf(svg->out,
+                " class=\"f-%s k-paper\" fill=\"%s\" stroke=\"%s\" stroke-width=\"4\" "
+                "stroke-linejoin=\"round\" paint-order=\"stroke\"",
+                colours[words.colour].name, colours[words.colour].day, colours[LAB_COLOUR_paper].day);
+    else
+        write_fill(svg, words.colour);
+    fputc('>', svg->out);
+    lab_html_escape(svg->out, text);
+    fputs("</text>\n", svg->out);
+}
+
+void lab_svg_text(lab_svg *svg, lab_text_style words, const char *text)
+{
+    if (!*text)
+        return;
+    reserve_text_box(svg, box_of(words, text));
+    fputs("<text", svg->out);
+    write_coordinate(svg, "x", words.x);
+    write_coordinate(svg, "y", words.y);
+    write_text_element(svg, words, text);
+}
+
+void lab_svg_text_vertical(lab_svg *svg, lab_text_style words, const char *text)
+{
+    lab_box flat = box_of((lab_text_style){.size = words.size, .anchor = words.anchor, .is_bold = words.is_bold}, text);
+    reserve_text_box(svg, (lab_box){words.x + flat.y, words.y - flat.x - flat.width, flat.height, flat.width});
+    fprintf(svg->out, "<text transform=\"translate(%.1f %.1f) rotate(-90)\"", clamp_coordinate(words.x),
+            clamp_coordinate(words.y));
+    write_text_element(svg, words, text);
+}
+
+/* What stands on a slope is looked at in small boxes one behind the other. It begins at its start. */
+static lab_box box_along(lab_text_style words, double degrees, double at)
+{
+    double angle = degrees * 3.14159265358979 / 180, lift = 0.35 * words.size;
+    double x = words.x + at * cos(angle) + lift * sin(angle), y = words.y + at * sin(angle) - lift * cos(angle);
+    return (lab_box){x - words.size / 2, y - words.size / 2, words.size, words.size};
+}
+
+bool lab_svg_text_rotated(lab_svg *svg, lab_text_style words, double degrees, const char *text)
+{
+    double length = lab_svg_text_width(text, words.size);
+    for (double at = 0; at <= length; at += words.size / 2) {
+        lab_box box = box_along(words, degrees, at);
+        if (box.x < 0 || box.y < 0 || box.x + box.width > svg->width)
+            return false;
+        for (int i = 0; i < svg->text_count; i++)
+            if (boxes_overlap(box, svg->texts[i]))
+                return false;
+    }
+    for (double at = 0; at <= length; at += words.size / 2)
+        reserve_text_box(svg, box_along(words, degrees, at));
+    fprintf(svg->out, "<text transform=\"translate(%.1f %.1f) rotate(%.1f)\"", clamp_coordinate(words.x),
+            clamp_coordinate(words.y), degrees);
+    write_text_element(svg, words, text);
+    return true;
+}
+
+/* ---- Styles ---- */
+
+void lab_svg_page_style(FILE *out)
+{
+    fputs(":root{color-scheme:light dark", out);
+    for (int i = 0; i < LAB_COLOUR_COUNT; i++)
+        fprintf(out, ";--%s:%s", colours[i].name, colours[i].day);
+    fputs("}\n@media screen and (prefers-color-scheme:dark){:root{", out);
+    for (int i = 0; i < LAB_COLOUR_COUNT; i++)
+        fprintf(out, "%s--%s:%s", i > 0 ? ";" : "", colours[i].name, colours[i].night);
+    fputs("}}\n", out);
+    for (int i = 0; i < LAB_COLOUR_COUNT; i++)
+        fprintf(out, ".f-%s{fill:var(--%s)}.k-%s{stroke:var(--%s)}\n", colours[i].name, colours[i].name,
+                colours[i].name, colours[i].name);
+}
+
+void lab_svg_standalone_style(FILE *out)
+{
+    fputs("<style>@media (prefers-color-scheme:dark){", out);
+    for (int i = 0; i < LAB_COLOUR_COUNT; i++)
+        fprintf(out, ".f-%s{fill:%s}.k-%s{stroke:%s}", colours[i].name, colours[i].night, colours[i].name,
+                colours[i].night);
+    fputs("}</style>\n", out);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* case_data.c - allocates and fills the matrices of one test case.
+ *
+ * Memory that must not be read is NaN: the gaps of A and B and the memory after them, C if beta is 0, A and B if alpha
+ * is 0. Memory that must not be written, the gaps of C and the memory after it, has a pattern that no arithmetic on the
+ * operands yields, and must keep every bit. */
+#include "verify/case_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/random.h"
+
+enum { GUARD_ELEMENTS = 64, GUARD_PATTERN = 0xa5 }; /* after the last element of operands with a guard */
+
+/* Larger than any problem of a suite; a limit for problems of the command line. */
+static const int64_t bytes_max = (int64_t)4 << 30;
+
+const lab_operand_memory *lab_case_output(const lab_case_data *data)
+{
+    return data->d.view.data ? &data->d : &data->c;
+}
+
+/* Computes the bytes up to the last element. Returns false if they exceed bytes_max. */
+static bool compute_bytes(rung_type type, int64_t rows, int64_t cols, lab_strides strides, int64_t batch,
+                          int64_t *bytes)
+{
+    double elements = rows > 0 && cols > 0 && batch > 0
+                          ? (double)strides.offset + (double)(rows - 1) * (double)strides.row_stride +
+                                (double)(cols - 1) * (double)strides.col_stride +
+                                (double)(batch - 1) * (double)strides.batch_stride + 1
+                          : 0;
+    *bytes = 0;
+    if (elements * (double)rung_type_size(type) > (double)bytes_max)
+        return false;
+    *bytes = (int64_t)elements * rung_type_size(type);
+    return true;
+}
+
+static bool create_operand(rung_type type, int64_t rows, int64_t cols, lab_strides strides, const lab_case *problem,
+                           int pattern, lab_operand_memory *memory)
+{
+    if (!compute_bytes(type, rows, cols, strides, problem->batch, &memory->bytes))
+        return false;
+    if (problem->has_guard)
+        memory->bytes += GUARD_ELEMENTS * rung_type_size(type);
+    memory->view = rung_matrix_of(type, rows, cols, malloc(memory->bytes ? (size_t)memory->bytes : 1));
+    memory->view.row_stride = strides.row_stride;
+    memory->view.col_stride = strides.col_stride;
+    memory->view.offset = strides.offset;
+    memory->view.batch_stride = strides.batch_stride;
+    if (!memory->view.data)
+        return false;
+    memset(memory->view.data, pattern, (size_t)memory->bytes);
+    return true;
+}
+
+/* Scatters the items of a batch: in ascending order for the output; otherwise in descending order, with every fourth
+ * item at the offset of its predecessor. */
+static bool scatter(lab_operand_memory *memory, int64_t batch, bool ascending)
+{
+    memory->offsets = malloc((size_t)(batch + 1) * sizeof *memory->offsets);
+    if (!memory->offsets)
+        return false;
+    for (int64_t i = 0; i < batch; i++) {
+        int64_t position = ascending ? i : batch - 1 - (i % 4 == 3 ? i - 1 : i);
+        memory->offsets[i] = position * memory->view.batch_stride;
+    }
+    memory->view.batch_offsets = memory->offsets;
+    return true;
+}
+
+/* Draws an integer: from the full range, so that sums wrap around; small; of few bits; or with the ends of the range
+ * among the others. */
+static double integer_value_of(rung_type type, lab_content content, uint64_t seed, uint64_t stream, uint64_t index)
+{
+    uint32_t bits = lab_random(seed, stream, index), other = lab_random(seed, stream + 100, index);
+    int32_t value = type == RUNG_I8 ? (int32_t)(bits % 256) - 128 : (int32_t)bits;
+    switch (content) {
+    case LAB_CONTENT_SMALL_INTEGERS: return (double)(other % 17) - 8;
+    case LAB_CONTENT_WIDE_EXPONENTS: return (double)(value >> other % (type == RUNG_I8 ? 7 : 31));
+    case LAB_CONTENT_NON_FINITE:
+        if (other % 5 == 0)
+            return type == RUNG_I8 ? (other % 2 ? INT8_MAX : INT8_MIN) : other % 2 ? INT32_MAX : INT32_MIN;
+        break;
+    case LAB_CONTENT_UNIFORM:
+    case LAB_CONTENT_COUNT: break;
+    }
+    return value;
+}
+
+static double value_of(rung_type type, lab_content content, uint64_t seed, uint64_t stream, uint64_t index)
+{
+    double real = lab_random_uniform(seed, stream, index);
+    uint32_t other = lab_random(seed, stream + 100, index);
+    if (type == RUNG_F64) /* fill all bits of the mantissa */
+        real += 0x1p-24 * lab_random_uniform(seed, stream + 200, index);
+    switch (content) {
+    case LAB_CONTENT_SMALL_INTEGERS: return (double)(other % 17) - 8;
+    case LAB_CONTENT_WIDE_EXPONENTS: /* F16 starts at its denormals, so that few sums overflow */
+        return type == RUNG_F16 ? ldexp(real, (int)(other % 25) - 19) : ldexp(real, (int)(other % 41) - 20);
+    case LAB_CONTENT_NON_FINITE:
+        /* Few, so that most elements of C stay finite. */
+        if (other % 199 == 0)
+            return NAN;
+        if (other % 199 < 3)
+            return other % 2 ? INFINITY : -INFINITY;
+        return real;
+    case LAB_CONTENT_UNIFORM:
+    case LAB_CONTENT_COUNT: break;
+    }
+    return real;
+}
+
+/* Fills the elements of every item. Items at the same offset get the elements of the last one. */
+static void fill(const lab_operand_memory *memory, const lab_case *problem, uint64_t seed, uint64_t stream)
+{
+    const rung_matrix *view = &memory->view;
+    for (int64_t item = 0; item < problem->batch; item++) {
+        rung_matrix one = lab_batch_item(view, item);
+        for (int64_t row = 0; row < view->rows; row++)
+            for (int64_t col = 0; col < view->cols; col++)
+                lab_element_set(&one, row, col,
+                                (lab_type_is_integer(view->type) ? integer_value_of : value_of)(
+                                    view->type, problem->content, seed, stream,
+                                    (uint64_t)((item * view->rows + row) * view->cols + col)));
+    }
+}
+
+/* Fills elements that must not be read. */
+static void fill_with_nan(const lab_operand_memory *memory, int64_t batch)
+{
+    const rung_matrix *view = &memory->view;
+    for (int64_t item = 0; item < batch; item++) {
+        rung_matrix one = lab_batch_item(view, item);
+        for (int64_t row = 0; row < view->rows; row++)
+            for (int64_t col = 0; col < view->cols; col++)
+                lab_element_set(&one, row, col, NAN);
+    }
+}
+
+void lab_case_data_free(lab_case_data *data)
+{
+    lab_operand_memory *all[] = {&data->a, &data->b, &data->c, &data->d, &data->bias, &data->residual, &data->before};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        free(all[i]->view.data);
+        free(all[i]->offsets);
+    }
+}
+
+/* Returns the strides of the bias: every item of a batch has its own bias, at an odd offset. */
+static lab_strides bias_strides(const lab_case *problem)
+{
+    int64_t m = problem->m, n = problem->n;
+    switch (problem->epilogue.bias) {
+    case LAB_BIAS_ROW: return (lab_strides){1, 0, 1, m};
+    case LAB_BIAS_COL: return (lab_strides){0, 1, 1, n};
+    case LAB_BIAS_FULL: return (lab_strides){1, m, 3, m * n};
+    case LAB_BIAS_NONE:
+    case LAB_BIAS_COUNT: break;
+    }
+    return (lab_strides){0, 0, 0, 0};
+}
+
+static bool make_epilogue(const lab_tested_kernel *subject, const lab_case *problem, lab_case_data *data)
+{
+    rung_type type = subject->product.out;
+    int64_t m = problem->m, n = problem->n;
+    const lab_strides residual = {n + 1, 1, 2, m * (n + 1) + 3};
+    if (problem->epilogue.bias != LAB_BIAS_NONE) {
+        if (!create_operand(type, m, n, bias_strides(problem), problem, LAB_NAN_PATTERN, &data->bias))
+            return false;
+        fill(&data->bias, problem, subject->seed, 4);
+    }
+    if (problem->epilogue.residual) {
+        if (!create_operand(type, m, n, residual, problem, LAB_NAN_PATTERN, &data->residual))
+            return false;
+        fill(&data->residual, problem, subject->seed, 5);
+    }
+    return true;
+}
+
+static bool make_matrices(const lab_tested_kernel *subject, const lab_case *problem, lab_case_data *data)
+{
+    rung_type in = subject->product.in, out = subject->product.out;
+    int64_t batch = problem->batch;
+    memset(data, 0, sizeof *data);
+    if (!create_operand(in, problem->m, problem->k, problem->a, problem, LAB_NAN_PATTERN, &data->a) ||
+        !create_operand(in, problem->k, problem->n, problem->b, problem, LAB_NAN_PATTERN, &data->b) ||
+        !create_operand(out, problem->m, problem->n, problem->c, problem, GUARD_PATTERN, &data->c) ||
+        (problem->has_d &&
+         !create_operand(out, problem->m, problem->n, problem->d, problem, GUARD_PATTERN, &data->d)) ||
+        !create_operand(out, problem->m, problem->n, problem->has_d ? problem->d : problem->c, problem, GUARD_PATTERN,
+                        &data->before) ||
+        !make_epilogue(subject, problem, data))
+        return false;
+    if (problem->scattered &&
+        (!scatter(&data->a, batch, false) || (!subject->is_packed && !scatter(&data->b, batch, false)) ||
+         !scatter(&data->c, batch, !problem->has_d) || !scatter(&data->before, batch, true) ||
+         (problem->has_d && !scatter(&data->d, batch, true))))
+        return false;
+    if (problem->alpha != 0) {
+        fill(&data->a, problem, subject->seed, 1);
+        fill(&data->b, problem, subject->seed, 2);
+    }
+    if (problem->beta != 0)
+        fill(&data->c, problem, subject->seed, 3);
+    else
+        fill_with_nan(&data->c, batch);
+    if (problem->has_d)
+        fill_with_nan(&data->d, batch);
+    memcpy(data->before.view.data, lab_case_output(data)->view.data, (size_t)data->before.bytes);
+    return true;
+}
+
+/* A packed B is one matrix for all items, and is packed even for a batch of 0. */
+bool lab_case_data_create(const lab_tested_kernel *subject, const lab_case *problem, lab_case_data *data)
+{
+    lab_case made = *problem;
+    if (subject->is_packed) {
+        made.b.batch_stride = 0;
+        made.batch = made.batch > 0 ? made.batch : 1;
+    }
+    return make_matrices(subject, &made, data);
+}
+
+rung_problem lab_case_problem(const lab_tested_kernel *subject, const lab_case *problem, const lab_case_data *data)
+{
+    rung_problem run = rung_problem_of(data->a.view, data->b.view, data->c.view);
+    run.alpha = problem->alpha;
+    run.beta = problem->beta;
+    run.batch = problem->batch;
+    run.compute = subject->compute;
+    run.bias = data->bias.view;
+    run.activation = problem->epilogue.activation;
+    run.residual = data->residual.view;
+    run.d = data->d.view;
+    return run;
+}

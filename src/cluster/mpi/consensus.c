@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* consensus.c - all ranks send their status to rank 0, which sends the common result back.
+ *
+ * A star instead of a tree: rank 0 then knows which rank has not reported and can name it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/mpi/liveness.h"
+#include "cluster/mpi/mpi_error.h"
+
+enum { TAG_REPORT = 11, TAG_DECISION };
+
+/* Returns the status of the lowest rank that failed or has another fingerprint, or success. Runs on rank 0. */
+static rungi_cluster_rank_status decide(const rungi_cluster_rank_status *reports, int ranks)
+{
+    for (int i = 0; i < ranks; i++)
+        if (reports[i].status != RUNG_OK)
+            return reports[i];
+    for (int i = 1; i < ranks; i++)
+        if (reports[i].fingerprint != reports[0].fingerprint) {
+            rungi_cluster_rank_status rank_status = {.status = RUNG_STATUS_INVALID, .rank = i};
+            snprintf(rank_status.text, sizeof rank_status.text,
+                     "its matrices, scalars or options are not those of rank 0; all ranks "
+                     "describe the same multiply");
+            return rank_status;
+        }
+    return reports[0];
+}
+
+/* Sends one status to all other ranks, or receives one from each. */
+static rung_status exchange_status(rungi_cluster_comm *comm, bool is_in, rungi_cluster_rank_status *statuses,
+                                   MPI_Request *requests, int *ranks)
+{
+    int code = MPI_SUCCESS;
+    for (int i = 1; i < comm->ranks && code == MPI_SUCCESS; i++) {
+        ranks[i - 1] = i;
+        code = is_in ? MPI_Irecv(&statuses[i], sizeof *statuses, MPI_BYTE, i, TAG_REPORT, comm->data_comm,
+                                 &requests[i - 1])
+                     : MPI_Isend(statuses, sizeof *statuses, MPI_BYTE, i, TAG_DECISION, comm->data_comm,
+                                 &requests[i - 1]);
+    }
+    return code == MPI_SUCCESS ? rungi_cluster_comm_wait(comm, comm->ranks - 1, requests, ranks)
+                               : rungi_cluster_comm_break(comm, rungi_mpi_error_set(code));
+}
+
+static rung_status run_root(rungi_cluster_comm *comm, rungi_cluster_rank_status *rank_status)
+{
+    size_t ranks = (size_t)comm->ranks;
+    rungi_cluster_rank_status *reports = calloc(ranks, sizeof *reports);
+    MPI_Request *requests = calloc(ranks, sizeof *requests);
+    int *others = calloc(ranks, sizeof *others);
+    rung_status status = reports && requests && others
+                             ? RUNG_OK
+                             : rungi_cluster_comm_break(comm, rung_error_set(RUNG_STATUS_NO_MEMORY,
+                                                                             "no memory for the status of all ranks"));
+    if (status == RUNG_OK) {
+        reports[0] = *rank_status;
+        status = exchange_status(comm, true, reports, requests, others);
+    }
+    if (status == RUNG_OK) {
+        *rank_status = reports[0] = decide(reports, comm->ranks);
+        status = exchange_status(comm, false, reports, requests, others);
+    }
+    if (!comm->is_broken) { /* else MPI may still write to this memory */
+        free(reports);
+        free(requests);
+        free(others);
+    }
+    return status;
+}
+
+static rung_status run_other(rungi_cluster_comm *comm, rungi_cluster_rank_status *rank_status)
+{
+    /* Allocated, because the two statuses must outlive a failure. */
+    rungi_cluster_rank_status *statuses = malloc(2 * sizeof *statuses);
+    MPI_Request requests[2];
+    if (!statuses)
+        return rungi_cluster_comm_break(comm, rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to report to rank 0"));
+    statuses[0] = *rank_status;
+    int code = MPI_Irecv(&statuses[1], sizeof *statuses, MPI_BYTE, 0, TAG_DECISION, comm->data_comm, &requests[0]);
+    if (code == MPI_SUCCESS)
+        code = MPI_Isend(&statuses[0], sizeof *statuses, MPI_BYTE, 0, TAG_REPORT, comm->data_comm, &requests[1]);
+    rung_status status = code == MPI_SUCCESS ? rungi_cluster_comm_wait(comm, 2, requests, (const int[]){0, 0})
+                                             : rungi_cluster_comm_break(comm, rungi_mpi_error_set(code));
+    if (status == RUNG_OK)
+        *rank_status = statuses[1];
+    if (!comm->is_broken)
+        free(statuses);
+    return status;
+}
+
+rung_status rungi_cluster_comm_agree(rungi_cluster_comm *comm, rung_status status, uint64_t fingerprint)
+{
+    rungi_cluster_rank_status rank_status = {.status = status, .rank = comm->rank, .fingerprint = fingerprint};
+    if (status != RUNG_OK)
+        snprintf(rank_status.text, sizeof rank_status.text, "%s", rung_error_text());
+    rung_status exchange_result = comm->rank == 0 ? run_root(comm, &rank_status) : run_other(comm, &rank_status);
+    if (exchange_result != RUNG_OK)
+        return exchange_result;
+    if (rank_status.status == RUNG_OK)
+        return RUNG_OK;
+    return rung_error_set((rung_status)rank_status.status, "rank %lld: %s", (long long)rank_status.rank,
+                          rank_status.text);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* enum_counts.h - the number of enumerators in this version, for tables. The public header has no counts: a program that
+ * was compiled with an old count would misread a newer library. Each name function (rung_type_name() and others)
+ * checks its table against the count here. */
+#ifndef RUNGI_ENUM_COUNTS_H
+#define RUNGI_ENUM_COUNTS_H
+
+#include "rung/rung.h"
+
+enum {
+    RUNGI_TYPE_COUNT = RUNG_Q4_0 + 1, /* RUNG_TYPE_NONE included */
+    RUNGI_COMPUTE_COUNT = RUNG_COMPUTE_BF16X1 + 1,
+    RUNGI_ACTIVATION_COUNT = RUNG_ACTIVATION_SILU + 1,
+    RUNGI_ENGINE_COUNT = RUNG_ENGINE_EMULATED + 1
+};
+
+#endif /* RUNGI_ENUM_COUNTS_H */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm_types.c - see gemm_types.h. */
+#include "core/gemm_types.h"
+
+#include <stdio.h>
+
+static const struct {
+    rung_type in, out, sum;
+    const char *word;
+} types_table[RUNGI_GEMM_TYPES_COUNT] = {
+#define X(in, out, sum, word) {RUNG_##in, RUNG_##out, RUNG_##sum, word},
+    RUNGI_GEMM_TYPES_LIST(X)
+#undef X
+};
+
+static int is_valid(rungi_gemm_types types)
+{
+    return (int)types >= 0 && types < RUNGI_GEMM_TYPES_COUNT;
+}
+
+rungi_gemm_types rungi_gemm_types_of(rung_type a, rung_type b, rung_type c)
+{
+    for (int i = 0; i < RUNGI_GEMM_TYPES_COUNT; i++)
+        if (types_table[i].in == a && types_table[i].in == b && types_table[i].out == c)
+            return (rungi_gemm_types)i;
+    return RUNGI_GEMM_TYPES_COUNT;
+}
+
+const char *rungi_gemm_types_name(rungi_gemm_types types)
+{
+    return is_valid(types) ? types_table[types].word : "?";
+}
+
+rung_type rungi_gemm_types_accumulator(rungi_gemm_types types)
+{
+    return is_valid(types) ? types_table[types].sum : RUNG_TYPE_NONE;
+}
+
+rung_type rung_accumulator_type(rung_type a, rung_type b, rung_type c)
+{
+    return rungi_gemm_types_accumulator(rungi_gemm_types_of(a, b, c));
+}
+
+void rungi_gemm_types_format(unsigned set, char *text, size_t capacity)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (int i = 0; i < RUNGI_GEMM_TYPES_COUNT && used < capacity; i++)
+        if (set & 1u << i)
+            used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? ", " : "", types_table[i].word);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm_types.h - the list of all type combinations: the type of A and B, the type of C, the accumulator's type, and the
+ * name in kernel files, tuning files and command lines. rung_accumulator_type() is the public form. */
+#ifndef RUNGI_GEMM_TYPES_H
+#define RUNGI_GEMM_TYPES_H
+
+#include <stddef.h>
+
+#include "rung/rung.h"
+
+#define RUNGI_GEMM_TYPES_LIST(X)  \
+    X(F32, F32, F32, "f32")       \
+    X(F32, F16, F32, "f32:f16")   \
+    X(F32, BF16, F32, "f32:bf16") \
+    X(F64, F64, F64, "f64")       \
+    X(F64, F32, F64, "f64:f32")   \
+    X(F16, F16, F32, "f16")       \
+    X(F16, F32, F32, "f16:f32")   \
+    X(BF16, BF16, F32, "bf16")    \
+    X(BF16, F32, F32, "bf16:f32") \
+    X(I8, I32, I32, "i8")         \
+    X(I32, I32, I32, "i32")
+
+typedef enum rungi_gemm_types {
+#define X(in, out, sum, word) RUNGI_##in##_TO_##out,
+    RUNGI_GEMM_TYPES_LIST(X)
+#undef X
+        RUNGI_GEMM_TYPES_COUNT
+} rungi_gemm_types;
+
+/* The bit set of all combinations; (1 << RUNGI_F16_TO_F32) is the bit of one. */
+enum { RUNGI_GEMM_TYPES_ALL = (1u << RUNGI_GEMM_TYPES_COUNT) - 1 };
+
+/* Returns the combination of these types of A, B and C; RUNGI_GEMM_TYPES_COUNT if it is not supported. */
+rungi_gemm_types rungi_gemm_types_of(rung_type a, rung_type b, rung_type c);
+
+/* Return the name of a combination, "f16:f32", and its accumulator type; "?" and RUNG_TYPE_NONE for invalid values. */
+const char *rungi_gemm_types_name(rungi_gemm_types types);
+rung_type rungi_gemm_types_accumulator(rungi_gemm_types types);
+
+/* Writes the names in a bit set: "f32, f16:f32". */
+void rungi_gemm_types_format(unsigned set, char *text, size_t capacity);
+
+#endif /* RUNGI_GEMM_TYPES_H */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel_compile.c - compiles a kernel for a device that need not be present: creates a plan up to the point where the
+ * device would be called. */
+#include "base/cancellation.h"
+#include "base/try.h"
+#include "core/caller_structs.h"
+#include "core/choose/choose_kernel.h"
+#include "core/device_list.h"
+#include "core/plan.h"
+#include "core/problem.h"
+
+static rung_status check_compilable(const rung_kernel *kernel, const rung_problem *problem)
+{
+    if (!kernel->backend->compile)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "%s is a kernel of %s, which cannot be compiled without its driver; use the kernel of the "
+                          "cuda backend",
+                          kernel->info.name, kernel->backend->name);
+    if (kernel->step && kernel->step->is_vendor)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is a vendor library and has no source to compile",
+                          kernel->info.name);
+    return rungi_problem_check_form(problem);
+}
+
+/* Compiles by a plan whose device has an architecture and no functions. */
+static rung_status fill_code(rungi_code *code, const rung_kernel *kernel, const rung_problem *problem,
+                             const char *parameters, const char *architecture)
+{
+    rung_device offline_device = {.backend = kernel->backend, .context = kernel->context, .architecture = architecture};
+    rung_plan plan = {.device = &offline_device};
+    rungi_device_info_init(&offline_device.info, kernel->backend->name);
+    rungi_plan_set_problem(&plan, problem);
+    TRY(rungi_choose_set_kernel(&plan, kernel, parameters && *parameters ? parameters : NULL, RUNG_ORIGIN_GIVEN,
+                                "given"));
+    TRY(kernel->backend->compile(&plan, code));
+    rungi_kernel_format_parameters(kernel, &plan.values, code->parameters, sizeof code->parameters);
+    return RUNG_OK;
+}
+
+rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem, const char *parameters,
+                                const char *architecture, rung_code **out)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    if (out)
+        *out = NULL;
+    if (!kernel || !problem || !architecture || !out)
+        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_compile: kernel, problem, architecture or code is NULL");
+    rung_problem copy;
+    TRY(rungi_problem_read(problem, &copy));
+    TRY(check_compilable(kernel, &copy));
+    rungi_code *code = rungi_allocate_zeroed(kernel->context, sizeof *code);
+    if (!code)
+        return RUNG_STATUS_NO_MEMORY;
+    rung_status status = fill_code(code, kernel, &copy, parameters, architecture);
+    if (status != RUNG_OK) {
+        rungi_release(kernel->context, code);
+        return status;
+    }
+    code->context = rungi_context_retain(kernel->context);
+    code->code.parameters = code->parameters;
+    code->code.path = code->path;
+    code->code.image = code->image;
+    *out = &code->code;
+    return RUNG_OK;
+}
+
+void rung_code_destroy(rung_code *code)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    rungi_code *own = (rungi_code *)code;
+    if (!own)
+        return;
+    rung_context *context = own->context;
+    rungi_release(context, own->image);
+    rungi_release(context, own);
+    rungi_context_release(context);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu_kernel.h - the interface between CPU plans (cpu_plan.c) and CPU kernels (kernels/). */
+#ifndef RUNGI_CPU_KERNEL_H
+#define RUNGI_CPU_KERNEL_H
+
+#include "cpu/features.h"
+#include "cpu/packed_header.h"
+
+/* A matrix that is read: element (i, j) is first[i * row_stride + j * col_stride]. */
+typedef struct rungi_cpu_input {
+    const void *first;
+    int64_t row_stride, col_stride;
+} rungi_cpu_input;
+
+/* A matrix that is written. */
+typedef struct rungi_cpu_output {
+    void *first;
+    int64_t row_stride, col_stride;
+} rungi_cpu_output;
+
+/* What a kernel chooses once per plan. The choice depends on the whole problem, never on one thread's block of it: each
+ * element of C is summed in the same way however C is partitioned. */
+typedef struct rungi_cpu_kernel_config {
+    int64_t problem_n;        /* columns of C in the whole problem; a job may have fewer */
+    int path;                 /* code path; each kernel numbers its own */
+    int64_t grain_m, grain_n; /* C is partitioned between threads at multiples of these */
+    int64_t kc, nc;           /* block sizes along k and n, if the kernel has them */
+    int64_t max_cached; /* most packed rows (10) or slices (12) that a job may cache: scratch has room for these */
+    int64_t scratch;    /* bytes per thread */
+    bool is_slow;       /* another kernel is faster for this problem: select this one by name only */
+    bool is_transposed; /* C^T = B^T A^T is computed, because C is column-major */
+    bool has_packed_b;  /* B is given packed in the layout `packed` */
+    rungi_packed_layout packed; /* depends on k, n, types and parameters, never on m */
+} rungi_cpu_kernel_config;
+
+/* C = alpha * A * B + beta * C and its epilogue, with m, n > 0: one item of a batch, or one thread's block of it. A kernel
+ * reads neither A nor B where k is 0, and does not read C where beta is 0. */
+typedef struct rungi_cpu_job {
+    rung_type in, out;
+    int64_t m, n, k;
+    double alpha, beta;
+    rungi_cpu_input a, b;
+    rungi_cpu_output c;
+    rungi_cpu_input bias, residual; /* first is NULL if there is none */
+    rungi_cpu_input addend;         /* the C that is read if D is another matrix, else NULL; beta is 0 then ... */
+    double addend_factor;           /* ... and the problem's beta is here */
+    rung_activation activation;
+    const rungi_cpu_kernel_config *config;
+    const rungi_cpu_features *features;
+    const int64_t *parameters; /* in the order of the kernel's file */
+    char *scratch;             /* config->scratch bytes, 4096-byte aligned */
+    const char *packed;        /* all of B in config->packed's layout, 64-byte aligned, or NULL */
+    int64_t first_col;         /* column of the whole problem where this job begins */
+} rungi_cpu_job;
+
+/* A step of the ladder. cpu_plan.c handles threads, batches and transposition. */
+typedef struct rungi_cpu_kernel {
+    void (*run)(const rungi_cpu_job *job);
+    /* Optional: fills `config`, which begins with no scratch and grains of 1, or rejects the problem: returns
+     * RUNG_STATUS_UNSUPPORTED with a message that begins with the kernel's name. The job is the whole problem without
+     * memory and scratch. m, n or k may be 0. Runs may use other values of alpha and beta. */
+    rung_status (*configure)(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_kernel_config *config);
+    /* Optional: lowers default parameters to what the caches hold. The result meets the constraints of the kernel's file.
+     * Not called for parameters that a caller or a tuning record sets. */
+    void (*fit)(const rungi_cpu_block_sizes *blocks, int64_t sum_bytes, int64_t *parameters);
+    /* Optional: packs the job's B into `packed`: config->packed.bytes bytes, 64-byte aligned. */
+    void (*pack)(const rungi_cpu_job *job, char *packed);
+    bool is_threaded; /* false: one thread computes the whole problem */
+    bool is_engine;   /* uses matrix instructions, or rejects the problem */
+} rungi_cpu_kernel;
+
+#endif /* RUNGI_CPU_KERNEL_H */

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpu_plan.c - plans of the CPU device: transposes a problem if C is column-major, partitions C between threads and
+ * calls a kernel for each block.
+ *
+ * A kernel chooses its path and scratch once, for the whole problem, and C is partitioned along m and n, never along k:
+ * one thread sums each element, always in the same order. The bits of a result therefore do not depend on the number of
+ * threads. A batch with enough items is partitioned by items. Otherwise each item is partitioned. */
+#include "cpu/cpu_plan.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/checked_arithmetic.h"
+#include "base/try.h"
+#include "core/matrix.h"
+#include "core/plan_types.h"
+#include "core/problem.h"
+#include "cpu/cpu_device.h"
+#include "cpu/peers/peer_plan.h"
+
+typedef struct cpu_plan {
+    rungi_cpu_kernel_config config;
+    rungi_cpu_grid grid;
+    rungi_packed_header header; /* expected at the start of a packed B */
+} cpu_plan_t;
+
+/* One call of rungi_cpu_plan_run. */
+typedef struct cpu_run {
+    const cpu_plan_t *plan;
+    const rungi_cpu_kernel *kernel;
+    const rung_problem *problem;
+    const int64_t *parameters;
+    const rungi_cpu_features *features;
+    rungi_gemm_sizes sizes;
+    const char *packed; /* the packed B after its header, or NULL */
+} cpu_run_t;
+
+/* ---- Jobs -------------------------------------------------------------------------------------- */
+
+/* Returns the address of element (i, j), or NULL if the view is absent. */
+static const char *element_address(const rungi_cpu_input *view, rung_type type, int64_t i, int64_t j)
+{
+    return view->first
+               ? (const char *)view->first + (i * view->row_stride + j * view->col_stride) * rung_type_size(type)
+               : NULL;
+}
+
+/* Returns the view of one batch item. An empty matrix gives an absent view. */
+static rungi_cpu_input operand_of(const rung_matrix *matrix, int64_t item)
+{
+    if (rungi_matrix_is_empty(matrix))
+        return (rungi_cpu_input){NULL, 0, 0};
+    return (rungi_cpu_input){rungi_cpu_item_data(matrix, item), matrix->row_stride, matrix->col_stride};
+}
+
+static rungi_cpu_job item_job(const rung_problem *problem, rungi_gemm_sizes sizes, int64_t item)
+{
+    const rung_matrix *addend = rungi_problem_addend(problem);
+    return (rungi_cpu_job){
+        .in = problem->a.type,
+        .out = problem->c.type,
+        .m = sizes.m,
+        .n = sizes.n,
+        .k = sizes.k,
+        .alpha = problem->alpha,
+        .beta = rungi_matrix_is_empty(addend) ? problem->beta : 0,
+        .a = operand_of(&problem->a, item),
+        .b = operand_of(&problem->b, item),
+        .c = {rungi_cpu_item_data(&problem->c, item), problem->c.row_stride, problem->c.col_stride},
+        .bias = operand_of(&problem->bias, item),
+        .residual = operand_of(&problem->residual, item),
+        .addend = operand_of(addend, item),
+        .addend_factor = problem->beta,
+        .activation = problem->activation,
+    };
+}
+
+static rungi_cpu_input transposed(rungi_cpu_input view)
+{
+    return (rungi_cpu_input){view.first, view.col_stride, view.row_stride};
+}
+
+/* Replaces the job by C^T = B^T A^T. */
+static void transpose_job(rungi_cpu_job *job)
+{
+    rungi_cpu_input a = job->a;
+    int64_t m = job->m, row_stride = job->c.row_stride;
+    job->m = job->n;
+    job->n = m;
+    job->a = transposed(job->b);
+    job->b = transposed(a);
+    job->c.row_stride = job->c.col_stride;
+    job->c.col_stride = row_stride;
+    job->bias = transposed(job->bias);
+    job->residual = transposed(job->residual);
+    job->addend = transposed(job->addend);
+}
+
+/* Restricts the job to the m x n block of C that begins at (i, j). */
+static void restrict_to_block(rungi_cpu_job *job, int64_t i, int64_t j, int64_t m, int64_t n)
+{
+    job->a.first = element_address(&job->a, job->in, i, 0);
+    job->b.first = element_address(&job->b, job->in, 0, j);
+    job->c.first = (char *)job->c.first + (i * job->c.row_stride + j * job->c.col_stride) * rung_type_size(job->out);
+    job->bias.first = element_address(&job->bias, job->out, i, j);
+    job->residual.first = element_address(&job->residual, job->out, i, j);
+    job->addend.first = element_address(&job->addend, job->out, i, j);
+    job->m = m;
+    job->n = n;
+}
+
+/* ---- Creating a plan ------------------------------------------------------------------------------------- */
+
+/* Returns the finest grid with `rows` rows of blocks and at most `parts` blocks. */
+static rungi_cpu_grid finest_grid(int64_t m, int64_t n, const rungi_cpu_kernel_config *config, int64_t parts,
+                                  int64_t rows)
+{
+    int64_t cols = parts / rows;
+    RUNGI_ASSERT(cols > 0 && config->grain_m > 0 && config->grain_n > 0);
+    int64_t m_step = rungi_round_up(rungi_ceil_divide(m, rows), config->grain_m);
+    int64_t n_step = rungi_round_up(rungi_ceil_divide(n, cols), config->grain_n);
+    return (rungi_cpu_grid){rungi_ceil_divide(m, m_step), rungi_ceil_divide(n, n_step), m_step, n_step};
+}
+
+/* Estimates the time of the largest block: its multiply-adds, and a little for the operands that it reads. Square
+ * blocks read least. */
+static double grid_cost(const rungi_cpu_grid *grid)
+{
+    double m = (double)grid->m_step, n = (double)grid->n_step;
+    return m * n * (1 + 1.0 / 64) + 16 * (m + n);
+}
+
+rungi_cpu_grid rungi_cpu_grid_choose(int64_t m, int64_t n, const rungi_cpu_kernel_config *config, int64_t parts)
+{
+    RUNGI_ASSERT(m > 0 && n > 0 && parts > 0);
+    rungi_cpu_grid best = finest_grid(m, n, config, parts, 1);
+    for (int64_t rows = 2; rows <= parts && rows <= m; rows++) {
+        rungi_cpu_grid grid = finest_grid(m, n, config, parts, rows);
+        if (grid_cost(&grid) < grid_cost(&best))
+            best = grid;
+    }
+    return best;
+}
+
+/* Returns into how many pieces of at least edge^3 multiply-adds the work divides, limited to min_count ... max_count. */
+static int64_t worthwhile_count(const rungi_cpu_job *job, int64_t items, double edge, int64_t min_count,
+                                int64_t max_count)
+{
+    double pieces = (double)job->m * (double)job->n * (double)job->k * (double)items / (edge * edge * edge);
+    return pieces < (double)min_count ? min_count : pieces < (double)max_count ? (int64_t)pieces : max_count;
+}
+
+/* Waking a thread takes microseconds, so small problems use fewer threads. */
+static int64_t worthwhile_threads(const rungi_cpu_job *job, int64_t items, int64_t threads)
+{
+    return worthwhile_count(job, items, 48, 1, threads);
+}
+
+/* Plans up to four parts per thread while the parts stay large: if the system delays a thread, the others take its parts. */
+static int64_t worthwhile_parts(const rungi_cpu_job *job, int64_t threads)
+{
+    return threads == 1 ? 1 : worthwhile_count(job, 1, 192, threads, 4 * threads);
+}
+
+/* Sets the size of a packed B, header included, and the header that a packed B must have. */
+static rung_status fill_packed_header(cpu_plan_t *state, rung_plan *plan)
+{
+    if (!plan->packed_b)
+        return RUNG_OK;
+    if (!rungi_checked_add(state->config.packed.bytes, (int64_t)sizeof state->header, &plan->info.packed_b_bytes))
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "the packed B needs more than 2^63 bytes; split B by columns and multiply by each part");
+    rungi_packed_header_fill(plan, &state->config.packed, &state->header);
+    return RUNG_OK;
+}
+
+static rung_status configure_plan(cpu_plan_t *state, rung_plan *plan)
+{
+    rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
+    const rungi_cpu_kernel *kernel = plan->kernel->step->function;
+    const rung_problem *problem = &plan->problem;
+    rungi_gemm_sizes sizes = {problem->c.rows, problem->c.cols, problem->a.cols, problem->batch};
+    rungi_cpu_job job = item_job(problem, sizes, 0);
+    state->config = (rungi_cpu_kernel_config){.grain_m = 1, .grain_n = 1, .has_packed_b = plan->packed_b};
+    state->config.is_transposed = job.c.row_stride == 1 && job.c.col_stride != 1 &&
+                                  !plan->packed_b; /* B is packed untransposed */
+    if (state->config.is_transposed)
+        transpose_job(&job);
+    state->config.problem_n = job.n;
+    job.features = &device->features;
+    job.parameters = plan->values.value;
+    if (kernel->configure)
+        TRY(kernel->configure(&job, problem->compute, &state->config));
+    TRY(fill_packed_header(state, plan));
+    if (state->config.is_slow && plan->is_kernel_automatic)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "%s is slower than another kernel for these small sizes; select it by name to use it anyway",
+                          plan->kernel->info.name);
+    int64_t threads = plan->threads_requested > 0 ? plan->threads_requested : rungi_pool_threads(device->pool);
+    threads = kernel->is_threaded ? worthwhile_threads(&job, problem->batch, threads) : 1;
+    if (job.m == 0 || job.n == 0) /* nothing is computed, but a grid has at least one block */
+        job.m = job.n = 1;
+    bool has_many_items = problem->batch >= 2 * threads; /* then no item is partitioned */
+    state->grid = rungi_cpu_grid_choose(job.m, job.n, &state->config,
+                                        has_many_items ? 1 : worthwhile_parts(&job, threads));
+    int64_t parts = problem->batch * state->grid.rows * state->grid.cols;
+    plan->info.threads = rungi_min(parts, threads);
+    return rungi_pool_reserve(device->pool, plan->info.threads, state->config.scratch);
+}
+
+rung_status rungi_cpu_plan_create(rung_plan *plan)
+{
+    if (plan->kernel->step->is_vendor)
+        return rungi_cpu_peer_plan_create(plan);
+    cpu_plan_t *state = rungi_allocate_zeroed(plan->device->context, sizeof *state);
+    if (!state)
+        return RUNG_STATUS_NO_MEMORY;
+    rung_status status = configure_plan(state, plan);
+    if (status == RUNG_OK)
+        plan->state = state;
+    else
+        rungi_release(plan->device->context, state);
+    return status;
+}
+
+void rungi_cpu_plan_destroy(rung_plan *plan)
+{
+    if (plan->kernel->step->is_vendor)
+        rungi_cpu_peer_plan_destroy(plan);
+    else
+        rungi_release(plan->device->context, plan->state);
+}
+
+/* ---- Running ------------------------------------------------------------------------------------- */
+
+/* Computes part `part`: one block of one batch item. */
+static void run_part(void *user, int64_t part, char *scratch)
+{
+    const cpu_run_t *run = user;
+    const cpu_plan_t *plan = run->plan;
+    const rungi_cpu_grid *grid = &plan->grid;
+    int64_t blocks = grid->rows * grid->cols, item = blocks > 1 ? part / blocks : part;
+    int64_t block = part - item * blocks, row = blocks > 1 ? block / grid->cols : 0;
+    int64_t i = row * grid->m_step, j = (block - row * grid->cols) * grid->n_step;
+    RUNGI_ASSERT(item < run->sizes.batch && row < grid->rows && block - row * grid->cols < grid->cols);
+    RUNGI_ASSERT(plan->config.scratch == 0 || scratch);
+    rungi_cpu_job job = item_job(run->problem, run->sizes, item);
+    if (plan->config.is_transposed)
+        transpose_job(&job);
+    if (blocks > 1)
+        restrict_to_block(&job, i, j, rungi_min(job.m - i, grid->m_step), rungi_min(job.n - j, grid->n_step));
+    job.config = &plan->config;
+    job.features = run->features;
+    job.parameters = run->parameters;
+    job.scratch = scratch;
+    job.packed = run->packed;
+    job.first_col = blocks > 1 ? j : 0;
+    run->kernel->run(&job);
+}
+
+rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_gemm_sizes sizes,
+                               const rung_run_options *options)
+{
+    if (plan->kernel->step->is_vendor)
+        return rungi_cpu_peer_plan_run(plan, problem, sizes, options);
+    rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
+    const cpu_plan_t *state = plan->state;
+    cpu_run_t run = {state, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes, NULL};
+    if (plan->packed_b) {
+        const char *packed = rungi_cpu_buffer_data(options->packed_b);
+        TRY(rungi_packed_header_check(&state->header, packed));
+        run.packed = packed + sizeof state->header;
+    }
+    int64_t started = options->signal ? rungi_clock_ns() : 0;
+    (void)queue;
+    if (sizes.m > 0 && sizes.n > 0)
+        rungi_pool_run(device->pool, rungi_plan_threads(plan, options), state->config.scratch,
+                       sizes.batch * state->grid.rows * state->grid.cols, run_part, &run);
+    rungi_cpu_signal(options, started);
+    return RUNG_OK;
+}
+
+rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+                                const rung_run_options *options)
+{
+    rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
+    const rungi_cpu_kernel *kernel = plan->kernel->step->function;
+    const cpu_plan_t *state = plan->state;
+    int64_t started = rungi_clock_ns();
+    rungi_cpu_job job = {.in = b->type,
+                         .out = plan->problem.c.type,
+                         .n = b->cols,
+                         .k = b->rows,
+                         .b = operand_of(b, 0),
+                         .config = &state->config,
+                         .features = &device->features,
+                         .parameters = plan->values.value};
+    char *header = rungi_cpu_buffer_data(packed);
+    (void)queue;
+    rungi_cpu_buffer_use_large_pages(packed);
+    if (!rungi_matrix_is_empty(b))
+        kernel->pack(&job, header + sizeof state->header);
+    memcpy(header, &state->header, sizeof state->header);
+    rungi_cpu_signal(options, started);
+    return RUNG_OK;
+}
+
+rung_status rungi_cpu_packed_check(const rung_plan *plan, const void *header)
+{
+    const cpu_plan_t *state = plan->state;
+    return rungi_packed_header_check(&state->header, header);
+}

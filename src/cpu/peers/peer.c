@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* peer.c - finds the GEMM libraries of other projects and describes them. */
+#define _GNU_SOURCE /* secure_getenv: a set-uid program loads nothing that its user names */
+#include "cpu/peers/peer.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dynamic_library.h"
+#include "core/device_list.h"
+#include "cpu/peers/cblas.h"
+#include "cpu/peers/onednn.h"
+
+/* ---- Where libraries are ------------------------------------------------------------------------------- */
+
+/* An activated Python environment comes before the system. */
+static const rungi_library_location search_folders[] = {
+    {"VIRTUAL_ENV", "/lib"},
+    {"VIRTUAL_ENV", "/lib/python3*/site-packages/scipy_openblas32/lib"},
+    {"CONDA_PREFIX", "/lib"},
+    {"MKLROOT", "/lib"},
+    {"MKLROOT", "/lib/intel64"},
+    {NULL, NULL},
+    {NULL, "/opt/intel/oneapi/mkl/latest/lib"},
+    {"HOME", "/.local/lib"},
+    {"HOME", "/.local/lib/python3*/site-packages/scipy_openblas32/lib"},
+    {NULL, "/usr/local/lib"},
+    {NULL, "/usr/local/lib/python3*/dist-packages/scipy_openblas32/lib"},
+    {NULL, "/usr/local/lib/python3*/site-packages/scipy_openblas32/lib"},
+};
+
+/* File names of each library, preferred ones first. */
+static const char *const files[RUNGI_PEER_COUNT][4] = {
+    [RUNGI_PEER_MKL] = {"libmkl_rt.so.3", "libmkl_rt.so.2"},
+    [RUNGI_PEER_OPENBLAS] = {"libscipy_openblas.so", "libopenblas.so.0", "libopenblas.so"},
+    [RUNGI_PEER_BLIS] = {"libblis.so.4", "libblis.so"},
+    [RUNGI_PEER_ONEDNN] = {"libdnnl.so.3"},
+};
+
+static const struct {
+    const char *word, *title, *install;
+} peers[] = {
+#define X(id, word, title, products, install) {word, title, install},
+    RUNGI_PEER_LIST(X)
+#undef X
+};
+
+/* ---- Identifying a library -------------------------------------------------------------------------------- */
+
+static rungi_peer_function *find_symbol(void *library, const char *name)
+{
+    rungi_peer_function *function = NULL;
+    rungi_library_symbol(library, name, &function, sizeof function);
+    return function;
+}
+
+/* Prefixes and suffixes of the names of OpenBLAS: plain, from PyPI, and with 64-bit integers. */
+static const struct {
+    const char *prefix, *suffix;
+} decorations[] = {{"", ""}, {"scipy_", ""}, {"", "64_"}, {"scipy_", "64_"}};
+
+enum { DECORATIONS = sizeof decorations / sizeof *decorations };
+
+static rungi_peer_function *find_decorated(void *library, const char *name, int decoration)
+{
+    char whole[96];
+    snprintf(whole, sizeof whole, "%s%s%s", decorations[decoration].prefix, name, decorations[decoration].suffix);
+    return find_symbol(library, whole);
+}
+
+static int find_decoration(void *library)
+{
+    int i = 0;
+    while (i < DECORATIONS && !find_decorated(library, "openblas_get_config", i))
+        i++;
+    return i;
+}
+
+static bool is_mkl(void *library)
+{
+    return find_symbol(library, "MKL_Get_Version_String") && find_symbol(library, "cblas_sgemm_64");
+}
+
+static bool is_openblas(void *library)
+{
+    int decoration = find_decoration(library);
+    return decoration < DECORATIONS && find_decorated(library, "cblas_sgemm", decoration);
+}
+
+static bool is_blis(void *library)
+{
+    return find_symbol(library, "bli_info_get_version_str") && find_symbol(library, "cblas_sgemm");
+}
+
+static bool (*const is_usable[RUNGI_PEER_COUNT])(void *library) = {
+    [RUNGI_PEER_MKL] = is_mkl,
+    [RUNGI_PEER_OPENBLAS] = is_openblas,
+    [RUNGI_PEER_BLIS] = is_blis,
+    [RUNGI_PEER_ONEDNN] = rungi_onednn_is_usable,
+};
+
+static rungi_peer_kind detect_kind(void *library)
+{
+    int kind = 0;
+    while (kind < RUNGI_PEER_COUNT && !is_usable[kind](library))
+        kind++;
+    return (rungi_peer_kind)kind;
+}
+
+/* ---- Describing a library ------------------------------------------------------------------------------- */
+
+/* "Intel(R) oneAPI Math Kernel Library Version 2026.2-Product Build 20260915 for ..." */
+static void describe_mkl(rungi_peer *peer)
+{
+    char text[256] = "";
+    void (*write_version)(char *text, int capacity);
+    rungi_library_symbol(peer->library, "MKL_Get_Version_String", &write_version, sizeof write_version);
+    write_version(text, sizeof text - 1);
+    const char *version = strstr(text, "Version ");
+    version = version ? version + strlen("Version ") : text;
+    const char *end = strstr(version, " for ");
+    snprintf(peer->version, sizeof peer->version, "%.*s", end ? (int)(end - version) : (int)strlen(version), version);
+    rungi_library_symbol(peer->library, "MKL_Set_Num_Threads_Local", &peer->threads.swap_local,
+                         sizeof peer->threads.swap_local);
+}
+
+/* Returns whether a library uses kernels of an older processor, which leave AVX-512 or AVX2 unused. */
+static bool is_for_older_processor(const char *made_for, const char *const *avx512, const char *const *avx2,
+                                   rungi_isa isa)
+{
+    for (int i = 0; avx512[i]; i++)
+        if (strcmp(made_for, avx512[i]) == 0)
+            return false;
+    for (int i = 0; isa < RUNGI_ISA_AVX512 && avx2[i]; i++)
+        if (strcmp(made_for, avx2[i]) == 0)
+            return false;
+    return isa >= RUNGI_ISA_AVX2;
+}
+
+static void describe_openblas(rungi_peer *peer, int decoration, rungi_isa isa)
+{
+    static const char *const avx512[] = {"SkylakeX", "Cooperlake", "SapphireRapids", NULL};
+    static const char *const avx2[] = {"Haswell", "Zen", "Excavator", NULL};
+    typedef char *get_text_t(void);
+    char version[32] = "";
+    get_text_t *get_config = (get_text_t *)find_decorated(peer->library, "openblas_get_config", decoration);
+    get_text_t *get_core = (get_text_t *)find_decorated(peer->library, "openblas_get_corename", decoration);
+    const char *core = get_core ? get_core() : "";
+    if (sscanf(get_config(), "OpenBLAS %31s", version) != 1)
+        *version = '\0';
+    snprintf(peer->version, sizeof peer->version, "%s (%s)", version, core);
+    if (*core && is_for_older_processor(core, avx512, avx2, isa))
+        snprintf(peer->warning, sizeof peer->warning,
+                 "OpenBLAS uses its kernels for %s, an older processor; set OPENBLAS_CORETYPE=%s", core,
+                 isa >= RUNGI_ISA_AVX512 ? "SkylakeX" : "Haswell");
+    peer->threads.get = (int (*)(void))find_decorated(peer->library, "openblas_get_num_threads", decoration);
+    peer->threads.set = (void (*)(int))find_decorated(peer->library, "openblas_set_num_threads", decoration);
+}
+
+static void describe_blis(rungi_peer *peer, rungi_isa isa)
+{
+    static const char *const avx512[] = {"skx", "knl", "zen4", "zen5", NULL};
+    static const char *const avx2[] = {"haswell", "zen", "zen2", "zen3", "excavator", NULL};
+    const char *(*get_version)(void), *(*get_name)(int id);
+    int (*get_id)(void);
+    void (*begin)(void);
+    const char *name = "";
+    rungi_library_symbol(peer->library, "bli_info_get_version_str", &get_version, sizeof get_version);
+    if (rungi_library_symbol(peer->library, "bli_init", &begin, sizeof begin))
+        begin(); /* BLIS aborts if it is queried before */
+    if (rungi_library_symbol(peer->library, "bli_arch_query_id", &get_id, sizeof get_id) &&
+        rungi_library_symbol(peer->library, "bli_arch_string", &get_name, sizeof get_name))
+        name = get_name(get_id());
+    snprintf(peer->version, sizeof peer->version, "%s (%s)", get_version(), name);
+    if (*name && is_for_older_processor(name, avx512, avx2, isa))
+        snprintf(peer->warning, sizeof peer->warning,
+                 "BLIS uses its kernels for %s, an older processor; set BLIS_ARCH_TYPE=%s", name,
+                 isa >= RUNGI_ISA_AVX512 ? "0, which is skx" : "3, which is haswell");
+    rungi_library_symbol(peer->library, "bli_thread_get_num_threads", &peer->threads.get_ilp64,
+                         sizeof peer->threads.get_ilp64);
+    rungi_library_symbol(peer->library, "bli_thread_set_num_threads", &peer->threads.set_ilp64,
+                         sizeof peer->threads.set_ilp64);
+}
+
+int64_t rungi_peer_set_threads(const rungi_peer *peer, int64_t threads)
+{
+    const rungi_peer_threads *own = &peer->threads;
+    int64_t before = 0;
+    if (own->swap_local)
+        return own->swap_local((int)threads);
+    if (own->get && own->set) {
+        before = own->get();
+        own->set((int)threads);
+    } else if (own->get_ilp64 && own->set_ilp64) {
+        before = own->get_ilp64();
+        own->set_ilp64(threads);
+    }
+    return before;
+}
+
+/* Fills a peer whose library is open. Returns false if the library is no CBLAS. */
+static bool describe_library(rungi_peer *peer, const rungi_cpu_features *features)
+{
+    int decoration = find_decoration(peer->library);
+    bool is_there = true;
+    peer->title = peer->kind < RUNGI_PEER_COUNT ? peers[peer->kind].title : "a CBLAS";
+    switch (peer->kind) {
+    case RUNGI_PEER_MKL:
+        is_there = rungi_cblas_load(peer, "", "_64");
+        describe_mkl(peer);
+        break;
+    case RUNGI_PEER_OPENBLAS:
+        is_there = rungi_cblas_load(peer, decorations[decoration].prefix, decorations[decoration].suffix);
+        describe_openblas(peer, decoration, features->isa);
+        break;
+    case RUNGI_PEER_BLIS:
+        is_there = rungi_cblas_load(peer, "", "");
+        describe_blis(peer, features->isa);
+        break;
+    case RUNGI_PEER_ONEDNN: rungi_onednn_describe(peer, features); return true;
+    case RUNGI_PEER_OTHER:
+    case RUNGI_PEER_ANY: is_there = rungi_cblas_load(peer, "", ""); break;
+    }
+    if (is_there)
+        rungi_library_path(&peer->f32, peer->path, sizeof peer->path);
+    return is_there;
+}
+
+/* ---- Finding -------------------------------------------------------------------------------------- */
+
+static bool is_library_choice(const char *value)
+{
+    for (int i = 0; i < RUNGI_PEER_COUNT; i++)
+        if (strcmp(value, peers[i].word) == 0)
+            return true;
+    return strchr(value, '/') != NULL;
+}
+
+const rungi_environment_variable rungi_peer_variable = {"RUNG_CPU_VENDOR",
+                                                        "the path of a library, or one of"
+#define X(id, word, title, products, install) " " word
+                                                        RUNGI_PEER_LIST(X)
+#undef X
+                                                            ,
+                                                        is_library_choice, true};
+
+/* Returns the value of RUNG_CPU_VENDOR, or NULL. */
+static const char *requested_library(void)
+{
+    const char *text = secure_getenv("RUNG_CPU_VENDOR");
+    return text && *text ? text : NULL;
+}
+
+static rung_status open_path(const char *path, const rungi_cpu_features *features, rungi_peer *peer)
+{
+    peer->library = rungi_library_open_file(path, true);
+    if (!peer->library)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "00_vendor: the library that RUNG_CPU_VENDOR names cannot be opened: %s", dlerror());
+    peer->kind = detect_kind(peer->library);
+    if (!describe_library(peer, features))
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: %s, which RUNG_CPU_VENDOR names, has no cblas_sgemm",
+                          path);
+    return RUNG_OK;
+}
+
+static bool search_library(rungi_peer_kind kind, const rungi_cpu_features *features, rungi_peer *peer)
+{
+    for (int i = 0; !peer->library && files[kind][i]; i++)
+        peer->library = rungi_library_open(search_folders, sizeof search_folders / sizeof *search_folders,
+                                           files[kind][i], is_usable[kind]);
+    peer->kind = kind;
+    return peer->library && describe_library(peer, features);
+}
+
+static rung_status find_kind(rungi_peer_kind kind, const rungi_cpu_features *features, rungi_peer *peer)
+{
+    const char *path = requested_library();
+    rungi_saved_error before;
+    rungi_error_save(&before);
+    if (path && strchr(path, '/') && open_path(path, features, peer) == RUNG_OK && peer->kind == kind)
+        return RUNG_OK;
+    rungi_error_restore(&before);
+    memset(peer, 0, sizeof *peer);
+    if (search_library(kind, features, peer))
+        return RUNG_OK;
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                      "00_vendor:%s: %s of %s was not found; install it (%s), or set "
+                      "RUNG_CPU_VENDOR=/path/to/library.so",
+                      peers[kind].word, files[kind][0], peers[kind].title, peers[kind].install);
+}
+
+static rung_status find_first(const rungi_cpu_features *features, rungi_peer *peer)
+{
+    for (int kind = 0; kind < RUNGI_PEER_COUNT; kind++) {
+        memset(peer, 0, sizeof *peer);
+        if (search_library((rungi_peer_kind)kind, features, peer))
+            return RUNG_OK;
+    }
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                      "00_vendor: no library to compare with was found; install MKL (%s) or "
+                      "another of mkl, openblas, blis and onednn, or set RUNG_CPU_VENDOR=/path/to/library.so",
+                      peers[RUNGI_PEER_MKL].install);
+}
+
+rung_status rungi_peer_find(rungi_peer_kind kind, const rungi_cpu_features *features, rungi_peer *peer)
+{
+    const char *text = requested_library();
+    memset(peer, 0, sizeof *peer);
+    if (kind != RUNGI_PEER_ANY)
+        return find_kind(kind, features, peer);
+    if (!text)
+        return find_first(features, peer);
+    if (strchr(text, '/'))
+        return open_path(text, features, peer);
+    for (int i = 0; i < RUNGI_PEER_COUNT; i++)
+        if (strcmp(text, peers[i].word) == 0)
+            return find_kind((rungi_peer_kind)i, features, peer);
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                      "00_vendor: RUNG_CPU_VENDOR is \"%.80s\"; valid values are mkl, openblas, blis, "
+                      "onednn and the path of a library",
+                      text);
+}
+
+void rungi_peer_list(rung_dependency_list *list)
+{
+    rungi_cpu_features features;
+    rungi_saved_error before;
+    rungi_error_save(&before);
+    rungi_cpu_features_detect(&features);
+    for (int kind = 0; kind < RUNGI_PEER_COUNT; kind++) {
+        char found[768] = "", purpose[96];
+        rungi_peer peer;
+        if (rungi_peer_find((rungi_peer_kind)kind, &features, &peer) == RUNG_OK)
+            snprintf(found, sizeof found, "%s, %s%s%s", peer.version, peer.path, *peer.warning ? "; " : "",
+                     peer.warning);
+        snprintf(purpose, sizeof purpose, "a library to compare with, 00_vendor:%s", peers[kind].word);
+        rungi_dependency_list_add(list, peers[kind].title, purpose, peers[kind].install, found);
+    }
+    rungi_error_restore(&before);
+}

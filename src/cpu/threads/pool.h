@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pool.h - the worker threads of a context's CPU devices, and the scratch memory of each. */
+#ifndef RUNGI_CPU_POOL_H
+#define RUNGI_CPU_POOL_H
+
+#include "core/context.h"
+
+typedef struct rungi_pool rungi_pool;
+
+/* Computes one part of a job. May run another job, if that one needs no scratch. */
+typedef void rungi_pool_work(void *user, int64_t part, char *scratch);
+
+/* Creates a pool without threads. Destroying waits for the threads; no job may be running. */
+rung_status rungi_pool_create(rung_context *context, rungi_pool **pool);
+void rungi_pool_destroy(rungi_pool *pool);
+
+/* Returns the default number of threads: that of the context, or the number of available processors. */
+int64_t rungi_pool_threads(const rungi_pool *pool);
+int64_t rungi_pool_processors(const rungi_pool *pool);
+
+/* Ensures that `threads` threads, including the caller, can run with `scratch` bytes each. If threads cannot be created, a
+ * log line reports it, and fewer threads do the work. */
+rung_status rungi_pool_reserve(rungi_pool *pool, int64_t threads, int64_t scratch);
+
+/* Calls work(user, part, scratch) for each part from 0 to parts - 1, on at most `threads` threads including the caller, and
+ * returns when all parts are done. Parts are assigned dynamically. If another caller owns the workers, the caller works
+ * alone. With scratch it may wait for another caller's arena. After rungi_pool_reserve it allocates only if threads are
+ * missing (after a fork, or when they could not be created) or if more threads run at once than were ever reserved. */
+void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t parts, rungi_pool_work *work,
+                    void *user);
+
+/* Resets the pool in the child of a fork, which has one thread. */
+void rungi_pool_after_fork(rungi_pool *pool);
+
+#endif /* RUNGI_CPU_POOL_H */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opencl_api.c - loads libOpenCL, counts its objects for tests, and describes its errors. */
+#include "opencl/opencl_api.h"
+
+#include <string.h>
+
+#include "base/dynamic_library.h"
+#include "base/error.h"
+
+/* ---- Loading --------------------------------------------------------------------------------- */
+
+static const char *const library_names[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
+static const rungi_library_location loader_path = {NULL, NULL};
+
+static rung_status find_function(rungi_cl *cl, const char *name, void *slot, size_t size)
+{
+    if (!rungi_library_symbol(cl->library, name, slot, size))
+        return rungi_fail(RUNG_STATUS_NO_DEVICE,
+                          "libOpenCL has no %s: it is older than OpenCL 1.2; install a "
+                          "newer loader (ocl-icd-libopencl1)",
+                          name);
+    return RUNG_OK;
+}
+
+rung_status rungi_cl_load(rungi_cl *cl)
+{
+    cl->library = rungi_library_open_any(&loader_path, 1, library_names, NULL);
+    if (!cl->library)
+        return rungi_fail(RUNG_STATUS_NO_DEVICE,
+                          "libOpenCL.so.1 was not found; install an OpenCL loader "
+                          "(ocl-icd-libopencl1) and a driver (pocl-opencl-icd runs on any processor)");
+    rung_status status = RUNG_OK;
+#define X(name)            \
+    if (status == RUNG_OK) \
+        status = find_function(cl, "cl" #name, &cl->name, sizeof cl->name);
+    RUNGI_CL_FUNCTION_LIST(X)
+#undef X
+    if (status != RUNG_OK)
+        rungi_cl_unload(cl);
+    return status;
+}
+
+void rungi_cl_unload(rungi_cl *cl)
+{
+    /* The library stays: drivers start threads and exit handlers that must not
+     * lose their code. Opening it again gives the same one. */
+    cl->library = NULL;
+}
+
+/* ---- Counting ----------------------------------------------------------------------------------- */
+
+void rungi_cl_track(rungi_cl *cl, rungi_cl_kind kind)
+{
+    atomic_fetch_add(&cl->live[kind], 1);
+}
+
+/* One function per kind, so that the compiler checks the type. */
+#define DEFINE_RELEASE(lower, type, kind, function)         \
+    void rungi_cl_release_##lower(rungi_cl *cl, type lower) \
+    {                                                       \
+        if (!lower)                                         \
+            return;                                         \
+        cl->function(lower);                                \
+        atomic_fetch_sub(&cl->live[kind], 1);               \
+    }
+
+DEFINE_RELEASE(context, cl_context, RUNGI_CL_CONTEXT, ReleaseContext)
+DEFINE_RELEASE(queue, cl_command_queue, RUNGI_CL_QUEUE, ReleaseCommandQueue)
+DEFINE_RELEASE(buffer, cl_mem, RUNGI_CL_BUFFER, ReleaseMemObject)
+DEFINE_RELEASE(event, cl_event, RUNGI_CL_EVENT, ReleaseEvent)
+DEFINE_RELEASE(program, cl_program, RUNGI_CL_PROGRAM, ReleaseProgram)
+DEFINE_RELEASE(kernel, cl_kernel, RUNGI_CL_KERNEL, ReleaseKernel)
+
+/* ---- Errors ---------------------------------------------------------------------------------------- */
+
+#define OUT_OF_MEMORY "; use smaller matrices, or free other buffers of the device"
+#define DEVICE_FAILED "; close the device and open it again"
+
+/* Error codes: name, status, and advice. */
+/* clang-format off */
+#define RUNGI_CL_ERROR_LIST(X)                                                     \
+    X(CL_DEVICE_NOT_AVAILABLE,             NO_DEVICE,   "; another program may hold it")  \
+    X(CL_MEM_OBJECT_ALLOCATION_FAILURE,    NO_MEMORY,   OUT_OF_MEMORY)             \
+    X(CL_OUT_OF_RESOURCES,                 NO_MEMORY,   OUT_OF_MEMORY)             \
+    X(CL_OUT_OF_HOST_MEMORY,               NO_MEMORY,   OUT_OF_MEMORY)             \
+    X(CL_INVALID_BUFFER_SIZE,              NO_MEMORY,   ": larger than one buffer of the device can be" OUT_OF_MEMORY) \
+    X(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, DEVICE_LOST, ": an event waited for had failed") \
+    X(CL_PROFILING_INFO_NOT_AVAILABLE,     UNSUPPORTED, ": the queue was made without profiling") \
+    X(CL_BUILD_PROGRAM_FAILURE,            COMPILE_FAILED,     "")                        \
+    X(CL_COMPILER_NOT_AVAILABLE,           COMPILE_FAILED,     ": the driver has no compiler") \
+    X(CL_INVALID_BUILD_OPTIONS,            COMPILE_FAILED,     ": the compiler does not take the options") \
+    X(CL_INVALID_PROGRAM_EXECUTABLE,       COMPILE_FAILED,     ": the program is not built for this device") \
+    X(CL_INVALID_KERNEL_NAME,              COMPILE_FAILED,     ": the program has no kernel of that name") \
+    X(CL_INVALID_CONTEXT,                  INVALID,     ": an object of another cl_context") \
+    X(CL_INVALID_MEM_OBJECT,               INVALID,     ": not a buffer of this cl_context") \
+    X(CL_INVALID_COMMAND_QUEUE,            INVALID,     ": not a queue")           \
+    X(CL_INVALID_EVENT,                    INVALID,     ": not an event")          \
+    X(CL_INVALID_EVENT_WAIT_LIST,          INVALID,     ": not an event of this cl_context") \
+    X(CL_INVALID_DEVICE,                   INVALID,     ": not a device of this cl_context") \
+    X(CL_INVALID_KERNEL_ARGS,              INVALID,     ": the kernel takes other arguments than dialect.h lists") \
+    X(CL_INVALID_ARG_SIZE,                 INVALID,     ": the kernel takes other arguments than dialect.h lists") \
+    X(CL_INVALID_ARG_VALUE,                INVALID,     ": the kernel takes other arguments than dialect.h lists") \
+    X(CL_INVALID_WORK_GROUP_SIZE,          UNSUPPORTED, ": the device does not support this number of threads per block") \
+    X(CL_INVALID_WORK_ITEM_SIZE,           UNSUPPORTED, ": the device does not support this number of threads per block") \
+    X(CL_INVALID_GLOBAL_WORK_SIZE,         UNSUPPORTED, ": the device does not support this number of threads in a grid")
+/* clang-format on */
+
+rung_status rungi_cl_fail_waiting(cl_int error, const char *function)
+{
+    /* Not a want of memory: it is how drivers tell that a kernel went wild. */
+    if (error == CL_OUT_OF_RESOURCES)
+        return rungi_fail(RUNG_STATUS_DEVICE_LOST,
+                          "%s: CL_OUT_OF_RESOURCES: the work failed on the device" DEVICE_FAILED, function);
+    return rungi_cl_fail(error, function);
+}
+
+rung_status rungi_cl_fail(cl_int error, const char *function)
+{
+    switch (error) {
+#define X(code, status, advice) \
+    case code: return rungi_fail(RUNG_STATUS_##status, "%s: " #code advice, function);
+        RUNGI_CL_ERROR_LIST(X)
+#undef X
+    }
+    if (error <= CL_INVALID_VALUE && error >= CL_INVALID_DEVICE_PARTITION_COUNT)
+        return rungi_fail(RUNG_STATUS_INVALID, "%s: OpenCL error %d", function, (int)error);
+    return rungi_fail(RUNG_STATUS_DEVICE_LOST, "%s: OpenCL error %d" DEVICE_FAILED, function, (int)error);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker_run.c - memory, queues and threads of a device, and the thread that multiplies. See worker.h. */
+#include "outofcore/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked_arithmetic.h"
+#include "base/clock.h"
+#include "base/try.h"
+#include "outofcore/worker_plans.h"
+
+int64_t rungi_outofcore_slice_count(int64_t rows)
+{
+    return rungi_ceil_divide(rows, rungi_outofcore_slice_rows(rows));
+}
+
+int64_t rungi_outofcore_slice_size(int64_t rows, int64_t index)
+{
+    return rungi_min(rungi_outofcore_slice_rows(rows), rows - index * rungi_outofcore_slice_rows(rows));
+}
+
+int rungi_outofcore_b_panel_buffers(const rungi_worker *worker)
+{
+    return worker->packed_b ? 1 : 2;
+}
+
+/* ---- Failures and held blocks ------------------------------------------------------------------------------- */
+
+void rungi_worker_fail(rungi_worker *worker, rung_status status)
+{
+    rungi_job *job = worker->job;
+    rungi_worker_lock(worker);
+    if (worker->status == RUNG_OK) {
+        worker->status = status;
+        snprintf(worker->error, sizeof worker->error, "%s", rung_error_text());
+    }
+    worker->is_stopped = true;
+    rungi_worker_unlock_and_notify(worker);
+    pthread_mutex_lock(&job->mutex);
+    if (job->first_failed < 0)
+        job->first_failed = worker->index;
+    pthread_mutex_unlock(&job->mutex);
+    if (status == RUNG_STATUS_IO || status == RUNG_STATUS_CANCELLED) /* every other device would fail too */
+        rungi_job_fail(job, status);
+    rungi_block_queue_remove_device(&job->block_queue, worker->index);
+}
+
+/* Replaces the entry `from` of the held blocks by `to`; -1 is a free entry. Returns false if there is no such entry. */
+static bool replace_held_block(rungi_worker *worker, int64_t from, int64_t to)
+{
+    int i = 0;
+    pthread_mutex_lock(&worker->mutex);
+    while (i < RUNGI_OUTOFCORE_MAX_HELD_BLOCKS && worker->held_blocks[i] != from)
+        i++;
+    if (i < RUNGI_OUTOFCORE_MAX_HELD_BLOCKS)
+        worker->held_blocks[i] = to;
+    pthread_mutex_unlock(&worker->mutex);
+    return i < RUNGI_OUTOFCORE_MAX_HELD_BLOCKS;
+}
+
+/* A worker holds at most five blocks: one that is being written, one that waits to be written and, if a block has a single
+ * slice, two in the slice buffers and one that was just taken. */
+rung_status rungi_worker_hold_block(rungi_worker *worker, int64_t block)
+{
+    if (replace_held_block(worker, -1, block))
+        return RUNG_OK;
+    return rung_error_set(RUNG_STATUS_DEVICE_LOST,
+                          "internal error: a device holds more than %d blocks; please report this",
+                          RUNGI_OUTOFCORE_MAX_HELD_BLOCKS);
+}
+
+void rungi_worker_release_block(rungi_worker *worker, int64_t block)
+{
+    replace_held_block(worker, block, -1);
+}
+
+static void return_held_blocks(rungi_worker *worker)
+{
+    for (int i = 0; i < RUNGI_OUTOFCORE_MAX_HELD_BLOCKS; i++)
+        if (worker->held_blocks[i] >= 0)
+            rungi_block_queue_return(&worker->job->block_queue, worker->index, worker->held_blocks[i], 1);
+}
+
+/* ---- Multiplying --------------------------------------------------------------------------------------------- */
+
+/* Packs a panel of B for all slices. Afterwards the reader may load the next panel into the same buffer. */
+static rung_status pack_b_panel(rungi_worker *worker, rung_plan *plan, const rung_problem *part,
+                                rungi_outofcore_b_panel *b_panel)
+{
+    TRY(rung_plan_pack_b(plan, worker->queue, &part->b, worker->packed_b, NULL));
+    TRY(rung_queue_finish(worker->queue));
+    rungi_worker_lock(worker);
+    b_panel->is_packed = true;
+    rungi_worker_unlock_and_notify(worker);
+    return RUNG_OK;
+}
+
+/* Waits until the rows of the first panel's slice are free: the writer may still copy the previous block. */
+static bool wait_for_block(rungi_worker *worker, const rungi_outofcore_slice *slice, const rung_problem *part)
+{
+    int64_t start_ns = rungi_clock_ns();
+    if (slice->panel > 0)
+        return true;
+    if (slice->index == 0 && worker->job->problem->beta != 0)
+        rungi_block_writer_post_input(worker, slice->block);
+    bool is_free = rungi_block_writer_wait(worker, part->c.offset + part->c.rows * part->c.cols);
+    worker->wait_ns += rungi_clock_ns() - start_ns;
+    return is_free;
+}
+
+static rung_status multiply_slice(rungi_worker *worker, const rungi_outofcore_slice *slice)
+{
+    rung_problem part = rungi_worker_slice_problem(worker, slice);
+    rung_run_options options = rung_run_options_default();
+    rung_plan *plan;
+    options.packed_b = worker->packed_b;
+    TRY(rungi_worker_find_plan(worker, &part, &plan));
+    if (worker->packed_b && slice->index == 0)
+        TRY(pack_b_panel(worker, plan, &part, &worker->b_panels[slice->b_panel]));
+    if (!wait_for_block(worker, slice, &part))
+        return RUNG_OK; /* the thread that failed has recorded the failure */
+    rung_status status = rung_plan_run(plan, worker->queue, &part, &options);
+    rung_status finished = rung_queue_finish(worker->queue);
+    return status == RUNG_OK ? finished : status;
+}
+
+/* Waits for a slice buffer to be read. Returns NULL if no slice follows. */
+static rungi_outofcore_slice *wait_for_slice(rungi_worker *worker, int buffer, int64_t *wait_ns)
+{
+    rungi_outofcore_slice *slice = &worker->slices[buffer];
+    int64_t start_ns = rungi_clock_ns();
+    pthread_mutex_lock(&worker->mutex);
+    while (!slice->is_ready && !worker->is_read && !worker->is_stopped)
+        pthread_cond_wait(&worker->changed, &worker->mutex);
+    bool is_ready = slice->is_ready && !worker->is_stopped;
+    pthread_mutex_unlock(&worker->mutex);
+    *wait_ns = rungi_clock_ns() - start_ns;
+    return is_ready ? slice : NULL;
+}
+
+/* Marks a slice buffer as free. */
+static void release_slice(rungi_worker *worker, rungi_outofcore_slice *slice)
+{
+    rungi_worker_lock(worker);
+    slice->is_ready = false;
+    worker->b_panels[slice->b_panel].pending_slices--;
+    rungi_worker_unlock_and_notify(worker);
+}
+
+/* Returns a block of which the fraction `remaining` is not computed: other devices complete the block sooner. */
+static void drop_block(rungi_worker *worker, const rungi_outofcore_slice *slice, double remaining)
+{
+    rungi_worker_lock(worker);
+    worker->dropped_serial = slice->serial;
+    rungi_worker_unlock_and_notify(worker);
+    rungi_worker_release_block(worker, slice->block);
+    rungi_block_queue_return(&worker->job->block_queue, worker->index, slice->block, remaining);
+}
+
+/* Multiplies a slice, frees its buffer and reports progress. Returns false after a failure or if the call must end. */
+static bool process_slice(rungi_worker *worker, rungi_outofcore_slice *slice, int64_t wait_ns, rung_status *status)
+{
+    rungi_job *job = worker->job;
+    rungi_outofcore_slice done = *slice;
+    int64_t slices = rungi_outofcore_slice_count(
+        rungi_outofcore_block_at(&job->sizes, &job->blocking, done.block).rows);
+    int64_t parts = slices * job->blocking.panels, parts_left = parts - 1 - (done.panel * slices + done.index);
+    double part = 1 / (double)parts, remaining = (double)parts_left * part;
+    bool is_first = done.panel == 0 && done.index == 0;
+    int64_t start_ns = rungi_clock_ns() - worker->plan_ns - (is_first ? 0 : wait_ns);
+    *status = multiply_slice(worker, slice);
+    release_slice(worker, slice);
+    if (*status != RUNG_OK)
+        return false;
+    if (parts_left == 0)
+        rungi_block_writer_post_output(worker, done.block);
+    int64_t slice_ns = rungi_clock_ns() - worker->plan_ns - start_ns;
+    bool is_continued = rungi_block_queue_add_progress(&job->block_queue, worker->index, part, (double)slice_ns,
+                                                       remaining);
+    if (!is_continued && parts_left > 0)
+        drop_block(worker, &done, remaining);
+    return rungi_job_add_progress(job, part);
+}
+
+static rung_status compute_slices(rungi_worker *worker)
+{
+    rung_status status = RUNG_OK;
+    rungi_outofcore_slice *slice;
+    int64_t wait_ns;
+    int buffer = 0;
+    while ((slice = wait_for_slice(worker, buffer, &wait_ns))) {
+        buffer = !buffer;
+        worker->wait_ns += wait_ns;
+        if (slice->serial <= worker->dropped_serial)
+            release_slice(worker, slice);
+        else if (!process_slice(worker, slice, wait_ns, &status))
+            break;
+    }
+    return status;
+}
+
+/* ---- Memory and threads of a device --------------------------------------------------------------------------- */
+
+static rung_status create_buffers(rungi_worker *worker)
+{
+    const rungi_outofcore_sizes *sizes = &worker->job->sizes;
+    const rung_outofcore_blocking *blocking = &worker->job->blocking;
+    int64_t slice_rows = rungi_outofcore_slice_size(blocking->block_rows, 0);
+    int64_t bytes_per_line = blocking->panel_depth * sizes->input_bytes;
+    TRY(rung_buffer_create(worker->device, blocking->block_rows * blocking->block_cols * sizes->sum_bytes,
+                           &worker->block));
+    TRY(rungi_worker_create_packed_b(worker));
+    for (int i = 0; i < 2; i++)
+        TRY(rung_buffer_create(worker->device, slice_rows * bytes_per_line, &worker->slices[i].a));
+    for (int i = 0; i < rungi_outofcore_b_panel_buffers(worker); i++)
+        TRY(rung_buffer_create(worker->device, blocking->block_cols * bytes_per_line, &worker->b_panels[i].memory));
+    return RUNG_OK;
+}
+
+/* Allocates the staging buffers. A staging buffer holds at least one line of a panel or of a block. */
+static rung_status create_staging(rungi_worker *worker)
+{
+    const rungi_outofcore_sizes *sizes = &worker->job->sizes;
+    const rung_outofcore_blocking *blocking = &worker->job->blocking;
+    int64_t line = rungi_max(rungi_max(blocking->block_rows, blocking->block_cols), blocking->panel_depth);
+    size_t bytes = (size_t)rungi_max(line * sizes->sum_bytes, RUNGI_OUTOFCORE_STAGING_BYTES);
+    bool is_converted = sizes->sum_bytes != sizes->output_bytes;
+    worker->reader_staging = worker->is_host_memory ? NULL : malloc(bytes);
+    worker->writer_staging = worker->is_host_memory ? NULL : malloc(bytes);
+    worker->writer_converted = is_converted ? malloc(bytes) : NULL;
+    if ((!worker->is_host_memory && (!worker->reader_staging || !worker->writer_staging)) ||
+        (is_converted && !worker->writer_converted))
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for staging buffers of %zu bytes", bytes);
+    return RUNG_OK;
+}
+
+static rung_status open_worker(rungi_worker *worker)
+{
+    TRY(rung_queue_create(worker->device, &worker->queue));
+    TRY(rung_queue_create(worker->device, &worker->reader_queue));
+    TRY(rung_queue_create(worker->device, &worker->writer_queue));
+    TRY(create_staging(worker));
+    return create_buffers(worker);
+}
+
+static void close_worker(rungi_worker *worker)
+{
+    rung_queue_destroy(worker->queue);
+    rung_queue_destroy(worker->reader_queue);
+    rung_queue_destroy(worker->writer_queue);
+    for (int i = 0; i < worker->cached_plan_count; i++)
+        rung_plan_destroy(worker->cached_plans[i].plan);
+    for (int i = 0; i < 2; i++) {
+        rung_buffer_destroy(worker->slices[i].a);
+        rung_buffer_destroy(worker->b_panels[i].memory);
+    }
+    rung_buffer_destroy(worker->packed_b);
+    rung_buffer_destroy(worker->block);
+    free(worker->reader_staging);
+    free(worker->writer_staging);
+    free(worker->writer_converted);
+}
+
+static void set_flag(rungi_worker *worker, bool *flag)
+{
+    rungi_worker_lock(worker);
+    *flag = true;
+    rungi_worker_unlock_and_notify(worker);
+}
+
+/* Computes while the reader and the writer run. The writer still writes a block that was completed last. */
+static void run_worker_threads(rungi_worker *worker)
+{
+    pthread_t reader, writer;
+    bool has_reader = pthread_create(&reader, NULL, rungi_panel_reader_run, worker) == 0;
+    bool has_writer = has_reader && pthread_create(&writer, NULL, rungi_block_writer_run, worker) == 0;
+    rung_status status = has_writer ? compute_slices(worker)
+                                    : rung_error_set(RUNG_STATUS_NO_MEMORY, "no thread could be started");
+    if (status != RUNG_OK)
+        rungi_worker_fail(worker, status);
+    set_flag(worker, &worker->is_stopped);
+    if (has_reader)
+        pthread_join(reader, NULL);
+    set_flag(worker, &worker->is_closing);
+    if (has_writer)
+        pthread_join(writer, NULL);
+}
+
+static void *run_worker(void *user)
+{
+    rungi_worker *worker = user;
+    rung_status status = open_worker(worker);
+    if (status == RUNG_OK)
+        run_worker_threads(worker);
+    else
+        rungi_worker_fail(worker, status);
+    return_held_blocks(worker);
+    close_worker(worker);
+    return NULL;
+}
+
+rung_status rungi_worker_start(rungi_worker *worker, rungi_job *job, int index, rung_device *device)
+{
+    *worker = (rungi_worker){.job = job,
+                             .index = index,
+                             .device = device,
+                             .is_host_memory = strcmp(rung_device_describe(device)->backend, "cpu") == 0,
+                             .output_block = -1,
+                             .input_block = -1,
+                             .written_end = INT64_MAX};
+    for (int i = 0; i < RUNGI_OUTOFCORE_MAX_HELD_BLOCKS; i++)
+        worker->held_blocks[i] = -1;
+    pthread_mutex_init(&worker->mutex, NULL);
+    pthread_cond_init(&worker->changed, NULL);
+    worker->has_thread = pthread_create(&worker->thread, NULL, run_worker, worker) == 0;
+    if (worker->has_thread)
+        return RUNG_OK;
+    rung_status status = rung_error_set(RUNG_STATUS_NO_MEMORY, "no thread could be started");
+    rungi_worker_fail(worker, status);
+    return status;
+}
+
+void rungi_worker_join(rungi_worker *worker)
+{
+    if (worker->has_thread)
+        pthread_join(worker->thread, NULL);
+    pthread_mutex_destroy(&worker->mutex);
+    pthread_cond_destroy(&worker->changed);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mma.h - the ldmatrix and mma.sync instructions of NVIDIA's matrix engines, and an emulation in
+ * software for devices without an engine. Used by 12_matrix.
+ *
+ *   load_fragment(...)  loads 16 rows x 32 bytes of k from a swizzled tile (ldmatrix)
+ *   mma_all(...)        adds the products of one such step to a warp's tile of C (mma.sync)
+ *
+ * A fragment is spread over the 32 lanes of a warp, four registers per lane. Its layout in bytes
+ * is the same for every type. Register r of lane 4 g + q holds, for A, row g + 8 (r % 2) and four
+ * bytes of k starting at 4 q + 16 (r / 2). For B it holds column g + 8 (r / 2) and four bytes of
+ * k starting at 4 q + 16 (r % 2); these are two consecutive operands of the instruction. The four
+ * sums of a lane in a 16 x 8 tile are columns 2 q and 2 q + 1 of row g, then of row g + 8. For
+ * MN-major elements of one byte, rows and columns are paired: 2 g replaces g, and 2 g + 1
+ * replaces g + 8.
+ *
+ * The element type is in_t. ARCH is the architecture of the instructions, at least 75. The
+ * emulation (see engine.h) emulates architecture EMULATED and interprets every register as the
+ * instruction does, so a wrong fragment gives a wrong result.
+ */
+#ifndef RUNG_MMA_H
+#define RUNG_MMA_H
+
+#if defined(__CUDA_ARCH__)
+#define ARCH (__CUDA_ARCH__ / 10)
+#else
+#define ARCH EMULATED
+#endif
+
+/* Vectors of sums. */
+#if defined(INTEGER_TYPE)
+typedef uint2 sum2_t;
+typedef uint4 sum4_t;
+#else
+typedef float2 sum2_t;
+typedef float4 sum4_t;
+#endif
+
+#ifdef __OPENCL_C_VERSION__
+
+/* Single stores: Oclgrind reports vectors that are assembled from elements as uninitialized. */
+#define put_two(to, x, y) ((to)[0] = (x), (to)[1] = (y))
+#define put_four(to, x, y, z, w) ((to)[0] = (x), (to)[1] = (y), (to)[2] = (z), (to)[3] = (w))
+#define hide_from_optimizer(x) (x)
+#define even_bytes(x, y) ((x) & 0xff | (x) >> 8 & 0xff00 | ((y) & 0xff) << 16 | ((y) & 0xff0000) << 8)
+#define odd_bytes(x, y)  even_bytes((x) >> 8, (y) >> 8)
+
+/* Emulates ldmatrix with the address ldmatrix_offset() in every lane. Matrix r has 8 rows of
+ * 16 bytes; a lane receives four bytes of one row or, transposed, two bytes of each of two. */
+DEVICE void ldmatrix(engine_t engine, uint *registers, SHARED const in_t *tile, uint mn, uint k_bytes,
+                     uint row_bytes, int mn_major, int is_b)
+{
+    SHARED const uchar *bytes = (SHARED const uchar *)tile;
+    const uint lane = engine.lane;
+    for (uint r = 0; r < 4; r++) {
+        if (!mn_major) {
+            const uint at = ldmatrix_offset(8 * r + lane / 4, mn, k_bytes, row_bytes, IN_BYTES, 0, is_b) + lane % 4 * 4;
+            registers[r] = *(SHARED const uint *)&bytes[at];
+        } else {
+            const uint row = 8 * r + lane % 4 * 2, byte = lane / 4 * 2;
+            const uint low = ldmatrix_offset(row, mn, k_bytes, row_bytes, IN_BYTES, 1, is_b) + byte;
+            const uint high = ldmatrix_offset(row + 1, mn, k_bytes, row_bytes, IN_BYTES, 1, is_b) + byte;
+            registers[r] = *(SHARED const ushort *)&bytes[low] |
+                           (uint)*(SHARED const ushort *)&bytes[high] << 16;
+        }
+    }
+}
+
+/* Returns the sum of the products of the elements in two registers. */
+DEVICE sum_t dot(uint a, uint b)
+{
+#if defined(IN_I8)
+    sum_t sum = 0;
+    for (uint i = 0; i < 32; i += 8)
+        sum += widen((in_t)(a >> i & 0xff)) * widen((in_t)(b >> i & 0xff));
+    return sum;
+#elif AS_TF32
+    return as_float(a & 0xffffe000u) * as_float(b & 0xffffe000u); /* the engine ignores the other bits */
+#else
+    return widen((in_t)(a & 0xffff)) * widen((in_t)(b & 0xffff)) +
+           widen((in_t)(a >> 16)) * widen((in_t)(b >> 16));
+#endif
+}
+
+/* Emulates one `rows` x 8 instruction over k_bytes of k. `a` and `b` are the indices of its first
+ * operand registers among the words that the lanes have published. A has one register per 8 rows
+ * and 16 bytes of k, B one per 16 bytes of k. */
+DEVICE void mma(engine_t engine, sum_t *sum, uint a, uint b, uint rows, uint k_bytes)
+{
+    const uint group = engine.lane / 4, pair = engine.lane % 4 * 2;
+    for (uint row_half = 0; row_half < rows / 8; row_half++)
+        for (uint j = 0; j < 2; j++)
+            for (uint k_half = 0; k_half < k_bytes / 16; k_half++)
+                for (uint lane = 0; lane < 4; lane++)
+                    sum[2 * row_half + j] += dot(
+                        engine.words[(group * 4 + lane) * ENGINE_WORDS + a + row_half + k_half * (rows / 8)],
+                        engine.words[((pair + j) * 4 + lane) * ENGINE_WORDS + b + k_half]);
+}
+
+/* Emulates the instructions of ARCH for a 16 x 8 tile and 32 bytes of k. */
+DEVICE void mma_step(engine_t engine, sum_t *sum, uint a, uint b)
+{
+#if ARCH >= 80
+    mma(engine, sum, a, b, 16, 32); /* m16n8k16, m16n8k32 of i8, m16n8k8 of tf32 */
+#elif defined(IN_I8)
+    for (uint row_half = 0; row_half < 2; row_half++) /* m8n8k16 */
+        for (uint k_half = 0; k_half < 2; k_half++)
+            mma(engine, sum + 2 * row_half, a + row_half + 2 * k_half, b + k_half, 8, 16);
+#else
+    mma(engine, sum, a, b, 16, 16); /* m16n8k8 */
+    mma(engine, sum, a + 2, b + 1, 16, 16);
+#endif
+}
+
+DEVICE void mma_all(engine_t engine, sum_t *sum, const uint *a, const uint *b, uint rows, uint cols)
+{
+    GLOBAL uint *own = engine.words + engine.lane * ENGINE_WORDS;
+    for (uint i = 0; i < 4 * rows; i++)
+        own[i] = a[i];
+    for (uint i = 0; i < 2 * cols; i++)
+        own[4 * rows + i] = b[i];
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (uint i = 0; i < rows; i++)
+        for (uint j = 0; j < cols; j++)
+            mma_step(engine, &sum[(i * cols + j) * 4], 4 * i, 4 * rows + 2 * j);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+}
+
+#else /* CUDA */
+
+#define put_two(to, x, y) (*(sum2_t *)(to) = sum2_t{x, y})
+#define put_four(to, x, y, z, w) (*(uint4 *)(to) = make_uint4(x, y, z, w))
+#define even_bytes(x, y) __byte_perm(x, y, 0x6420)
+#define odd_bytes(x, y)  __byte_perm(x, y, 0x7531)
+
+/* Returns x through an opaque instruction. The compiler cannot hoist values computed from the
+ * result out of the loop, so they do not occupy registers across steps. */
+DEVICE uint hide_from_optimizer(uint x)
+{
+    asm volatile("" : "+r"(x));
+    return x;
+}
+
+#define LDMATRIX(trans, registers, at)                                                          \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4" trans ".shared.b16 {%0, %1, %2, %3}, [%4];"    \
+                 : "=r"((registers)[0]), "=r"((registers)[1]), "=r"((registers)[2]),            \
+                   "=r"((registers)[3])                                                         \
+                 : "r"(at)                                                                      \
+                 : "memory")
+
+DEVICE void ldmatrix(engine_t engine, uint *registers, const in_t *tile, uint mn, uint k_bytes,
+                     uint row_bytes, int mn_major, int is_b)
+{
+    const uint at = (uint)__cvta_generic_to_shared(tile) +
+                    ldmatrix_offset(engine.lane, mn, k_bytes, row_bytes, IN_BYTES, mn_major, is_b);
+    if (mn_major)
+        LDMATRIX(".trans", registers, at);
+    else
+        LDMATRIX("", registers, at);
+}
+
+#define MMA_16X8(words, letter, sum, a, b0, b1)                                                 \
+    asm volatile("mma.sync.aligned." words " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "    \
+                 "{%0, %1, %2, %3};"                                                            \
+                 : "+" letter((sum)[0]), "+" letter((sum)[1]), "+" letter((sum)[2]),            \
+                   "+" letter((sum)[3])                                                         \
+                 : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"(b0), "r"(b1))
+
+#define MMA_16X8_HALF(words, sum, a0, a1, b)                                                    \
+    asm volatile("mma.sync.aligned." words " {%0, %1, %2, %3}, {%4, %5}, {%6}, "                \
+                 "{%0, %1, %2, %3};"                                                            \
+                 : "+f"((sum)[0]), "+f"((sum)[1]), "+f"((sum)[2]), "+f"((sum)[3])               \
+                 : "r"(a0), "r"(a1), "r"(b))
+
+#define MMA_8X8(words, sum, a, b)                                                               \
+    asm volatile("mma.sync.aligned." words " {%0, %1}, {%2}, {%3}, {%0, %1};"                   \
+                 : "+r"((sum)[0]), "+r"((sum)[1])                                               \
+                 : "r"(a), "r"(b))
+
+/* Traps if the engine lacks the type. The host never launches such a kernel. */
+DEVICE void mma_step(sum_t *sum, const uint *a, uint b0, uint b1)
+{
+#if ARCH >= 80 && defined(IN_F16)
+    MMA_16X8("m16n8k16.row.col.f32.f16.f16.f32", "f", sum, a, b0, b1);
+#elif ARCH >= 80 && defined(IN_BF16)
+    MMA_16X8("m16n8k16.row.col.f32.bf16.bf16.f32", "f", sum, a, b0, b1);
+#elif ARCH >= 80 && AS_TF32
+    MMA_16X8("m16n8k8.row.col.f32.tf32.tf32.f32", "f", sum, a, b0, b1);
+#elif ARCH >= 80
+    MMA_16X8("m16n8k32.row.col.s32.s8.s8.s32", "r", sum, a, b0, b1);
+#elif ARCH >= 75 && defined(IN_F16)
+    MMA_16X8_HALF("m16n8k8.row.col.f32.f16.f16.f32", sum, a[0], a[1], b0);
+    MMA_16X8_HALF("m16n8k8.row.col.f32.f16.f16.f32", sum, a[2], a[3], b1);
+#elif ARCH >= 75 && defined(IN_I8)
+    MMA_8X8("m8n8k16.row.col.s32.s8.s8.s32", sum, a[0], b0);
+    MMA_8X8("m8n8k16.row.col.s32.s8.s8.s32", sum, a[2], b1);
+    MMA_8X8("m8n8k16.row.col.s32.s8.s8.s32", sum + 2, a[1], b0);
+    MMA_8X8("m8n8k16.row.col.s32.s8.s8.s32", sum + 2, a[3], b1);
+#else
+    asm volatile("trap;");
+#endif
+}
+
+DEVICE void mma_all(engine_t engine, sum_t *sum, const uint *a, const uint *b, uint rows, uint cols)
+{
+#pragma unroll
+    for (uint i = 0; i < rows; i++)
+#pragma unroll
+        for (uint j = 0; j < cols; j++)
+            mma_step(&sum[(i * cols + j) * 4], &a[4 * i], b[2 * j], b[2 * j + 1]);
+}
+
+#endif
+
+/* Loads a fragment of MN-major elements of four bytes, which ldmatrix cannot transpose, with
+ * ordinary loads. */
+DEVICE void load_fragment_transposed(engine_t engine, uint *registers, SHARED const in_t *tile, uint mn,
+                                     uint k_bytes, uint row_bytes, int is_b)
+{
+    const uint lane = hide_from_optimizer(engine.lane);
+#pragma unroll
+    for (uint r = 0; r < 4; r++) {
+        const uint half_mn = is_b ? r / 2 : r % 2, half_k = is_b ? r % 2 : r / 2;
+        const uint at = element_offset(mn + lane / 4 + half_mn * 8, k_bytes / 4 + lane % 4 + half_k * 4, row_bytes,
+                                       4, 1);
+        registers[r] = *(SHARED const uint *)&tile[at / IN_BYTES];
+    }
+}
+
+/* Regroups two registers with 2 x 2 bytes each (two of k for two rows or columns) into one
+ * register with four bytes of k per row or column; the same for the other half of k. */
+DEVICE void regroup_bytes(uint *registers, int is_b)
+{
+    const uint even = even_bytes(registers[0], registers[1]), odd = odd_bytes(registers[0], registers[1]);
+    const uint even_k = even_bytes(registers[2], registers[3]), odd_k = odd_bytes(registers[2], registers[3]);
+    registers[0] = even;
+    registers[is_b ? 2 : 1] = odd;
+    registers[is_b ? 1 : 2] = even_k;
+    registers[3] = odd_k;
+}
+
+/* Loads 16 rows of A, or columns of B, starting at mn, and 32 bytes of k for mma_all(). */
+DEVICE void load_fragment(engine_t engine, uint *registers, SHARED const in_t *tile, uint mn,
+                          uint k_bytes, uint row_bytes, int mn_major, int is_b)
+{
+    if (mn_major && IN_BYTES == 4)
+        load_fragment_transposed(engine, registers, tile, mn, k_bytes, row_bytes, is_b);
+    else
+        ldmatrix(engine, registers, tile, mn, k_bytes, row_bytes, mn_major, is_b);
+    if (mn_major && IN_BYTES == 1)
+        regroup_bytes(registers, is_b);
+#if AS_TF32
+#pragma unroll
+    for (uint r = 0; r < 4; r++)
+        registers[r] = tf32_of(registers[r]);
+#endif
+}
+
+#endif /* RUNG_MMA_H */

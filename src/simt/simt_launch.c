@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simt_launch.c - see simt_launch.h. */
+#include "simt/simt_launch.h"
+
+#include "base/assert.h"
+#include "base/checked_arithmetic.h"
+#include "base/try.h"
+#include "core/problem.h"
+
+/* The part of C that one launch computes: rows x cols starting at (row, col), for some of the batch items. */
+typedef struct region {
+    int64_t row, col, rows, cols, item, items;
+} region_t;
+
+rungi_simt_run rungi_simt_run_init(const rung_plan *plan, const rungi_simt_plan *simt, const rung_problem *problem,
+                                   rungi_gemm_sizes sizes, const rung_run_options *options)
+{
+    rungi_simt_run run = {.simt = simt,
+                          .problem = rungi_simt_row_major(problem),
+                          .sizes = sizes,
+                          .workspace = plan->info.workspace_bytes > 0 ? options->workspace : NULL};
+    run.sizes.m = run.problem.c.rows;
+    run.sizes.n = run.problem.c.cols;
+    return run;
+}
+
+/* Returns the number of slices of k: one if k is 0, since A and B are not read then. */
+static int64_t slice_count(const rungi_simt_run *run)
+{
+    return run->sizes.k == 0 ? 1 : run->simt->split.splits;
+}
+
+/* Returns the view that starts at (row, col) of an item. */
+static rungi_simt_view view_of(const rung_matrix *matrix, int64_t row, int64_t col, int64_t item)
+{
+    bool has_batch_offsets = matrix->batch_offsets != NULL;
+    return (rungi_simt_view){
+        .offset = rungi_simt_view_offset(matrix) + row * matrix->row_stride + col * matrix->col_stride +
+                  (has_batch_offsets ? 0 : item * matrix->batch_stride),
+        .row_stride = matrix->row_stride,
+        .col_stride = matrix->col_stride,
+        .batch_stride = has_batch_offsets ? 0 : matrix->batch_stride,
+    };
+}
+
+/* Returns launch_args_t.flags of epilogue.h. */
+static int64_t flags_of(const rungi_simt_run *run, bool is_reduction)
+{
+    const rung_problem *problem = &run->problem;
+    const rungi_simt_path *path = &run->simt->path;
+    return (problem->a.batch_offsets ? 1 : 0) | (problem->b.batch_offsets ? 2 : 0) |
+           (problem->c.batch_offsets ? 4 : 0) | (rungi_problem_addend(problem)->batch_offsets ? 8 : 0) |
+           (path->bias ? 16 : 0) | (path->residual ? 32 : 0) | (path->split && !is_reduction ? 64 : 0) |
+           (path->addend ? 128 : 0) | (int64_t)path->activation << 8;
+}
+
+static rungi_simt_launch_args launch_args_of(const rungi_simt_run *run, region_t region, bool is_reduction)
+{
+    const rung_problem *problem = &run->problem;
+    const rungi_simt_split *split = &run->simt->split;
+    int64_t start = run->workspace ? run->workspace->kernel_offset : 0;
+    return (rungi_simt_launch_args){
+        .batch = problem->batch,
+        .first_item = region.item,
+        .splits = slice_count(run),
+        /* k is 0 if A and B must not be read. */
+        .k_per_slice = rungi_min(run->sizes.k, split->k_per_slice),
+        .flags = flags_of(run, is_reduction),
+        .batch_offsets_start = start / (int64_t)sizeof(int64_t),
+        .partials_offset = (start + split->partials_offset) / rung_type_size(rungi_problem_accumulator_type(problem)),
+        .scratch_offset = (start + split->scratch_offset) / 4,
+        .bias = view_of(&problem->bias, region.row, region.col, region.item),
+        .residual = view_of(&problem->residual, region.row, region.col, region.item),
+        .addend = view_of(rungi_problem_addend(problem), region.row, region.col, region.item),
+    };
+}
+
+static uintptr_t handle_of(const rungi_simt_run *run, const rung_buffer *buffer)
+{
+    return buffer ? run->handle(buffer) : 0;
+}
+
+/* Launches one kernel for a region. The arguments are valid during this call only. */
+static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_reduction)
+{
+    const rung_problem *problem = &run->problem;
+    const rungi_simt_shape *shape = is_reduction ? &run->simt->reduce_shape : &run->simt->shape;
+    uintptr_t a = handle_of(run, problem->a.buffer), b = handle_of(run, problem->b.buffer);
+    uintptr_t c = handle_of(run, problem->c.buffer), workspace = handle_of(run, run->workspace);
+    uintptr_t bias = handle_of(run, problem->bias.buffer);
+    uintptr_t residual = handle_of(run, problem->residual.buffer);
+    uintptr_t addend = handle_of(run, rungi_problem_addend(problem)->buffer);
+    rungi_simt_view a_view = view_of(&problem->a, region.row, 0, region.item);
+    rungi_simt_view b_view = view_of(&problem->b, 0, region.col, region.item);
+    rungi_simt_view c_view = view_of(&problem->c, region.row, region.col, region.item);
+    rung_type sum = rungi_problem_accumulator_type(problem);
+    rungi_simt_scalar alpha = rungi_simt_scalar_of(problem->alpha, sum);
+    rungi_simt_scalar beta = rungi_simt_scalar_of(problem->beta, sum);
+    size_t scalar = (size_t)rung_type_size(sum);
+    rungi_simt_launch_args launch_args = launch_args_of(run, region, is_reduction);
+    int64_t k = run->sizes.k;
+    RUNGI_ASSERT(shape->threads > 0 && region.items > 0 && region.items <= RUNGI_SIMT_GRID_YZ_MAX);
+    rungi_simt_launch launch = {
+        .is_reduction = is_reduction,
+        .threads = shape->threads,
+        .blocks = is_reduction ? shape->blocks
+                               : rungi_ceil_divide(region.rows, shape->bm) * rungi_ceil_divide(region.cols, shape->bn),
+        .items = region.items,
+        .slices = is_reduction ? 1 : slice_count(run),
+        .count = is_reduction ? RUNGI_SIMT_ARGUMENTS_MAX : run->simt->arguments,
+        .arguments =
+            {
+                {&region.rows, sizeof region.rows},
+                {&region.cols, sizeof region.cols},
+                {&k, sizeof k},
+                {&alpha, scalar},
+                {&a, sizeof a},
+                {&a_view, sizeof a_view},
+                {&b, sizeof b},
+                {&b_view, sizeof b_view},
+                {&beta, scalar},
+                {&c, sizeof c},
+                {&c_view, sizeof c_view},
+                {&launch_args, sizeof launch_args},
+                {&workspace, sizeof workspace},
+                {&bias, sizeof bias},
+                {&residual, sizeof residual},
+                {&workspace, sizeof workspace},
+                {is_reduction ? &addend : &workspace, sizeof workspace},
+            },
+    };
+    return run->launch(run->device_state, &launch);
+}
+
+/* Launches the kernel for a region and, for split-K, the kernel that adds the slices. */
+static rung_status launch_region(rungi_simt_run *run, region_t region)
+{
+    TRY(launch_kernel(run, region, false));
+    return run->simt->path.split ? launch_kernel(run, region, true) : RUNG_OK;
+}
+
+/* Copies the batch offsets to the start of the workspace. */
+static rung_status upload_batch_offsets(rungi_simt_run *run)
+{
+    const rung_problem *problem = &run->problem;
+    const int64_t *offsets[] = {problem->a.batch_offsets, problem->b.batch_offsets, problem->c.batch_offsets,
+                                rungi_problem_addend(problem)->batch_offsets};
+    int64_t bytes = problem->batch * (int64_t)sizeof(int64_t);
+    for (int i = 0; i < 4; i++)
+        if (offsets[i])
+            TRY(run->upload(run->device_state, run->workspace, i * bytes, bytes, offsets[i]));
+    return RUNG_OK;
+}
+
+rung_status rungi_simt_launch_all(rungi_simt_run *run)
+{
+    const rungi_simt_shape *shape = &run->simt->shape;
+    rungi_gemm_sizes sizes = run->sizes;
+    RUNGI_ASSERT(shape->rows > 0 && shape->cols > 0); /* the steps of the loops below */
+    RUNGI_ASSERT(run->simt->split.workspace_bytes == 0 || run->workspace);
+    TRY(upload_batch_offsets(run));
+    for (int64_t item = 0; item < sizes.batch; item += RUNGI_SIMT_GRID_YZ_MAX)
+        for (int64_t row = 0; row < sizes.m; row += shape->rows)
+            for (int64_t col = 0; col < sizes.n; col += shape->cols) {
+                int64_t rows = rungi_min(shape->rows, sizes.m - row), cols = rungi_min(shape->cols, sizes.n - col);
+                int64_t items = rungi_min(RUNGI_SIMT_GRID_YZ_MAX, sizes.batch - item);
+                TRY(launch_region(run, (region_t){row, col, rows, cols, item, items}));
+            }
+    return RUNG_OK;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simt_path.c - chooses the compiled path of a kernel from the layout, alignment and size of a problem (see simt.h). */
+#include <stdio.h>
+
+#include "base/try.h"
+#include "core/matrix.h"
+#include "core/problem.h"
+#include "simt/simt.h"
+
+rung_problem rungi_simt_row_major(const rung_problem *problem)
+{
+    if (problem->c.row_stride >= problem->c.col_stride)
+        return *problem;
+    rung_problem row_major = *problem;
+    row_major.a = rung_matrix_transpose(problem->b);
+    row_major.b = rung_matrix_transpose(problem->a);
+    row_major.c = rung_matrix_transpose(problem->c);
+    row_major.bias = rung_matrix_transpose(problem->bias);
+    row_major.residual = rung_matrix_transpose(problem->residual);
+    row_major.d = rung_matrix_transpose(problem->d);
+    return row_major;
+}
+
+/* Returns whether vectors of `elements` elements along one dimension are aligned, given an aligned base. */
+static bool has_aligned_vectors(const rung_matrix *matrix, bool along_rows, int64_t elements)
+{
+    int64_t unit = along_rows ? matrix->row_stride : matrix->col_stride;
+    int64_t other = along_rows ? matrix->col_stride : matrix->row_stride;
+    return unit == 1 && other % elements == 0;
+}
+
+/* Returns whether vectors of four elements can be loaded: none may cross the end of k, and C is stored by them, too. */
+static bool can_load_fours(const rung_problem *problem, unsigned aligned, bool a_mn_major, bool b_mn_major)
+{
+    bool fits_k = (a_mn_major && b_mn_major) || problem->a.cols % 4 == 0;
+    return aligned & RUNGI_ALIGNED_4_ELEMENTS && fits_k && has_aligned_vectors(&problem->a, a_mn_major, 4) &&
+           has_aligned_vectors(&problem->b, !b_mn_major, 4) && has_aligned_vectors(&problem->c, false, 4);
+}
+
+/* Returns whether 16-byte chunks of A and B can be copied. Chunks may cross edges. The kernel itself checks C. */
+static bool can_load_chunks(const rung_problem *problem, unsigned aligned, bool a_mn_major, bool b_mn_major)
+{
+    int64_t chunk = 16 / rung_type_size(problem->a.type);
+    return aligned & RUNGI_INPUTS_ALIGNED_16_BYTES && has_aligned_vectors(&problem->a, a_mn_major, chunk) &&
+           has_aligned_vectors(&problem->b, !b_mn_major, chunk);
+}
+
+/* Returns whether a contiguous row of A or B ends within a chunk. */
+static bool has_partial_chunks(const rung_problem *problem, bool a_mn_major, bool b_mn_major)
+{
+    int64_t chunk = 16 / rung_type_size(problem->a.type), k = problem->a.cols;
+    return (a_mn_major ? problem->a.rows : k) % chunk != 0 || (b_mn_major ? problem->b.cols : k) % chunk != 0;
+}
+
+rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parameter_values *values,
+                                   const rung_problem *problem, unsigned aligned, rungi_simt_path *path)
+{
+    const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
+    int64_t bm, bn, bk;
+    *path = (rungi_simt_path){
+        .in = a->type,
+        .out = c->type,
+        .guarded = true,
+        .b_mn_major = true,
+        .bias = !rungi_matrix_is_empty(&problem->bias),
+        .activation = problem->activation,
+        .residual = !rungi_matrix_is_empty(&problem->residual),
+        .addend = !rungi_matrix_is_empty(rungi_problem_addend(problem)),
+    };
+    path->has_paths = rungi_simt_has_paths(kernel);
+    if (!path->has_paths)
+        return RUNG_OK;
+    TRY(rungi_kernel_evaluate(kernel, values, rungi_string_view_of("BM", 2), &bm));
+    TRY(rungi_kernel_evaluate(kernel, values, rungi_string_view_of("BN", 2), &bn));
+    TRY(rungi_kernel_evaluate(kernel, values, rungi_string_view_of("BK", 2), &bk));
+    bool a_mn_major = a->row_stride < a->col_stride, b_mn_major = b->col_stride < b->row_stride;
+    bool by_chunks = rungi_simt_copies_chunks(kernel);
+    bool can_load = (by_chunks ? can_load_chunks : can_load_fours)(problem, aligned, a_mn_major, b_mn_major);
+    if (bm < 1 || bn < 1 || bk < 1 || !can_load)
+        return RUNG_OK;
+    path->wide = true;
+    path->by_chunks = by_chunks;
+    path->has_partial_chunks = by_chunks && has_partial_chunks(problem, a_mn_major, b_mn_major);
+    /* Guards cost nothing with chunks, and one compiled kernel then serves all sizes. */
+    path->guarded = by_chunks || c->rows % bm != 0 || c->cols % bn != 0 || a->cols % bk != 0;
+    path->a_mn_major = a_mn_major;
+    path->b_mn_major = b_mn_major;
+    return RUNG_OK;
+}
+
+void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capacity)
+{
+    static const char *const layouts[2][2] = {{"_along_k", ""}, {"_turned", "_along_l"}}; /* of A, then of B */
+    bool has_epilogue = path->bias || path->residual || path->addend || path->activation != RUNG_ACTIVATION_NONE;
+    const char *base = !path->has_paths ? "-" : !path->wide ? "general" : path->guarded ? "wide_guarded" : "wide";
+    snprintf(text, capacity, "%s%s%s%s%s", base, path->wide ? layouts[path->a_mn_major][path->b_mn_major] : "",
+             path->has_partial_chunks ? "_partly" : "", has_epilogue ? "_epilogue" : "", path->split ? "_split" : "");
+}
+
+rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type)
+{
+    rungi_simt_scalar scalar = {.f64 = 0};
+    if (type == RUNG_F64)
+        scalar.f64 = value;
+    else if (type == RUNG_I32)
+        scalar.u32 = (uint32_t)(int64_t)value;
+    else
+        scalar.f32 = (float)value;
+    return scalar;
+}

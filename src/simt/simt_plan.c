@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simt_plan.c - see simt_plan.h. */
+#include "simt/simt_plan.h"
+
+#include <string.h>
+
+#include "base/checked_arithmetic.h"
+#include "base/try.h"
+#include "core/problem.h"
+
+/* Evaluates a size that the kernel file must define. The size must be positive. */
+static rung_status read_size(const rung_kernel *kernel, const rungi_parameter_values *values,
+                             rungi_string_view expression, const char *what, int64_t *size)
+{
+    if (rungi_kernel_evaluate(kernel, values, expression, size) != RUNG_OK)
+        return rungi_fail_prepend(RUNG_STATUS_INVALID, "%s must define %s", kernel->info.file, what);
+    if (*size < 1 || *size > INT32_MAX)
+        return rungi_fail(RUNG_STATUS_INVALID, "%s: %s: the value is %lld; valid are 1 to %d", kernel->info.file, what,
+                          (long long)*size, INT32_MAX);
+    return RUNG_OK;
+}
+
+rung_status rungi_simt_shape_init(const rung_kernel *kernel, const rungi_parameter_values *values, int64_t m, int64_t n,
+                                  int64_t blocks_max, rungi_simt_shape *shape)
+{
+    memset(shape, 0, sizeof *shape);
+    if (kernel->entry.length > RUNGI_SIMT_ENTRY_NAME_MAX)
+        return rungi_fail(RUNG_STATUS_INVALID, "%s: the name of the kernel has %lld characters; the maximum is %d",
+                          kernel->info.file, (long long)kernel->entry.length, RUNGI_SIMT_ENTRY_NAME_MAX);
+    if (kernel->entry.length == 0)
+        return rungi_fail(RUNG_STATUS_INVALID, "%s has no kernel; begin one with KERNEL(threads) name(...)",
+                          kernel->info.file);
+    TRY(read_size(kernel, values, kernel->threads, "its threads in KERNEL(threads)", &shape->threads));
+    TRY(read_size(kernel, values, rungi_string_view_of("BM", 2), "BM, the rows of C per block", &shape->bm));
+    TRY(read_size(kernel, values, rungi_string_view_of("BN", 2), "BN, the columns of C per block", &shape->bn));
+
+    int64_t grid_rows = rungi_ceil_divide(m, shape->bm), grid_cols = rungi_ceil_divide(n, shape->bn);
+    if (!rungi_checked_multiply(grid_rows, grid_cols, &shape->blocks))
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "C, %lld x %lld, has more than 2^63 tiles", (long long)m,
+                          (long long)n);
+    grid_cols = rungi_min(grid_cols, blocks_max);
+    if (grid_cols > 0)
+        grid_rows = rungi_min(grid_rows, blocks_max / grid_cols);
+    /* Complete tiles at the end of a matrix may exceed int64_t. */
+    if (!rungi_checked_multiply(grid_rows, shape->bm, &shape->rows))
+        shape->rows = m;
+    if (!rungi_checked_multiply(grid_cols, shape->bn, &shape->cols))
+        shape->cols = n;
+    return RUNG_OK;
+}
+
+static rung_status check_shared(const rung_device *device, const rung_kernel *kernel, int64_t bytes)
+{
+    if (bytes > device->info.shared_bytes_per_block)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses %lld bytes of shared memory per block; %s has %lld",
+                          kernel->info.name, (long long)bytes, device->info.name,
+                          (long long)device->info.shared_bytes_per_block);
+    return RUNG_OK;
+}
+
+rung_status rungi_simt_check_compiled(const rung_device *device, const rung_kernel *kernel, int64_t threads,
+                                      int64_t threads_max, int64_t shared_bytes)
+{
+    if (threads > threads_max)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "%s needs %lld threads per block; compiled for %s, the registers suffice for %lld",
+                          kernel->info.name, (long long)threads, device->info.name, (long long)threads_max);
+    return check_shared(device, kernel, shared_bytes);
+}
+
+/* Checks the threads and, if the kernel file defines SHARED_BYTES, the shared memory. Most files do not: their shared
+ * memory is known after compiling. */
+static rung_status check_limits(rung_plan *plan, rungi_simt_plan *simt)
+{
+    const rung_device_info *info = &plan->device->info;
+    rungi_saved_error before;
+    plan->block_threads = simt->shape.threads;
+    if (simt->shape.threads > info->max_threads_per_block)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s needs %lld threads per block; the maximum of %s is %lld",
+                          plan->kernel->info.name, (long long)simt->shape.threads, info->name,
+                          (long long)info->max_threads_per_block);
+    rungi_error_save(&before);
+    if (rungi_kernel_evaluate(plan->kernel, &plan->values, rungi_string_view_of("SHARED_BYTES", 12),
+                              &simt->shared_bytes) != RUNG_OK)
+        simt->shared_bytes = 0;
+    rungi_error_restore(&before);
+    plan->block_shared_bytes = simt->shared_bytes;
+    return info->shared_bytes_per_block > 0 ? check_shared(plan->device, plan->kernel, simt->shared_bytes) : RUNG_OK;
+}
+
+static bool covers_c(const rungi_simt_plan *simt, const rung_problem *row_major)
+{
+    return simt->shape.rows >= row_major->c.rows && simt->shape.cols >= row_major->c.cols;
+}
+
+/* Stores the sums in the workspace, as one slice of k, for reduce.cu. */
+static rung_status defer_epilogue(const rung_problem *row_major, rungi_simt_plan *simt)
+{
+    if (!covers_c(simt, row_major))
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "C, %lld x %lld, is too large for an epilogue that is not compiled into the kernel",
+                          (long long)row_major->c.rows, (long long)row_major->c.cols);
+    return rungi_simt_split_single_slice(row_major, &simt->split);
+}
+
+/* Chooses the slices of k. Their length is a multiple of the kernel's step along k, BK. */
+static rung_status choose_split(const rung_plan *plan, const rung_problem *row_major, rungi_simt_plan *simt)
+{
+    int64_t bk = INT64_MAX;
+    if (plan->kernel->info.abilities & RUNG_ABILITY_SPLIT_K) {
+        rung_status status = rungi_kernel_evaluate(plan->kernel, &plan->values, rungi_string_view_of("BK", 2), &bk);
+        if (status != RUNG_OK || bk < 1)
+            return rungi_fail(RUNG_STATUS_INVALID, "%s must define BK, its step along k", plan->kernel->info.file);
+    }
+    TRY(rungi_simt_split_choose(plan, row_major, simt->shape.blocks, bk, covers_c(simt, row_major), &simt->split));
+    if (simt->path.addend && simt->split.splits == 1)
+        return defer_epilogue(row_major, simt);
+    return RUNG_OK;
+}
+
+static void fill_info(rung_plan *plan, const rungi_simt_plan *simt)
+{
+    plan->required_alignment = !simt->path.wide       ? 0
+                               : simt->path.by_chunks ? RUNGI_INPUTS_ALIGNED_16_BYTES
+                                                      : RUNGI_ALIGNED_4_ELEMENTS;
+    plan->info.split_k = simt->split.splits;
+    plan->info.workspace_bytes = simt->split.workspace_bytes;
+    plan->info.threads = simt->shape.threads;
+    if (!rungi_checked_multiply(simt->shape.blocks, plan->problem.batch, &plan->info.blocks) ||
+        !rungi_checked_multiply(plan->info.blocks, simt->split.splits, &plan->info.blocks))
+        plan->info.blocks = INT64_MAX;
+}
+
+/* Adds the scratch memory of an emulated matrix engine to the end of the workspace. */
+static rung_status add_scratch(const rung_plan *plan, rungi_simt_plan *simt)
+{
+    rungi_simt_split *split = &simt->split;
+    int64_t bytes;
+    if (plan->kernel->info.engine != RUNG_ENGINE_EMULATED)
+        return RUNG_OK;
+    split->scratch_offset = rungi_ceil_divide(split->workspace_bytes, 16) * 16;
+    if (!rungi_checked_multiply(simt->shape.blocks, plan->problem.batch, &bytes) ||
+        !rungi_checked_multiply(bytes, split->splits, &bytes) ||
+        !rungi_checked_multiply(bytes, simt->shape.threads, &bytes) ||
+        !rungi_checked_multiply(bytes, RUNGI_SIMT_SCRATCH_BYTES_PER_THREAD, &bytes) ||
+        !rungi_checked_add(bytes, split->scratch_offset, &split->workspace_bytes))
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "the scratch memory of the emulated matrix engine of %s does not fit 64-bit sizes",
+                          plan->kernel->info.name);
+    return RUNG_OK;
+}
+
+rung_status rungi_simt_plan_init(rung_plan *plan, int64_t blocks_max, rungi_simt_plan *simt)
+{
+    rung_problem row_major = rungi_simt_row_major(&plan->problem);
+    TRY(rungi_simt_shape_init(plan->kernel, &plan->values, row_major.c.rows, row_major.c.cols, blocks_max,
+                              &simt->shape));
+    TRY(rungi_simt_path_choose(plan->kernel, &plan->values, &row_major, plan->alignment, &simt->path));
+    TRY(check_limits(plan, simt));
+    TRY(choose_split(plan, &row_major, simt));
+    TRY(add_scratch(plan, simt));
+    simt->path.split = simt->split.splits > 1 || simt->path.addend; /* only reduce.cu reads the addend */
+    simt->arguments = rungi_simt_argument_count(plan->kernel);
+    fill_info(plan, simt);
+    return RUNG_OK;
+}
+
+rung_status rungi_simt_plan_separate_epilogue(rung_plan *plan, rungi_simt_plan *simt)
+{
+    rung_problem row_major = rungi_simt_row_major(&plan->problem);
+    rung_status status = defer_epilogue(&row_major, simt);
+    simt->path.split = true;
+    fill_info(plan, simt);
+    return status;
+}
+
+rung_status rungi_simt_reduction_init(const rung_plan *plan, int64_t blocks_max, rungi_simt_plan *simt,
+                                      rung_kernel **kernel, rungi_parameter_values *values, rungi_simt_path *path)
+{
+    rung_problem row_major = rungi_simt_row_major(&plan->problem);
+    int64_t elements;
+    TRY(rungi_simt_reduction_kernel_create(plan, kernel));
+    *path = simt->path;
+    path->has_paths = path->split = false;
+    rungi_checked_multiply(row_major.c.rows, row_major.c.cols,
+                           &elements); /* cannot overflow: the workspace holds them */
+    rung_status status = rungi_kernel_parse_parameters(*kernel, NULL, rung_type_size(path->in), values);
+    if (status == RUNG_OK)
+        status = rungi_simt_shape_init(*kernel, values, 1, elements, blocks_max, &simt->reduce_shape);
+    if (status != RUNG_OK)
+        rung_kernel_destroy(*kernel);
+    return status;
+}

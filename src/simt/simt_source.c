@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simt_source.c - the ladder of embedded kernel files, and the complete source and compiler options of a kernel. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/try.h"
+#include "simt/simt.h"
+#include "sources.h"
+
+#define VENDOR(number, step)                                                                 \
+    {.name = #number "_" #step,                                                              \
+     .file = #number "_" #step,                                                              \
+     .source = "/* " #number "_" #step " - the vendor's own library, the one to beat. */\n", \
+     .is_vendor = true},
+#define CPU(number, step)
+#define SIMT(number, step)                          \
+    {.name = #number "_" #step,                     \
+     .file = #number "_" #step ".cu",               \
+     .source = rungi_source_simt_##number##_##step, \
+     .types = RUNGI_SIMT_PRODUCTS},
+const rungi_ladder_step rungi_simt_ladder[RUNGI_SIMT_LADDER_COUNT] = {
+#include "core/ladder.def"
+};
+#undef VENDOR
+#undef CPU
+#undef SIMT
+_Static_assert((int)RUNGI_SIMT_LADDER_COUNT <= (int)RUNGI_LADDER_MAX, "a context has room for the ladder");
+
+void rungi_simt_quote_file_name(const char *file, char *name, size_t capacity)
+{
+    size_t used = 0;
+    for (; *file && used + 1 < capacity; file++)
+        name[used++] = (char)(*file == '"' || *file == '\\' || *file == '\n' ? '_' : *file);
+    name[used] = '\0';
+}
+
+/* The headers that kernels may include. */
+static const struct {
+    const char *name, *text;
+} headers[] = {
+    {"dialect.h", rungi_source_dialect}, {"epilogue.h", rungi_source_epilogue}, {"tile.h", rungi_source_tile},
+    {"async.h", rungi_source_async},     {"swizzle.h", rungi_source_swizzle},   {"engine.h", rungi_source_engine},
+    {"mma.h", rungi_source_mma},         {"wmma.h", rungi_source_wmma},
+};
+
+enum { HEADER_COUNT = sizeof headers / sizeof *headers };
+
+static const char *header_text(rungi_string_view name)
+{
+    for (int i = 0; i < HEADER_COUNT; i++)
+        if (strlen(headers[i].name) == name.length && memcmp(headers[i].name, name.text, name.length) == 0)
+            return headers[i].text;
+    return NULL;
+}
+
+static bool includes(const rung_kernel *kernel, const char *header)
+{
+    for (int64_t i = 0; i < kernel->include_count; i++)
+        if (header_text(kernel->includes[i].name) == header)
+            return true;
+    return false;
+}
+
+int rungi_simt_argument_count(const rung_kernel *kernel)
+{
+    if (kernel->info.engine == RUNG_ENGINE_EMULATED || kernel->is_reduction)
+        return RUNGI_SIMT_ARGUMENTS_MAX;
+    return includes(kernel, rungi_source_epilogue) ? RUNGI_SIMT_EPILOGUE_ARGUMENTS : RUNGI_SIMT_BASE_ARGUMENTS;
+}
+
+bool rungi_simt_needs_engine(const rung_kernel *kernel)
+{
+    return includes(kernel, rungi_source_engine);
+}
+
+bool rungi_simt_has_paths(const rung_kernel *kernel)
+{
+    return includes(kernel, rungi_source_tile);
+}
+
+bool rungi_simt_copies_chunks(const rung_kernel *kernel)
+{
+    return includes(kernel, rungi_source_swizzle);
+}
+
+unsigned rungi_simt_abilities(const rung_kernel *kernel)
+{
+    return includes(kernel, rungi_source_epilogue)
+               ? RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE | RUNG_ABILITY_SPLIT_K
+               : 0;
+}
+
+static rung_status check_includes(const rung_kernel *kernel)
+{
+    for (int64_t i = 0; i < kernel->include_count; i++) {
+        rungi_string_view name = kernel->includes[i].name;
+        if (!header_text(name))
+            return rungi_fail(
+                RUNG_STATUS_COMPILE_FAILED,
+                "%s:%lld: cannot include \"%.*s\"; a kernel may include only the headers in src/simt/kernels",
+                kernel->info.file, (long long)kernel->includes[i].number, (int)name.length, name.text);
+    }
+    if (!includes(kernel, rungi_source_dialect))
+        return rungi_fail(RUNG_STATUS_COMPILE_FAILED,
+                          "%s: #include \"dialect.h\" is missing; this header makes one file valid CUDA C and OpenCL C",
+                          kernel->info.file);
+    return RUNG_OK;
+}
+
+/* Returns an upper bound of the length of the text: per include, the header and two #line directives. */
+static size_t source_capacity(const rung_kernel *kernel, size_t name_length)
+{
+    size_t capacity = strlen(kernel->info.source) + name_length + 64;
+    for (int64_t i = 0; i < kernel->include_count; i++)
+        capacity += strlen(header_text(kernel->includes[i].name)) + kernel->includes[i].name.length + name_length + 64;
+    return capacity;
+}
+
+rung_status rungi_simt_source_assemble(const rung_kernel *kernel, char **text)
+{
+    char name[256];
+    const char *from = kernel->info.source;
+    *text = NULL;
+    TRY(check_includes(kernel));
+    rungi_simt_quote_file_name(kernel->info.file, name, sizeof name);
+    size_t capacity = source_capacity(kernel, strlen(name)), used = 0;
+    char *out = rungi_allocate(kernel->context, (int64_t)capacity, 1);
+    if (!out)
+        return RUNG_STATUS_NO_MEMORY;
+    used += (size_t)snprintf(out, capacity, "#line 1 \"%s\"\n", name);
+    for (int64_t i = 0; i < kernel->include_count; i++) {
+        const rungi_kernel_include *include = &kernel->includes[i];
+        used += (size_t)snprintf(out + used, capacity - used, "%.*s#line 1 \"%.*s\"\n%s\n#line %lld \"%s\"",
+                                 (int)(include->line.text - from), from, (int)include->name.length, include->name.text,
+                                 header_text(include->name), (long long)include->number + 1, name);
+        from = include->line.text + include->line.length;
+    }
+    snprintf(out + used, capacity - used, "%s", from);
+    *text = out;
+    return RUNG_OK;
+}
+
+static void append_define(char text[RUNGI_SIMT_DEFINES_BYTES], const char *format, ...) RUNG_PRINTF(2, 3);
+
+/* Appends one option. RUNGI_SIMT_DEFINES_BYTES is enough for all of them. */
+static void append_define(char text[RUNGI_SIMT_DEFINES_BYTES], const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    if (used > 0 && used + 1 < RUNGI_SIMT_DEFINES_BYTES)
+        strcpy(text + used++, " ");
+    int length = vsnprintf(text + used, RUNGI_SIMT_DEFINES_BYTES - used, format, arguments);
+    va_end(arguments);
+    RUNGI_ASSERT(length >= 0 && used + (size_t)length < RUNGI_SIMT_DEFINES_BYTES);
+}
+
+/* Returns the type's word in -DIN_F16 and -DOUT_F32. */
+static const char *type_word(rung_type type)
+{
+    switch (type) {
+    case RUNG_F64: return "F64";
+    case RUNG_F16: return "F16";
+    case RUNG_BF16: return "BF16";
+    case RUNG_I8: return "I8";
+    case RUNG_I32: return "I32";
+    default: return "F32";
+    }
+}
+
+void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values *values, const rungi_simt_path *path,
+                        char text[RUNGI_SIMT_DEFINES_BYTES])
+{
+    *text = '\0';
+    for (int64_t i = 0; i < kernel->info.parameter_count; i++)
+        append_define(text, "-D%s=%lld", kernel->parameters[i].name, (long long)values->value[i]);
+    if (path->in != RUNG_F32 || path->out != RUNG_F32)
+        append_define(text, "-DIN_%s -DOUT_%s", type_word(path->in), type_word(path->out));
+    if (path->has_paths)
+        append_define(text, "-DWIDE=%d -DGUARDED=%d -DA_MN_MAJOR=%d -DB_MN_MAJOR=%d",
+                      path->wide + path->has_partial_chunks, path->guarded, path->a_mn_major, path->b_mn_major);
+    if (path->has_runtime_flags) {
+        append_define(text, "-DRUNTIME_FLAGS=1");
+        return;
+    }
+    if (path->split)
+        append_define(text, "-DSPLIT=1");
+    if (path->bias)
+        append_define(text, "-DBIAS=1");
+    if (path->activation != RUNG_ACTIVATION_NONE)
+        append_define(text, "-DACTIVATION=%d", (int)path->activation);
+    if (path->residual)
+        append_define(text, "-DRESIDUAL=1");
+    if (path->addend && !path->split)
+        append_define(text, "-DADDEND=1");
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Who may include whom: base knows nothing above it, core knows no device, a device knows no other, the lab uses the
+# public headers and base alone, the drop-in the public headers and two headers of base, and the out-of-core and cluster
+# libraries the public headers and base. MPI is in one folder of each.
+set -u
+cd "$RUNG_SOURCE" || exit 1
+bad=0
+
+# check FOLDER FORBIDDEN [ALLOWED]: no file of the folder includes a header that FORBIDDEN matches, except the headers of base
+# that ALLOWED lists.
+check() {
+    if grep -rnE "^ *# *include +[<\"]($2)" "$1" | grep -vE "\"base/(none${3:+|$3})\.h\""; then
+        echo "... is not for $1"
+        bad=1
+    fi
+}
+check src/base 'core/|cpu/|simt/|opencl/|cuda/|blas/|CL/'
+check src/core 'cpu/|simt/|opencl/|cuda/|CL/|cuda\.h'
+check src/cpu 'simt/|opencl/|cuda/|CL/'
+check src/simt 'cpu/|opencl/|cuda/|CL/'
+check src/opencl 'cpu/|cuda/'
+check src/cuda 'cpu/|opencl/|CL/|cuda\.h|nvrtc\.h|cublas'
+check src/blas 'base/|core/|cpu/|simt/|opencl/|cuda/|CL/' 'assert|cancellation'
+# The libraries on top use their public header and base.
+check src/outofcore 'core/|cpu/|simt/|opencl/|cuda/|blas/|cluster/|rung/cluster\.h|CL/'
+check src/cluster 'core/|cpu/|simt/|opencl/|cuda/|blas/|outofcore/|rung/outofcore\.h|CL/'
+for folder in base core cpu simt opencl cuda blas; do check src/$folder '(outofcore|cluster)/|rung/(outofcore|cluster)\.h'; done
+for folder in base core cpu simt opencl cuda; do check src/$folder 'blas/'; done
+check lab 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
+check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
+
+# MPI is for its own library, for the program that benches it and for its simulation.
+if grep -rnE '^ *# *include +[<"]mpi\.h' src lab tools | grep -vE '^(src/cluster/mpi|lab/cluster/mpi|tools/simulate)/'; then
+    echo "... MPI is for src/cluster/mpi and lab/cluster/mpi"
+    bad=1
+fi
+
+# A check that looks at nothing proves nothing.
+[ "$(find src lab tools -name '*.[ch]' | wc -l)" -gt 20 ] || { echo "where are the sources?"; bad=1; }
+exit $bad

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* type_pairs.c - the products that the lab finds by asking the library, their order and their words, which are those of
+ * command lines and of files; and the lab's tables of enumerators, compared with the library's names. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "common/lab_enum_counts.h"
+#include "common/type_pair.h"
+#include "target/target.h"
+
+/* Written out once more: old results and tuning files have these words. */
+static const struct {
+    rung_type in, out, sum;
+    const char *word;
+} expected[] = {
+    {RUNG_F32, RUNG_F32, RUNG_F32, "f32"},       {RUNG_F32, RUNG_F16, RUNG_F32, "f32:f16"},
+    {RUNG_F32, RUNG_BF16, RUNG_F32, "f32:bf16"}, {RUNG_F64, RUNG_F64, RUNG_F64, "f64"},
+    {RUNG_F64, RUNG_F32, RUNG_F64, "f64:f32"},   {RUNG_F16, RUNG_F16, RUNG_F32, "f16"},
+    {RUNG_F16, RUNG_F32, RUNG_F32, "f16:f32"},   {RUNG_BF16, RUNG_BF16, RUNG_F32, "bf16"},
+    {RUNG_BF16, RUNG_F32, RUNG_F32, "bf16:f32"}, {RUNG_I8, RUNG_I32, RUNG_I32, "i8"},
+    {RUNG_I32, RUNG_I32, RUNG_I32, "i32"},
+};
+
+enum { EXPECTED = sizeof expected / sizeof *expected };
+
+static void products_are_found(void **state)
+{
+    (void)state;
+    assert_int_equal(lab_type_pair_count(), EXPECTED);
+    for (int i = 0; i < EXPECTED; i++) {
+        lab_type_pair product = lab_type_pair_at(i), found;
+        assert_true(lab_type_pair_is(product, expected[i].in, expected[i].out));
+        assert_string_equal(lab_type_pair_name(product), expected[i].word);
+        assert_int_equal(lab_type_pair_accumulator(product), expected[i].sum);
+        assert_int_equal(lab_type_pair_index(product), i);
+        assert_true(lab_type_pair_find(expected[i].word, strlen(expected[i].word), &found));
+        assert_true(lab_type_pair_equal(product, found));
+    }
+}
+
+static void other_type_pairs_are_rejected(void **state)
+{
+    const lab_type_pair none = {RUNG_I8, RUNG_I8};
+    lab_type_pair found;
+    (void)state;
+    assert_string_equal(lab_type_pair_name(none), "?");
+    assert_int_equal(lab_type_pair_index(none), EXPECTED);
+    assert_int_equal(lab_type_pair_accumulator(none), RUNG_TYPE_NONE);
+    assert_int_equal(lab_type_pair_at(-1).in, RUNG_TYPE_NONE);
+    assert_int_equal(lab_type_pair_at(EXPECTED).in, RUNG_TYPE_NONE);
+    assert_false(lab_type_pair_find("f3", 2, &found));
+    assert_false(lab_type_pair_find("f32:", 4, &found));
+    assert_false(lab_type_pair_find("i8:i32", 6, &found));
+    assert_true(lab_type_pair_find("f32,f16", 3, &found)); /* a word of a list */
+}
+
+/* lab_enum_counts.h counts what the library names. */
+static void counts_are_the_library_s(void **state)
+{
+    (void)state;
+    assert_string_not_equal(rung_compute_name((rung_compute)(LAB_COMPUTE_COUNT - 1)), "?");
+    assert_string_equal(rung_compute_name((rung_compute)LAB_COMPUTE_COUNT), "?");
+    assert_string_not_equal(rung_activation_name((rung_activation)(LAB_ACTIVATION_COUNT - 1)), "?");
+    assert_string_equal(rung_activation_name((rung_activation)LAB_ACTIVATION_COUNT), "?");
+}
+
+/* From most to least precise, whatever their numbers are. */
+static void modes_have_an_order(void **state)
+{
+    const rung_compute order[] = {RUNG_COMPUTE_STRICT, RUNG_COMPUTE_BF16X3, RUNG_COMPUTE_TF32, RUNG_COMPUTE_BF16X1};
+    const int count = sizeof order / sizeof *order;
+    (void)state;
+    assert_int_equal(count, LAB_COMPUTE_COUNT);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < count; j++)
+            assert_int_equal(lab_compute_is_as_precise(order[i], order[j]), i <= j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_found),
+        cmocka_unit_test(other_type_pairs_are_rejected),
+        cmocka_unit_test(counts_are_the_library_s),
+        cmocka_unit_test(modes_have_an_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

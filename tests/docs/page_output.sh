@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# page_output.sh PAGE [--update] - what a page says is what happens. The commands of its ```sh blocks are typed line by line, in the
+# repository's folder; the lines of the ```text block behind them must be printed by them, in that order, each whole.
+# A line `...` stands for any others. With --update a quote that is not printed is replaced by what was found. Blocks that install or build are not typed: they begin with sudo, cmake or git.
+# 77 where Oclgrind, the microscope or NVRTC is missing, without which half of the words are.
+set -u
+cd "$RUNG_SOURCE" || exit 1
+page=$1 update=${2:-}
+. tests/support/explain_tools.sh
+commands=0 quotes=0 bad=0
+
+# One block: what it prints goes to $out, with the parameters of the width of tables taken out.
+type_block() {
+    : > "$out"
+    local line
+    while IFS= read -r line; do
+        case $line in
+        "" | "#"* | sudo* | cmake* | git* | cd*) continue ;;
+        esac
+        commands=$((commands + 1))
+        eval "$line" >> "$out" 2>&1 < /dev/null
+        last=$?
+        [ $last -le 1 ] || [ $last -eq 77 ] || { echo "$page: $line exits with $last"; cat "$out"; bad=1; }
+        [ $last -ne 77 ] || { echo "$line: nothing to run on"; cat "$out"; exit 77; }
+    done < "$block"
+}
+
+# Every line of the quote, in order.
+compare_block() {
+    [ -s "$block" ] && awk 'function bare(x) { gsub(/[ \t]+/, " ", x); sub(/^ /, "", x); sub(/ $/, "", x); return x }
+        FNR == NR { line = bare($0); if (line != "" && line != "...") quoted[++count] = line; next }
+        { if (at < count && bare($0) == quoted[at + 1]) at++ }
+        END { if (at < count) { print "not printed: " quoted[at + 1]; exit 1 } }' "$block" "$out" && return
+    if [ "$update" = --update ]; then
+        sed -n '/^Found/,/^$/p; /^Oclgrind found/p' "$out" | awk '!seen[$0]++ && $0 != ""' > "$block"
+        return
+    fi
+    echo "$page: after: $typed"
+    echo "--- printed:"
+    cat "$out"
+    bad=1
+}
+
+kind= typed=
+while IFS= read -r line || [ -n "$line" ]; do
+    case $line in
+    '```sh') kind=sh; : > "$block" ;;
+    '```text') kind=text; : > "$block" ;;
+    '```'*)
+        [ "$kind" = sh ] && { typed=$(tail -n 1 "$block"); type_block; }
+        [ "$kind" = text ] && { quotes=$((quotes + 1)); compare_block; cat "$block" >> "$work/page"; }
+        kind= ;;
+    *)
+        [ -n "$kind" ] && printf '%s\n' "$line" >> "$block" ;;
+    esac
+    [ "$kind" = text ] && [ "$line" != '```text' ] || printf '%s\n' "$line" >> "$work/page"
+done < "$page"
+[ "$update" = --update ] && cat "$work/page" > "$page"
+echo "$page: $commands commands, $quotes quotes"
+[ $commands -ge 5 ] && [ $quotes -ge 5 ] || { echo "hardly a thing was checked"; bad=1; }
+exit $bad
