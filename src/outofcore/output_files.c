@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_io.h"
 #include "base/try.h"
 #include "outofcore/npy.h"
 #include "outofcore/output_internal.h"
@@ -147,13 +147,12 @@ rung_status rungi_output_open_journal(rungi_output *output)
 
 rung_status rungi_output_check_file_size_limit(const rungi_output *output)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        (uint64_t)output->file_bytes > (uint64_t)limit.rlim_cur)
+    int64_t limit = rungi_file_size_limit();
+    if (output->file_bytes > limit)
         return rung_error_set(RUNG_STATUS_IO,
-                              "%s would have %lld bytes; this process may write files of at most %llu bytes (see "
+                              "%s would have %lld bytes; this process may write files of at most %lld bytes (see "
                               "ulimit -f)",
-                              output->path, (long long)output->file_bytes, (unsigned long long)limit.rlim_cur);
+                              output->path, (long long)output->file_bytes, (long long)limit);
     return RUNG_OK;
 }
 
