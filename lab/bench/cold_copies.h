@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cold_copies.h - copies of A, B and C for rung bench --cache cold: so many that a copy has left the caches before it is used
- * again, and is read from memory.
+/* cold_copies.h - copies of A, B and C for rung bench --cache cold. There are enough copies that each has left the
+ * caches before it is used again and is read from memory.
  *
- * The copies of an operand are consecutive in one buffer. All copies contain the same numbers, so that every result must be
- * the same. Each run uses the next copy. */
+ * The copies of an operand are consecutive in one buffer. All copies contain the same numbers, so that every result
+ * must be the same. Each run uses the next copy. */
 #ifndef LAB_COLD_COPIES_H
 #define LAB_COLD_COPIES_H
 

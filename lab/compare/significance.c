@@ -203,8 +203,8 @@ static lab_change_estimate *smallest_p_row(lab_change_estimate *rows, int64_t co
     return next;
 }
 
-/* Holm's procedure, from the smallest p on: the i-th is held against P / (rows - i), until one fails; that
- * one's limit is then the limit of all others. */
+/* Classifies the rows by Holm's procedure: compares the i-th smallest p with P / (rows - i) until one exceeds its
+ * limit. That limit then applies to all remaining rows. */
 void lab_change_estimates_classify(lab_change_estimate *rows, int64_t count)
 {
     int64_t left = 0;

@@ -59,7 +59,7 @@ double lab_axis_position(const lab_axis *axis, double value)
     return axis->from + clamp(part, 0, 1) * (axis->to - axis->from);
 }
 
-/* Powers of ten, so many at a step; with 2 and 5 between them where there are few. */
+/* Returns powers of ten as ticks, every `step`-th one; if there are few, also 2 and 5 times each. */
 static int log_ticks(const lab_axis *axis, int most, double *ticks)
 {
     static const double between[] = {1, 2, 5};

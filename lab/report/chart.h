@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chart.h - the pictures of a report, each drawn from plain numbers: it knows nothing of results.
+/* chart.h - the pictures of a report, drawn from plain numbers. Charts know nothing of results.
  *
- * A chart is drawn for a width, and makes the height that it needs. On a telephone's width it
- * lays its parts out otherwise, so that words keep their size. No words stand on others: those that
- * may meet are pushed apart, or left to the legend or the table. */
+ * A chart is drawn for a given width and determines its height. At the width of a phone its parts are arranged
+ * differently, so that texts keep their size. Texts never overlap: they are moved apart, or left to the legend or
+ * the table. */
 #ifndef LAB_CHART_H
 #define LAB_CHART_H
 
@@ -19,7 +19,8 @@ void lab_format_short(double value, char *text, size_t capacity);
 /* The same for a round one: 0.5, 20, 4096. */
 void lab_format_tick(double value, char *text, size_t capacity);
 
-/* Values to places in the picture; log or even. Values beyond its ends stand at them. */
+/* Maps values to positions in the picture, logarithmically or linearly. Values beyond the ends are drawn at the
+ * ends. */
 typedef struct lab_axis {
     double low, high;
     bool is_log;
@@ -32,7 +33,7 @@ lab_axis lab_axis_log(double lowest, double highest, double from, double to);
 double lab_axis_position(const lab_axis *axis, double value);
 int lab_axis_ticks(const lab_axis *axis, int most, double ticks[LAB_TICKS_MAX]);
 
-/* How wide the words at an axis that stands upright are, with its unit before them. */
+/* Returns the width of the labels of a vertical axis, including its unit. */
 double lab_axis_label_width(const lab_axis *axis, int most, double size);
 
 /* Moves sorted places apart until each is `gap` from the next and all are within. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chart_bars.c - bars one below the other: GFLOPS of kernels, and what a time consists of.
+/* chart_bars.c - horizontal bars: GFLOPS of kernels, and the parts of a time.
  *
- * They lie, so that names need not; on a telephone a name stands above its bar. */
+ * Bars are horizontal so that names are readable. At the width of a phone a name is above its bar. */
 #include "report/chart.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { FONT_SIZE = 12, LIMIT_ROW = 18 };
 
-/* Where things stand, for both kinds of bars. */
+/* The layout of both kinds of bars. */
 typedef struct layout {
     double label, left, right; /* the widest label; the bars' both ends */
     double pitch, thick, drop; /* from bar to bar; a bar's height; where in the pitch it begins */
@@ -58,7 +58,8 @@ static double bars_height(const lab_bars *bars, const bar_layout_t *layout)
     return height;
 }
 
-/* A limit far beyond all bars is told at the edge: it would leave them no room to be told apart in. */
+/* Returns the largest value of the axis. A limit far beyond all bars is drawn at the edge; otherwise the bars would
+ * be too short to compare. */
 static double highest_of(const lab_bars *bars)
 {
     double highest = 0, with_limits;

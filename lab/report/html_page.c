@@ -13,7 +13,7 @@
 
 #include "report/chart.h"
 
-/* A picture on a desk and on a telephone, and the edge around one that stands alone. */
+/* Widths of a picture on a desktop and on a phone, and the margin of a picture in a file of its own. */
 enum { WIDE_WIDTH = 860, NARROW_WIDTH = 350, FILE_MARGIN = 24, FILE_HEADER_HEIGHT = 58 };
 
 static const char FONT[] = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', "

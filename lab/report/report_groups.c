@@ -301,7 +301,7 @@ static void name_group(lab_report *report, lab_report_row_group *group)
     snprintf(group->machine_title, sizeof group->machine_title, "%.120s",
              lab_json_get_text(group->input->results.machine, "title", row->device));
     for (lab_report_row_group *other = report->groups; other < group; other++)
-        if (strcmp(other->title, group->title) == 0) { /* told apart by its file */
+        if (strcmp(other->title, group->title) == 0) { /* distinguished by its file */
             size_t length = strlen(group->title);
             snprintf(group->title + length, sizeof group->title - length, " (%.60s)", group->input->name);
             return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_write.c - the order of a report: what it comes to first, then the pictures, then what they stand on. */
+/* report_write.c - writes a report: the summary first, then the pictures, then the data behind them. */
 #include "report/report.h"
 
 #include <stdlib.h>

@@ -168,7 +168,7 @@ static void write_rows(lab_page *page, const char *summary, const lab_json_value
     fputs("</details>\n", page->out);
 }
 
-/* ---- Tables that stand in rows, such as the lines of a kernel: one for each of their names ---- */
+/* ---- Tables inside rows, such as the lines of a kernel: one table per name -------------------- */
 
 static void write_nested_table(lab_page *page, const char *summary, const lab_json_value *rows, const char *name,
                                field_columns_t *columns)
@@ -302,7 +302,7 @@ static void gather_facts(const lab_report *report, machine_facts_t *facts)
     }
 }
 
-/* Returns whether a fact has so many values that it is listed file by file. */
+/* Returns whether a fact has too many values for one line and is listed per file. */
 static bool differs_by_file(const machine_facts_t *facts, const machine_fact_t *fact)
 {
     int count = 0;

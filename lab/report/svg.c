@@ -206,7 +206,7 @@ static const struct {
      {-1.2, -1.2, -0.4, -0.4, 0.4, 0.4, 1.2, 1.2, 0.4, 0.4, -0.4, -0.4}},
 };
 
-/* A rim of paper parts a full one from what it stands on. */
+/* An outline in the paper colour separates a filled mark from its background. */
 static void write_marker_style(lab_svg *svg, lab_marker mark)
 {
     lab_chart_colour fill = mark.is_hollow ? LAB_COLOUR_paper : mark.colour,
@@ -306,7 +306,7 @@ void lab_svg_text_vertical(lab_svg *svg, lab_text_style words, const char *text)
     write_text_element(svg, words, text);
 }
 
-/* What stands on a slope is looked at in small boxes one behind the other. It begins at its start. */
+/* Checks text on a slope as a series of small boxes, from the start of the text. */
 static lab_box box_along(lab_text_style words, double degrees, double at)
 {
     double angle = degrees * 3.14159265358979 / 180, lift = 0.35 * words.size;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* svg.h - a small writer of SVG, for pictures that stand in a page or alone, by day and by night.
+/* svg.h - a small writer of SVG for pictures in a page or in files of their own, with light and dark colours.
  *
- * Every shape carries its colour of the day as an attribute and the colour's name as a class, by
- * which a style sheet gives it the one of the night: programs that know no style sheets draw the day.
- * What goes in is text that anybody may have written and numbers that may be anything: text is
- * escaped, and a coordinate is kept within reach of the picture. */
+ * Every shape has its light colour as an attribute and the colour's name as a class, with which a style sheet
+ * selects the dark colour. Programs without style sheets draw the light colours. Texts and numbers are untrusted:
+ * text is escaped, and coordinates are limited to a range around the picture. */
 #ifndef LAB_SVG_H
 #define LAB_SVG_H
 
@@ -31,7 +30,7 @@ typedef struct lab_box {
     double x, y, width, height;
 } lab_box;
 
-/* How one thing is told from the others, in every picture alike. */
+/* The appearance of a series, the same in every picture. */
 typedef struct lab_marker {
     lab_chart_colour colour;
     int shape;      /* 0 to LAB_MARKER_SHAPES - 1 */
@@ -44,7 +43,7 @@ typedef struct lab_svg {
     FILE *out;
     double width, height;             /* the width is given, the height is what the drawing needs */
     bool is_narrow;                   /* for a telephone */
-    lab_box texts[LAB_SVG_TEXTS_MAX]; /* where words stand already */
+    lab_box texts[LAB_SVG_TEXTS_MAX]; /* areas that texts occupy */
     int text_count;
 } lab_svg;
 
@@ -66,11 +65,12 @@ typedef struct lab_text_style {
 
 void lab_svg_text(lab_svg *svg, lab_text_style words, const char *text);
 
-/* From bottom to top along x; along a slope, by so many degrees, if it fits there: false if it does not. */
+/* Write text from bottom to top at x, or along a slope of the given degrees; the latter returns false if it does not
+ * fit. */
 void lab_svg_text_vertical(lab_svg *svg, lab_text_style words, const char *text);
 bool lab_svg_text_rotated(lab_svg *svg, lab_text_style words, double degrees, const char *text);
 
-/* Whether they would stand within the picture and on no others. */
+/* Returns whether a text fits into the picture and overlaps no other text. */
 bool lab_svg_text_fits(const lab_svg *svg, lab_text_style words, const char *text);
 
 /* About how wide they are, in a wide face rather than a narrow one. */

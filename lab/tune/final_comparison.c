@@ -128,7 +128,7 @@ static int64_t wins_of(const lab_contender *contender, const lab_contender *defa
     return wins;
 }
 
-/* Returns whether one was faster than the other in so many rounds that chance does not explain it. */
+/* Returns whether one was faster than the other in more rounds than chance explains. */
 static bool is_faster(const lab_contender *one, const lab_contender *other)
 {
     return one->median_ns < other->median_ns && lab_sign_test_p(wins_of(one, other), other->samples) <= P_VALUE_MAX;

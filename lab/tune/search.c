@@ -13,13 +13,13 @@ enum {
     SAMPLES_MAX = 5,             /* of a candidate, at most ... */
     SAMPLING_MAX_NS = 250000000, /* ... or until they took so long */
     BEST_TRIALS = 3,             /* whose neighbours are tried */
-    SCORED_POINT_PERIOD = 4,     /* one of so many comes from the ranking, the rest from next to the best */
+    SCORED_POINT_PERIOD = 4,     /* every 4th candidate comes from the ranking, the others are neighbours of the best */
 };
 
 static const double DROP_RATIO = 2.5;            /* times the best: one run is enough */
 static const double HOPELESS_SPEED_RATIO = 0.25; /* of the best, on another problem or by defaults */
 
-/* What a kernel's defaults are called in the journal until a plan has told which they are. */
+/* The name of a kernel's defaults in the journal until a plan reports their values. */
 static const char DEFAULTS_NAME[] = "(default)";
 
 typedef struct candidate {

@@ -122,7 +122,7 @@ static const char *parse_size(const char *text, const char *ends, int64_t *bytes
     return end;
 }
 
-/* The number of processors in a list such as "0-3,64-67". 0 if it is none. */
+/* Returns the number of processors in a list such as "0-3,64-67"; 0 if the list is invalid. */
 static int64_t count_cpu_list(const char *list)
 {
     int64_t count = 0;

@@ -89,7 +89,7 @@ bool rungi_cuda_queue_is_captured(const rung_queue *queue)
 {
     rungi_cuda_device *own = device_of(queue);
     unsigned int status = 0;
-    if (!rungi_cuda_context_push_for_release(own)) /* what is wrong is told where work is given */
+    if (!rungi_cuda_context_push_for_release(own)) /* the next submission reports the failure */
         return false;
     bool known = own->cu->StreamIsCapturing(((const rungi_cuda_queue *)queue)->stream, &status) == 0;
     rungi_cuda_context_pop(own);

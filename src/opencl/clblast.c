@@ -91,10 +91,10 @@ rung_status rungi_clblast_plan_run(rung_plan *plan, const rungi_clblast_plan *cl
     rungi_opencl_waits waits;
     cl_event marker = NULL, event = NULL;
     RUNGI_ASSERT(row_major.alpha !=
-                 0.0); /* CLBlast would read A and B; the core handles alpha = 0 (see rung_plan.unread) */
+                 0.0); /* CLBlast would read A and B; the core handles alpha = 0 (see rung_plan.zero_alpha_plan) */
     rungi_opencl_waits_collect(options, &waits);
-    /* A marker stands for the wait list, which CLBlast does not take, and for the
-     * start: its event is that of the last of several commands. */
+    /* CLBlast accepts no wait list and returns the event of its last command only. The marker waits for the list,
+     * and its event is the start. */
     cl_int error = cl->EnqueueMarkerWithWaitList(native, waits.count, rungi_opencl_wait_list(&waits), &marker);
     if (error != CL_SUCCESS)
         return rungi_cl_fail(error, "clEnqueueMarkerWithWaitList");

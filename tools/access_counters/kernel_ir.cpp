@@ -82,7 +82,7 @@ unsigned count_products(const llvm::Instruction *instruction)
     return multiplies ? lanes_of(instruction->getType()) : 0;
 }
 
-/* Where an instruction stands; what a compiler has put there itself belongs to a neighbour. */
+/* Returns the line of an instruction. An instruction without a line belongs to its neighbour. */
 const llvm::DILocation *location_of(const llvm::Instruction *instruction)
 {
     for (auto *at = instruction; at; at = at->getPrevNode())

@@ -56,7 +56,7 @@ struct Site {
 class Program
 {
   public:
-    /* Forgets what was before: an address may have come to stand for another instruction. */
+    /* Discards cached lines: an address may now be another instruction. */
     void begin(const llvm::Function *kernel);
     const Site &site_of(const llvm::Instruction *instruction);
     Function *function_of(const llvm::Function *function);

@@ -88,7 +88,7 @@ RUNGI_TARGET_AVX512 static inline void pack_pair_groups(__m512 x, __m512 y, __m5
     range->lost_bits = _mm512_ternarylogic_epi32(range->lost_bits, low[2], high[2], 0xfe); /* bitwise or of the three */
 }
 
-/* ---- One tile, from however its elements stand --------------------------------------------------- */
+/* ---- One tile, from any storage order ------------------------------------------------------------- */
 
 static inline __mmask64 mask_of_first(int64_t count)
 {
@@ -248,8 +248,8 @@ RUNGI_TARGET_AVX512 static inline void interleave_i8(const __m512i *x, char *to,
     }
 }
 
-/* Columns that are neighbours across k, step by step and so nearly in the order in which they stand in
- * memory. Rows past the last are zeros. */
+/* Interleaves columns that are adjacent along k, one step at a time, which is nearly the order of the memory. Rows
+ * past the last one become zero. */
 RUNGI_TARGET_AVX512 static void interleave_columns_bf16(const rungi_amx_operand *from, char *to, int64_t panel_bytes)
 {
     int64_t row_bytes = from->k_stride * 2;

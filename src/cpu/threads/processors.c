@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* processors.c - how many processors this process may use.
+/* processors.c - counts the processors that this process may use. More threads would make a multiplication slower.
  *
- * More threads than that make a multiply slower, and the two things that limit a process, its
- * affinity and the quota of its control groups (which is how a container is given "2 CPUs" of
- * 64), are told in different places. A group is limited by each group above it too. */
+ * Two limits apply: the CPU affinity of the process, and the CPU quota of its control groups, which is how a container
+ * gets 2 of 64 CPUs. The quota of every parent group applies too. */
 #define _GNU_SOURCE /* sched_getaffinity, CPU_ALLOC */
 #include "cpu/threads/processors.h"
 

@@ -13,8 +13,7 @@ int64_t rungi_processors_count(void);
 /* Fills a bit set of `bytes` bytes, one bit per processor. Returns 0, or -1 with errno EINVAL if the set is too small. */
 typedef int rungi_affinity_function(size_t bytes, void *set);
 
-/* The two that the count is made of; 0 where nothing is told. `root` stands before /proc and
- * /sys. */
+/* Return the two limits of the count; 0 if a limit is unknown. `root` is a prefix of /proc and /sys, for tests. */
 int64_t rungi_processors_in_affinity(rungi_affinity_function *affinity);
 int64_t rungi_processors_in_cgroup_quota(const char *root);
 
