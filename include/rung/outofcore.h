@@ -2,8 +2,8 @@
 /* outofcore.h - multiplies matrices that are larger than memory, and uses several devices.
  *
  * This header is the manual of librung-outofcore. Link rung-outofcore (pkg-config) or
- * rung::outofcore (CMake). The rules of rung.h on growth, errors, threads and output hold here
- * too. This program multiplies two files into a third with 256 MiB of memory:
+ * rung::outofcore (CMake). The rules of rung.h on compatibility, errors, threads and output apply
+ * here too. This program multiplies two files into a third with 256 MiB of memory:
  *
  *     rung_outofcore_matrix *a = NULL, *b = NULL;
  *     rung_status status = rung_outofcore_matrix_open_npy("A.npy", RUNG_TYPE_NONE, &a);
@@ -38,13 +38,14 @@ extern "C" {
  * at the same time. */
 typedef struct rung_outofcore_matrix rung_outofcore_matrix;
 
-/* Opens, for reading, a matrix that NumPy saved: .npy version 1, 2 or 3 with two dimensions, little-endian,
- * of type f4, f8, f2, i1 or i4, in C or Fortran order. `type` is the type that the file must
- * have, or RUNG_TYPE_NONE for any. NumPy has no name for BF16: with RUNG_BF16, files of type
- * "V2" are read as BF16. */
+/* Opens, for reading, a matrix that NumPy saved: .npy version 1, 2 or 3 with two dimensions,
+ * little-endian, of type f4, f8, f2, i1 or i4, in C or Fortran order. `type` is the type that the
+ * file must have, or RUNG_TYPE_NONE for any. NumPy has no name for BF16: with RUNG_BF16, files of
+ * type "V2" are read as BF16. */
 RUNG_API rung_status rung_outofcore_matrix_open_npy(const char *path, rung_type type, rung_outofcore_matrix **matrix);
 
-/* Opens a file without a header: dense rows of exactly rows * cols elements. */
+/* Opens, for reading, a file without a header. The file must contain exactly rows * cols elements,
+ * stored as dense rows. */
 RUNG_API rung_status rung_outofcore_matrix_open_raw(const char *path, rung_type type, int64_t rows, int64_t cols,
                                                     rung_outofcore_matrix **matrix);
 
@@ -53,13 +54,13 @@ RUNG_API rung_status rung_outofcore_matrix_open_raw(const char *path, rung_type 
 RUNG_API rung_status rung_outofcore_matrix_wrap(rung_matrix view, rung_outofcore_matrix **matrix);
 
 /* Creates a matrix from an open file descriptor, for example to write D into a part of a file.
- * Element 0 of `view` begins `start` bytes into the file; view.data is NULL. One stride of
- * the view is 1, and the other is at least a whole row or column. The descriptor is
+ * Element 0 of `view` begins `start` bytes into the file. view.data must be NULL. One stride of the
+ * view must be 1, and the other at least the length of a row or column. The descriptor is
  * duplicated; the caller may close it. */
 RUNG_API rung_status rung_outofcore_matrix_wrap_file(rung_matrix view, int file, int64_t start,
                                                      rung_outofcore_matrix **matrix);
 
-/* Creates another matrix on the same file or memory, such as a transpose or a block:
+/* Creates a second matrix on the same file or memory, such as a transpose or a block:
  *
  *     rung_matrix view = rung_outofcore_matrix_view(a);
  *     rung_outofcore_matrix_with_view(a, rung_matrix_transpose(view), &transposed); */
@@ -74,7 +75,7 @@ RUNG_API rung_matrix rung_outofcore_matrix_view(const rung_outofcore_matrix *mat
 RUNG_API rung_status rung_outofcore_matrix_read(const rung_outofcore_matrix *matrix, int64_t row, int64_t col,
                                                 int64_t rows, int64_t cols, void *to);
 
-/* Destroys a matrix and closes its file. NULL is ignored. Memory of the caller stays. */
+/* Destroys a matrix and closes its file. NULL is ignored. Memory of the caller is not freed. */
 RUNG_API void rung_outofcore_matrix_destroy(rung_outofcore_matrix *matrix);
 
 /* ---- Problems ---------------------------------------------------------------------- */
@@ -87,42 +88,43 @@ typedef enum rung_outofcore_format {
 
 /* D = alpha * A * B + beta * C
  *
- * A is m x k, B is k x n, C and D are m x n. As in rung_problem, alpha = 0 reads neither A nor
- * B, and beta = 0 does not read C. There are no batches and no epilogues.
+ * A is m x k, B is k x n, C and D are m x n. As in rung_problem, A and B are not read if alpha is
+ * 0, and C is not read if beta is 0. There are no batches and no epilogues.
  *
- * The result goes to one of three places:
+ * The result is stored in one of three destinations:
  *
- *     path   A new file. The file is complete or absent: the library writes PATH.part, syncs it
- *            and renames it to PATH. A file that exists at PATH stays unchanged until then. It
- *            may be C, but neither A nor B.
+ *     path   A new file. The file is complete or absent: the library writes PATH.part, syncs it and
+ *            renames it to PATH. An existing file at PATH stays unchanged until the rename. PATH
+ *            may name the file of C, but not the file of A or B.
  *     d      Memory, or an open file (rung_outofcore_matrix_wrap_file), written in place.
- *     c      If neither path nor d is set: C, written in place. C must be in memory, or, if beta is
- *            0, may be a file of rung_outofcore_matrix_wrap_file(), opened for writing.
+ *     c      If neither path nor d is set, the result is written to C in place. C must be in
+ *            memory. If beta is 0, C may also be a writable file of
+ *            rung_outofcore_matrix_wrap_file().
  *
- * Resuming: PATH.journal lists the blocks of D that are complete. If a call with a path ends
- * early, by an error, a kill or a power failure, the same call resumes after these blocks. The
- * result has the same bits if the rest is computed on the same kind of device. The call fails
- * with RUNG_STATUS_INVALID if the problem changed, if an input file changed (size, mtime, ctime,
- * inode or a hash of samples), or if another version of rung wrote the journal; see
+ * Resuming: PATH.journal lists the blocks of D that are complete. If a call with a path ends early,
+ * by an error, a kill or a power failure, the same call resumes after these blocks. The result has
+ * the same bits if the rest is computed on the same kind of device. The call fails with
+ * RUNG_STATUS_INVALID if the problem changed, if an input file changed (size, mtime, ctime, inode
+ * or a hash of samples), or if a different version of rung wrote the journal; see
  * rung_outofcore_options.restart. A call with an operand in memory cannot be resumed.
  *
- * Limits of a path: one call at a time writes to it; others fail with
- * RUNG_STATUS_IO. A PATH that is A or B is RUNG_STATUS_ALIASED. If PATH is a symbolic link,
- * the file it names is replaced and the link stays. A directory or special file at PATH, and
- * files at PATH.part or PATH.journal that rung did not write, are RUNG_STATUS_INVALID. */
+ * Restrictions on PATH: only one call at a time may write to PATH; a second concurrent call fails
+ * with RUNG_STATUS_IO. If PATH is the file of A or B, the call fails with RUNG_STATUS_ALIASED. If
+ * PATH is a symbolic link, the file that it names is replaced and the link stays. The call fails
+ * with RUNG_STATUS_INVALID if PATH is a directory or a special file, or if rung did not write an
+ * existing PATH.part or PATH.journal. */
 typedef struct rung_outofcore_problem {
     size_t                       size;    /* set by rung_outofcore_problem_of() */
-    double                       alpha;   /* 1 */
-    double                       beta;    /* 0 */
-    rung_compute                 compute; /* RUNG_COMPUTE_STRICT */
+    double                       alpha;   /* default 1 */
+    double                       beta;    /* default 0 */
+    rung_compute                 compute; /* default RUNG_COMPUTE_STRICT */
     const rung_outofcore_matrix *a, *b;
-    const rung_outofcore_matrix
-        *c; /* read if beta is not 0, and then of the result's type; may be NULL if it is neither read nor
-                                           * written */
+    const rung_outofcore_matrix *c;      /* read if beta is not 0; must then have the result's type. May be
+                                          * NULL if C is neither read nor written */
     const rung_outofcore_matrix *d;      /* result in place; NULL: see path and c */
-    const char                  *path;   /* result file; NULL: see d and c. Not together with d */
+    const char                  *path;   /* result file; NULL: see d and c. Do not set both path and d */
     rung_type                    type;   /* type of the result file; RUNG_TYPE_NONE: A's type, or I32 for I8 */
-    rung_outofcore_format        format; /* of the result file; RUNG_OUTOFCORE_FORMAT_NPY */
+    rung_outofcore_format        format; /* format of the result file; default RUNG_OUTOFCORE_FORMAT_NPY */
 } rung_outofcore_problem;
 
 /* Returns the problem D = A * B with the defaults that are listed above. Set `path`, `d` or `c`. */
@@ -140,24 +142,24 @@ static inline rung_outofcore_problem rung_outofcore_problem_of(const rung_outofc
 
 /* ---- Block sizes ------------------------------------------------------------------- */
 
-/* How a problem is split. One block of D stays in the memory of a device. Panels of B,
- * panel_depth x block_cols, are read through two buffers. Slices of a panel of A, one eighth of
- * block_rows x panel_depth each, are read through two more: while one slice is multiplied, the
- * next one is read, and the previous block of D is written. On the CPU, a panel of B is packed
- * once into its second buffer. Sums stay in the block in the accumulator type and are rounded
- * when the block is written. Blocks and panels at the edges may be smaller. */
+/* How a problem is split. One block of D stays in the memory of a device. Panels of B, panel_depth
+ * x block_cols, are read through two buffers. Slices of a panel of A, one eighth of block_rows x
+ * panel_depth each, are read through two more: while one slice is multiplied, the next one is read,
+ * and the previous block of D is written. On the CPU, only one of the two buffers for B receives
+ * panels; the other holds the packed panel. Sums stay in the block in the accumulator type and are
+ * rounded when the block is written. Blocks and panels at the edges may be smaller. */
 typedef struct rung_outofcore_blocking {
     size_t  size;                      /* set by rung_outofcore_blocking_default() */
-    int64_t block_rows, block_cols;    /* of a block of D */
-    int64_t panel_depth;               /* of a panel of A or B: rows of B, columns of A */
+    int64_t block_rows, block_cols;    /* size of a block of D */
+    int64_t panel_depth;               /* extent of a panel along k: columns of A, rows of B */
     int64_t row_blocks, col_blocks;    /* number of blocks of D */
     int64_t panels;                    /* number of panels per block */
     int64_t memory_bytes;              /* limit for which the sizes were chosen */
     int64_t used_bytes;                /* memory used; at most memory_bytes */
-    int64_t read_bytes, written_bytes; /* transferred: A, B and C; D */
-    double  bound_bytes;               /* to compare with read_bytes + written_bytes:
-                                        * (2 m n k / sqrt(S) + m n) elements, where S elements fit in
-                                        * memory_bytes, plus m n if C is read */
+    int64_t read_bytes, written_bytes; /* bytes of A, B and C that are read, bytes of D that are written */
+    double  bound_bytes;               /* approximate lower bound of read_bytes + written_bytes: the bytes of
+                                        * 2 m n k / sqrt(S) + m n elements (+ m n if C is read), where S is
+                                        * the number of elements that fit in memory_bytes */
 } rung_outofcore_blocking;
 
 static inline rung_outofcore_blocking rung_outofcore_blocking_default(void)
@@ -169,8 +171,9 @@ static inline rung_outofcore_blocking rung_outofcore_blocking_default(void)
 }
 
 /* Computes the block sizes that rung_outofcore_multiply() would use on one device with this
- * much memory (0: as in rung_outofcore_options): the fewest bytes transferred, then the deepest
- * panels. Nothing is read or written. */
+ * much memory (0: as in rung_outofcore_options). It selects the sizes with the fewest bytes
+ * transferred and, among those, the deepest panels (the largest panel_depth). Nothing is read or
+ * written. */
 RUNG_API rung_status rung_outofcore_blocking_choose(const rung_outofcore_problem *problem, int64_t memory_bytes,
                                                     rung_outofcore_blocking *blocking);
 
@@ -178,7 +181,7 @@ RUNG_API rung_status rung_outofcore_blocking_choose(const rung_outofcore_problem
 
 /* Progress of a call. */
 typedef struct rung_outofcore_progress {
-    double  done;         /* fraction of the computation that is complete, 0 to 1, with resumed blocks */
+    double  done;         /* fraction of the computation that is complete, 0 to 1, including resumed blocks */
     double  resumed;      /* fraction that an earlier call completed */
     int64_t blocks;       /* done * total_blocks, rounded down */
     int64_t total_blocks; /* number of blocks of D */
@@ -187,27 +190,31 @@ typedef struct rung_outofcore_progress {
 typedef struct rung_outofcore_report        rung_outofcore_report;
 typedef struct rung_outofcore_device_report rung_outofcore_device_report;
 
-/* Called after each slice by a thread of the library, never by two threads at a time. `done`
- * never decreases. Return 0 to continue; any other value ends the call with
- * RUNG_STATUS_CANCELLED. The library holds no lock during the call. A device waits at most one
- * second for the function; after the first longer call, devices no longer wait, and several
- * slices are reported together. */
+/* Called after each slice (see rung_outofcore_blocking) by a thread of the library, never by two
+ * threads at a time. `done` never decreases. Return 0 to continue; any other value ends
+ * rung_outofcore_multiply() with RUNG_STATUS_CANCELLED. The library holds no lock while the
+ * function runs. A device waits at most one second for the function. Once the function has taken
+ * longer than one second, devices no longer wait for it, and several slices are reported
+ * together. */
 typedef int (*rung_outofcore_progress_function)(void *user, const rung_outofcore_progress *progress);
 
-/* Called before a result file gets its name, for example to verify it. `d` is the file; of the
- * report, `blocking` is set. If the function does not return RUNG_OK, the call returns that
- * status and the file gets no name. The computed blocks are discarded, unless the status is
- * RUNG_STATUS_NO_MEMORY, RUNG_STATUS_IO or RUNG_STATUS_CANCELLED: then the next call resumes. */
+/* Called before the result file is renamed to PATH, for example to verify it. `d` is the result;
+ * only the field `blocking` of the report is set. If the function does not return RUNG_OK,
+ * rung_outofcore_multiply() returns that status and the file is not renamed. The computed blocks
+ * are discarded, unless the status is RUNG_STATUS_NO_MEMORY, RUNG_STATUS_IO or
+ * RUNG_STATUS_CANCELLED: then the next call resumes. */
 typedef rung_status (*rung_outofcore_accept_function)(void *user, const rung_outofcore_matrix *d,
                                                       const rung_outofcore_report *report);
 
-/* Memory: 0 bytes selects half of the free memory for the CPU (of the container, if there is
- * one), and half of all memory for other devices. An OpenCL device that is the processor itself
- * uses the same memory as "cpu": give both a limit. The library needs in addition: the kernels'
- * scratch on the CPU, a few MiB per thread; and two staging buffers of 4 MiB per device
- * wherever elements are converted or copied to a device.
+/* Memory: 0 bytes selects half of the free memory for the CPU (of the container, if there is one),
+ * and half of all memory for other devices. An OpenCL device that is the processor itself uses the
+ * same memory as "cpu": give both a limit. In addition to these limits, the library allocates
+ * scratch memory for CPU kernels (a few MiB per thread) and staging buffers: two for each device
+ * with its own memory, and one more per device if the type of the result is not the accumulator
+ * type. A staging buffer has 4 MiB, or the size of one row or column of a block or panel if that is
+ * larger.
  *
- * Two devices:
+ * This example uses two devices:
  *
  *     rung_device *devices[2];         (opened by rung_device_open)
  *     int64_t      memory[2] = {2LL << 30, 16LL << 30};
@@ -216,8 +223,8 @@ typedef rung_status (*rung_outofcore_accept_function)(void *user, const rung_out
  *     options.device_count = 2; */
 typedef struct rung_outofcore_options {
     size_t                           size;                /* set by rung_outofcore_options_default() */
-    int64_t                          memory_bytes;        /* memory of the CPU, if device_count is 0; see above */
-    rung_device *const              *devices;             /* each device has its own blocks and three threads */
+    int64_t                          memory_bytes;        /* memory limit of the CPU, if device_count is 0; see above */
+    rung_device *const              *devices;             /* devices to use; each has its own block and three threads */
     const int64_t                   *device_memory_bytes; /* one limit per device; NULL: 0 for all */
     int64_t                          device_count;        /* 0: the CPU; at most 256 */
     int                              restart;             /* not 0: discard the completed blocks of an earlier call */
@@ -238,10 +245,10 @@ static inline rung_outofcore_options rung_outofcore_options_default(void)
 
 /* What a call did. The library creates the report; later versions append fields. */
 struct rung_outofcore_report {
-    const rung_outofcore_blocking *blocking;                     /* as used */
-    int64_t                        resumed_blocks;               /* completed by an earlier call */
-    int64_t                        read_bytes, written_bytes;    /* transferred from and to files or memory ... */
-    int64_t                        upload_bytes, download_bytes; /* ... and to and from devices with their own memory */
+    const rung_outofcore_blocking *blocking;                     /* the block sizes that were used */
+    int64_t                        resumed_blocks;               /* number of blocks that an earlier call completed */
+    int64_t                        read_bytes, written_bytes;    /* bytes from and to the caller's files or memory */
+    int64_t                        upload_bytes, download_bytes; /* bytes to and from devices with their own memory */
     double                         seconds;
     double                         flops; /* floating-point operations of this call */
     int64_t                        device_count;
@@ -250,10 +257,10 @@ struct rung_outofcore_report {
 /* What one device did. */
 struct rung_outofcore_device_report {
     const char *name;         /* "opencl:0" */
-    int64_t     blocks;       /* completed by this device */
+    int64_t     blocks;       /* number of blocks that this device completed */
     double      wait_seconds; /* time in which the device waited for a panel or for a free buffer */
     rung_status status;       /* RUNG_OK, or why the device was no longer used */
-    const char *failure;      /* "", or the sentence that belongs to `status` */
+    const char *failure;      /* error text that belongs to `status`; "" if status is RUNG_OK */
 };
 
 /* Returns the entry of device `index`, in the order of rung_outofcore_options.devices; NULL for
@@ -264,16 +271,18 @@ RUNG_API void                                rung_outofcore_report_destroy(rung_
 
 /* ---- Multiplying --------------------------------------------------------------------- */
 
-/* Multiplies. `context` serves the CPU if no devices are listed; NULL is the default context.
- * NULL options are the defaults.
+/* Computes `problem`. If options.device_count is 0, the call uses the CPU of `context`; NULL is the
+ * default context. NULL options are the defaults.
  *
- * With several devices, all use the block sizes that fit the smallest memory. Each device takes
- * the next block when it is free, unless the other devices would finish sooner without it,
- * by the speeds measured in this call. The blocks of a device that fails are computed by the
- * others. If all devices fail, the call fails like the first one.
+ * With several devices, all use the block sizes that fit the smallest memory. Each device takes the
+ * next block when it is free, unless the other devices, at the speeds measured in this call, would
+ * complete all remaining blocks before this device completes one. If a device fails, the others
+ * compute its blocks. If all devices fail, the call returns the status of the device that failed
+ * first.
  *
- * `report` may be NULL. If not, *report is created also if the call fails, with the fields that
- * were known by then; it is NULL if the arguments are invalid. Destroy it. */
+ * `report` may be NULL. Otherwise *report receives a report even if the call fails, with the fields
+ * that were known by then. *report is NULL if the arguments are invalid or there is no memory for
+ * the report. Destroy the report with rung_outofcore_report_destroy(). */
 RUNG_API rung_status rung_outofcore_multiply(rung_context *context, const rung_outofcore_problem *problem,
                                              const rung_outofcore_options *options, rung_outofcore_report **report);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rung.h - matrix multiplication on the CPU, on OpenCL devices and on NVIDIA GPUs.
  *
- * This header is the manual. Include it as <rung/rung.h> and link with -lrung. It has two levels.
+ * This header is the manual. Include it as <rung/rung.h> and link with -lrung. The interface has
+ * two levels.
  *
  * One call multiplies matrices in memory:
  *
@@ -24,37 +25,41 @@
  *     Context                     Tuning
  *     Devices                     Environment variables
  *
- * Rules that hold for every function:
+ * These rules apply to every function:
  *
- * Growth    A program compiled against one version of this header runs with every later
- *           version of the library that has the same major number (from 0.2 on).
+ * Compatibility
+ *           A program compiled against one version of this header runs with every later version of
+ *           the library that has the same major number (from 0.2 on).
  *           - rung_matrix is a plain value. Its fields never change.
  *           - Other structs that the caller fills begin with `size`. Create them with their
- *             ..._of() or ..._default() function, which sets `size`; then set fields.
- *             Later versions append fields, and 0 in a new field means the old behaviour. A
- *             field that the library does not know must be 0, else RUNG_STATUS_UNSUPPORTED.
- *             A struct whose `size` is 0 is RUNG_STATUS_INVALID.
- *           - Structs that the library returns by pointer belong to the library. Later
- *             versions append fields. Do not compute the address of one from that of another.
- *             Their strings are never NULL.
+ *             ..._of() or ..._default() function, which sets `size`; then set fields. Later
+ *             versions append fields, and 0 in a new field means the old behaviour. If a field that
+ *             the library does not know is not 0, the call fails with RUNG_STATUS_UNSUPPORTED. If
+ *             `size` is 0, the call fails with RUNG_STATUS_INVALID.
+ *           - Structs that the library returns by pointer belong to the library. Later versions
+ *             append fields, so such a struct may be larger than its sizeof in your program. Do not
+ *             step from one struct to the next by pointer arithmetic; call the accessor function
+ *             for each. Their strings are never NULL.
  *           - Later versions add enumerators. Treat an unknown value as "something else".
- * Errors    A function that can fail returns a rung_status; outputs come last. A failed call
- *           sets the created object to NULL. A multiplication that fails with
- *           RUNG_STATUS_INVALID, _ALIASED, _TOO_LARGE or _UNSUPPORTED has not touched its
- *           output; after other failures the output is undefined. If a call that puts work
- *           on a queue fails, or rung_queue_finish() reports a failure, call
- *           rung_queue_finish() before you free memory that the queue's work uses.
- * Arguments Structs and arrays are read during the call only, except batch_offsets.
+ * Errors    A function that can fail returns a rung_status. Output parameters come last. If a
+ *           function that creates an object fails, it sets its output parameter to NULL. A
+ *           multiplication that fails with RUNG_STATUS_INVALID, _ALIASED, _TOO_LARGE or
+ *           _UNSUPPORTED has not touched its output; after other failures the output is undefined.
+ *           If a call that puts work on a queue fails, or rung_queue_finish() reports a failure,
+ *           call rung_queue_finish() before you free memory that the queue's work uses.
+ * Arguments The library reads structs and arrays only during the call, except batch_offsets.
  * Threads   Any number of threads may use a context, a device, a kernel or a plan at the same
  *           time. One thread at a time may use a queue or an event. Many threads may read a
  *           buffer, or one may write it.
- * Lifetime  Every destroy function, and rung_device_close(), accepts NULL. Objects may be
- *           destroyed in any order, also while work is in flight: each object keeps alive the
- *           objects that it needs. Destroying a queue or an event waits for its work. A kernel
- *           found in a context lives as long as the context and its devices.
- * Memory    rung_plan_run() allocates no memory, except in a run that is logged, in the first run
- *           on the CPU after a fork (which restarts threads), and if more threads run plans on
- *           the CPU at the same time than there are plans.
+ * Lifetime  Every destroy function, and rung_device_close(), accepts NULL. Objects may be destroyed
+ *           in any order, even while work is in flight: each object keeps alive the objects that it
+ *           needs. Destroying a queue or an event waits for its work. A kernel returned by
+ *           rung_kernel_at() or rung_kernel_find() lives until the context and all devices opened
+ *           in the context are destroyed.
+ * Memory    rung_plan_run() allocates no memory, with three exceptions: a run that is logged; the
+ *           first run on the CPU after a fork, which starts threads again; and a run on the CPU
+ *           while the concurrent runs of the context together use more threads than any single
+ *           plan of the context has.
  * Output    The library never exits or aborts. It prints only if RUNG_VERBOSE or
  *           rung_context_options.verbose requests a log. It caches compiled GPU kernels in
  *           $XDG_CACHE_HOME/rung, else ~/.cache/rung, at most 1 GiB. (Debug and
@@ -63,10 +68,11 @@
  *           created before. Other devices follow the rules of their drivers.
  * Cancel    pthread_cancel() does not interrupt a call: the call completes first. Call no
  *           function while asynchronous cancellation is enabled.
- * Signals   On processors with AMX, the first plan that uses AMX requests it from the kernel.
- *           From then on, an alternate signal stack (sigaltstack) needs 16 KiB for its
- *           registers. If a smaller one exists, the request fails and rung uses other
- *           kernels. RUNG_CPU_ISA=dot never requests AMX.
+ * Signals   On processors with AMX, the first plan that uses AMX asks the operating system for
+ *           permission to use it. From then on, an alternate signal stack (sigaltstack) of any
+ *           thread must have at least 16 KiB, because signal frames then include the AMX registers.
+ *           If the process has a smaller alternate signal stack, the request fails, and rung
+ *           multiplies without AMX. With RUNG_CPU_ISA=dot, rung never requests AMX.
  */
 #ifndef RUNG_H
 #define RUNG_H
@@ -128,7 +134,7 @@ typedef enum rung_status {
     RUNG_OK                    = 0,
     RUNG_STATUS_INVALID        = -1,  /* an argument is out of range */
     RUNG_STATUS_ALIASED        = -2,  /* the output overlaps itself or an input */
-    RUNG_STATUS_TOO_LARGE      = -3,  /* a size or a stride overflows the address space */
+    RUNG_STATUS_TOO_LARGE      = -3,  /* a size or a stride overflows, or a text or a file exceeds its maximum size */
     RUNG_STATUS_NO_MEMORY      = -4,  /* out of memory */
     RUNG_STATUS_NO_DEVICE      = -5,  /* no such device, or its driver is not installed */
     RUNG_STATUS_UNSUPPORTED    = -6,  /* no kernel on this device supports the problem */
@@ -136,21 +142,23 @@ typedef enum rung_status {
     RUNG_STATUS_DEVICE_LOST    = -8,  /* the device failed and must be opened again */
     RUNG_STATUS_NOT_FOUND      = -9,  /* no kernel, parameter or file has that name */
     RUNG_STATUS_IO             = -10, /* a file could not be read or written */
-    RUNG_STATUS_CANCELLED      = -11  /* a callback of the caller stopped the call */
+    RUNG_STATUS_CANCELLED      = -11  /* a callback stopped the call; a stopped rung_tune() returns RUNG_OK */
 } rung_status;
 
-/* Return the enumerator's name, "RUNG_STATUS_ALIASED", and a short description. Both accept
- * any number. */
+/* Return the enumerator's name (for example "RUNG_STATUS_ALIASED") and a short description. Both
+ * accept any number. */
 RUNG_API const char *rung_status_name(rung_status status);
 RUNG_API const char *rung_status_text(rung_status status);
 
 /* Returns a description of this thread's most recent error: what was wrong, with values, and
- * what to do. A compiler's log follows if there is one. "" before the first error; never NULL.
- * Valid until the next failing call on this thread. Do not parse the text; test the status. */
+ * what to do. A compiler's log follows if there is one. Returns "" before the first error, never
+ * NULL. The text is valid until the next failing call on this thread. Do not parse the text; test
+ * the status. */
 RUNG_API const char *rung_error_text(void);
 
 /* For libraries built on rung: stores a description for this thread's rung_error_text(),
- * formatted like printf, and returns `status`. The arguments may include the current text. */
+ * formatted like printf, and returns `status`. The arguments may include the text that
+ * rung_error_text() returned. */
 RUNG_API rung_status rung_error_set(rung_status status, const char *format, ...) RUNG_PRINTF(2, 3);
 
 /* ---- Element types -------------------------------------------------------------- */
@@ -165,8 +173,8 @@ typedef enum rung_type {
     RUNG_I8        = 5,
     RUNG_I32       = 6,
 
-    /* Types that the interface describes and no kernel multiplies yet: a problem with one of
-     * them is RUNG_STATUS_UNSUPPORTED. */
+    /* The interface describes the following types, but no kernel multiplies them yet. A problem
+     * with one of them fails with RUNG_STATUS_UNSUPPORTED. */
     RUNG_U8        = 7,
     RUNG_I4        = 8, /* 2 elements per byte, the first in the low half */
     RUNG_U4        = 9,
@@ -179,11 +187,12 @@ typedef enum rung_type {
 } rung_type;
 
 /* Elements are stored in blocks: of 1 element for most types, of 2 for 4-bit types, of 32 for
- * GGML's. These functions return the elements and the bytes of a block; 0 for other values. */
+ * GGML's. These functions return the number of elements and the number of bytes per block; 0 for
+ * unknown types. */
 RUNG_API int64_t rung_type_block_elements(rung_type type);
 RUNG_API int64_t rung_type_block_bytes(rung_type type);
 
-/* Returns the bytes per element; 0 for types with several elements per block. */
+/* Returns the number of bytes per element; 0 for types with several elements per block. */
 RUNG_API int64_t rung_type_size(rung_type type);
 
 /* Returns "f32" and the like; "none" for RUNG_TYPE_NONE; "?" for other values, so that a loop
@@ -192,8 +201,8 @@ RUNG_API const char *rung_type_name(rung_type type);
 
 /* Returns the type in which this version accumulates A * B into C; RUNG_TYPE_NONE if no kernel of
  * this version multiplies these types. alpha and beta are rounded to this type; for I32 they must
- * be whole numbers from -2^31 to 2^31 - 1. The result is rounded to C's type once, at the end (to F16 and BF16 through
- * F32). Integers are exact modulo 2^32.
+ * be whole numbers from -2^31 to 2^31 - 1. Only the final result, after the epilogue, is rounded to
+ * C's type; if C is F16 or BF16, it is rounded to F32 first. Integers are exact modulo 2^32.
  *
  *     A and B   C                accumulator
  *     F32       F32, F16, BF16   F32
@@ -222,20 +231,23 @@ typedef struct rung_buffer  rung_buffer;
 typedef struct rung_kernel  rung_kernel;
 typedef struct rung_plan    rung_plan;
 
-/* A view of a matrix. Element (i, j) of item b of a batch is element number
+/* A view of a matrix, or of a batch: several matrices (items) with the same shape. Element (i, j)
+ * of item b is element number
  *
  *     offset + i * row_stride + j * col_stride + b * batch_stride
  *
  * counted from `data` (memory of this process) or from the start of `buffer` (device
- * memory); the other one is NULL. All counts are in elements. Strides are not negative. A
- * stride of 0 repeats a row, a column or an item, which inputs may do and outputs may not.
- * If `batch_offsets` is not NULL, batch_offsets[b] replaces b * batch_stride: an array of `batch`
- * numbers >= 0, ascending for an output. Keep it unchanged until the work is done. `data` must be
- * aligned to the size of an element. Memory between the elements of an output is never written;
- * memory after the last element need not exist.
+ * memory); the other one is NULL. All counts are in elements. Strides are not negative. A stride of
+ * 0 repeats a row, a column or an item. Inputs may repeat elements; outputs may not. If
+ * `batch_offsets` is not NULL, it points to rung_problem.batch offsets, and batch_offsets[b]
+ * replaces b * batch_stride. The offsets must not be negative; those of an output must ascend. Keep
+ * the array unchanged until the work is done. `data` must be aligned to the size of an element.
+ * Memory between the elements of an output is never written; memory after the last element need not
+ * exist.
  *
- * A view owns nothing. Transposes, storage orders and blocks are views; nothing is copied to
- * create one. A view of zeros, {0}, is absent: the default of every optional operand.
+ * A view owns nothing. Transposes, storage orders and blocks are views; nothing is copied to create
+ * one. A zero-initialized view, {0}, means that the operand is absent. This is the default of every
+ * optional operand.
  *
  * rung_matrix_of(), _ld() and _in_buffer() return views of one item: batch_stride is 0 and
  * batch_offsets is NULL. rung_matrix_transpose(), _block() and _broadcast() keep both. None of
@@ -257,8 +269,8 @@ typedef enum rung_order {
     RUNG_ORDER_COL_MAJOR = 1  /* Fortran and BLAS: the elements of a column are adjacent */
 } rung_order;
 
-/* Returns a dense row-major view. `data` is const for the sake of inputs: the memory of an output
- * must be writable. */
+/* Returns a dense row-major view. `data` is const so that inputs can be const; the memory of an
+ * output must still be writable. */
 RUNG_API rung_matrix rung_matrix_of(rung_type type, int64_t rows, int64_t cols, const void *data) RUNG_READS_NOTHING(4);
 
 /* Returns a view with a leading dimension, as BLAS describes a matrix: `ld` elements from one
@@ -285,31 +297,34 @@ RUNG_API rung_matrix rung_matrix_transpose(rung_matrix matrix);
 RUNG_API rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col, int64_t rows, int64_t cols);
 
 /* Returns a rows x cols view that repeats a single row, a single column or a single element. Each
- * size of the matrix must be 1 or the requested size; otherwise the view is invalid. A bias with one number per
- * column is a 1 x n matrix broadcast to m x n:
+ * size of the matrix must be 1 or the requested size; otherwise the view is invalid. A bias with
+ * one number per column is a 1 x n matrix broadcast to m x n:
  *
  *     problem.bias = rung_matrix_broadcast(rung_matrix_of(RUNG_F32, 1, n, bias_data), m, n); */
 RUNG_API rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int64_t cols);
 
 /* ---- Problems ------------------------------------------------------------------- */
 
-/* Precision of the multiplication, from most to least precise. A problem gets the mode it
- * requests or a more precise one. In the bounds, u is the unit roundoff of the accumulator,
- * |A||B| is the product of the absolute values, and gamma(n) = n u / (1 - n u). Rounding of
- * alpha, beta and the result adds to these bounds.
+/* Precision of the multiplication, from most to least precise. A problem runs in the mode that it
+ * requests or in a more precise one. The table lists, for each mode, how the inputs are used and a
+ * bound on the absolute error of each element of A * B. u is the unit roundoff of the accumulator,
+ * |A||B| is the product of the absolute values, and gamma(n) = n u / (1 - n u). Rounding of alpha,
+ * beta and the result adds to these bounds.
  *
- *     strict   inputs as they are                             gamma(k) |A||B|
- *     bf16x3   F32 inputs split into three BF16 values each,
- *              the six largest of nine products     (1.02 gamma(6 k) + 2^-24) |A||B|
- *     tf32     F32 inputs rounded to 11 bits   (1.02 gamma(k) + 2^-10 + 2^-22) |A||B|
- *     bf16x1   F32 inputs rounded to 8 bits     (1.02 gamma(k) + 2^-7 + 2^-16) |A||B|
+ *     mode     inputs                                  error bound
+ *     strict   as they are                             gamma(k) |A||B|
+ *     bf16x3   F32 split into three BF16 values each,
+ *              the six largest of nine products        (1.02 gamma(6 k) + 2^-24) |A||B|
+ *     tf32     F32 rounded to 11 significant bits      (1.02 gamma(k) + 2^-10 + 2^-22) |A||B|
+ *     bf16x1   F32 rounded to 8 significant bits       (1.02 gamma(k) + 2^-7 + 2^-16) |A||B|
  *
- * The tensor cores of a GPU add several products at a time and truncate; for 16-bit inputs
- * and tf32, read gamma(3 k) for gamma(k). The modes affect F32 inputs only. In the last three
- * modes, inputs below 2^-126 may count as 0, inputs that round past the largest number become
- * infinite, and in bf16x3 an infinite input may give NaN. (On the CPU these inputs are
- * multiplied by FMA instead.) The processor's own BF16 instructions (AMX, AVX512_BF16) may
- * treat inputs and sums below 2^-126 as 0, also in strict mode. */
+ * The modes affect F32 inputs only. In the last three modes, inputs below 2^-126 may count as 0,
+ * inputs that round past the largest number become infinite, and in bf16x3 an infinite input may
+ * give NaN. (The CPU uses FMA for the blocks of C that such inputs contribute to, and has none of
+ * these exceptions.) The tensor cores of a GPU add several products at a time and truncate: for
+ * 16-bit inputs and for tf32, replace gamma(k) in the bounds by gamma(3 k). The processor's own
+ * BF16 instructions (AMX, AVX512_BF16) may treat inputs and sums below 2^-126 as 0, even in strict
+ * mode. */
 typedef enum rung_compute {
     RUNG_COMPUTE_STRICT = 0,
     RUNG_COMPUTE_BF16X3 = 1,
@@ -331,13 +346,14 @@ typedef enum rung_activation {
 RUNG_API const char *rung_compute_name(rung_compute compute);
 RUNG_API const char *rung_activation_name(rung_activation activation);
 
-/* How the elements of an operand become numbers:
+/* How the stored elements of an operand are dequantized:
  *
  *     value = scale * (element - zero point)
  *
- * One scale and one zero point serve a block of block_rows x block_cols elements; 0 means all
- * rows or all columns. Element (i, j) uses element (i / block_rows, j / block_cols) of
- * `scales` and `zero_points`. An absent `scales` means 1, absent `zero_points` mean 0.
+ * One scale and one zero point apply to a block of block_rows x block_cols elements. If block_rows
+ * is 0, a block has all rows; if block_cols is 0, all columns. Element (i, j) uses element
+ * (i / block_rows, j / block_cols) of `scales` and `zero_points`. An absent `scales` means 1,
+ * absent `zero_points` mean 0.
  *
  *     per tensor       block 0 x 0               scales 1 x 1
  *     per column of B  block 0 x 1               scales 1 x n
@@ -345,7 +361,7 @@ RUNG_API const char *rung_activation_name(rung_activation activation);
  *     NVFP4 B          block 16 x 1, F4E2M1      scales k/16 x n of F8E4M3, global scale in alpha
  *     Q8_0, Q4_0       the type holds its scales; no rung_quantization is needed
  *
- * No kernel of this version supports quantization: a problem that has one is
+ * No kernel of this version supports quantization: a problem with a rung_quantization fails with
  * RUNG_STATUS_UNSUPPORTED. */
 typedef struct rung_quantization {
     size_t      size; /* set by rung_quantization_default() */
@@ -364,10 +380,10 @@ static inline rung_quantization rung_quantization_default(void)
 
 /* D = activation(alpha * A * B + beta * C + bias) + residual
  *
- * A is m x k, B is k x n; C, D, bias and residual are m x n. Sizes may be 0. With alpha = 0, A and
- * B are not read, but must be valid views; with beta = 0, C is not read: a NaN there has no effect.
- * With beta = 0 and a D, C is ignored and may be absent; a plan that is created so runs with
- * beta = 0 only.
+ * A is m x k, B is k x n; C, D, bias and residual are m x n. Sizes may be 0. If alpha is 0, A and B
+ * are not read, but they must be valid views. If beta is 0, C is not read: a NaN in C has no
+ * effect. If beta is 0 and D is present, C is ignored and may be absent. The bias, the activation
+ * and the residual are called the epilogue.
  *
  * Create a problem with rung_problem_of() and set the fields that you need. Most callers store the
  * result in C and leave D absent:
@@ -376,27 +392,28 @@ static inline rung_quantization rung_quantization_default(void)
  *     problem.activation = RUNG_ACTIVATION_SILU;
  *     rung_status status = rung_multiply(NULL, &problem, NULL);
  *
- * A batch is `batch` multiplications of the same form that run as one unit of work; see
- * rung_matrix for the addresses of the items. An input with batch_stride 0 serves all items. A
- * batch of dense A and C, and one B:
+ * A batch consists of `batch` multiplications (items) of the same form that run as one unit of
+ * work; see rung_matrix for the addresses of the items. If the batch_stride of an input is 0 and
+ * the input has no batch_offsets, all items use the same matrix. This example has six dense A and
+ * six dense C, but only one B:
  *
  *     problem.batch = 6;
  *     problem.a.batch_stride = m * k;
  *     problem.c.batch_stride = m * n; */
 typedef struct rung_problem {
     size_t                   size;       /* set by rung_problem_of() */
-    double                   alpha;      /* 1 */
-    double                   beta;       /* 0 */
-    rung_matrix              a, b;       /* this version supports equal types only */
+    double                   alpha;      /* default 1 */
+    double                   beta;       /* default 0 */
+    rung_matrix              a, b;       /* must have the same type in this version */
     rung_matrix              c;          /* read if beta is not 0; written if D is absent */
-    rung_matrix              d;          /* absent: the result is stored in C. D and C have the same type in
-                                          * this version; they may not overlap unless they are the same view */
-    int64_t                  batch;      /* number of items, 1; 0 is one item as well */
-    rung_compute             compute;    /* RUNG_COMPUTE_STRICT */
-    rung_activation          activation; /* RUNG_ACTIVATION_NONE */
-    rung_matrix              bias;       /* absent, or the result's type; usually broadcast; no batch_offsets */
-    rung_matrix              residual;   /* absent, or the result's type; no batch_offsets */
-    const rung_quantization *a_quantization, *b_quantization, *d_quantization; /* NULL: none */
+    rung_matrix              d;          /* if absent, the result is stored in C. D and C must have the same type in
+                                          * this version and must not overlap, unless they are the same view */
+    int64_t                  batch;      /* number of items; default 1; 0 also means one item */
+    rung_compute             compute;    /* default RUNG_COMPUTE_STRICT */
+    rung_activation          activation; /* default RUNG_ACTIVATION_NONE */
+    rung_matrix              bias;       /* may be absent; has the result's type; usually broadcast; no batch_offsets */
+    rung_matrix              residual;   /* may be absent; has the result's type; no batch_offsets */
+    const rung_quantization *a_quantization, *b_quantization, *d_quantization; /* default NULL: no quantization */
 } rung_problem;
 
 /* Returns the problem C = A * B, with the defaults that are listed in rung_problem. */
@@ -416,13 +433,15 @@ static inline rung_problem rung_problem_of(rung_matrix a, rung_matrix b, rung_ma
 /* Checks a problem without running it: shapes match, no size overflows, every view lies inside
  * its buffer, and the output overlaps neither itself nor an input. Every call that computes
  * makes the same checks. Two views with the same strides, such as blocks of one matrix, are
- * compared exactly; other views overlap if their address ranges do. The items of a batched output at equal distances
- * must be nested: each of its three strides is at least the span of the smaller ones. Items at
- * irregular batch_offsets are compared one by one; an item whose address range meets those of more
- * than 64 others counts as overlapping.
+ * compared exactly; other views count as overlapping if their address ranges overlap. For a batched
+ * output with equally spaced items, the check takes the row, column and batch strides in ascending
+ * order: each stride must be at least the number of elements that the dimensions with smaller
+ * strides span. Items at irregular batch_offsets are compared one by one; an item whose address
+ * range overlaps those of more than 64 others counts as overlapping.
  *
- * Types and scales that no kernel of this version supports are RUNG_STATUS_UNSUPPORTED. Whether a
- * device has a kernel for the problem is decided by rung_plan_create(). */
+ * rung_problem_check() fails with RUNG_STATUS_UNSUPPORTED if no kernel of this version supports the
+ * types or the quantization of the problem. rung_plan_create() decides whether a device has a
+ * kernel for the problem. */
 RUNG_API rung_status rung_problem_check(const rung_problem *problem);
 
 /* ---- One call ------------------------------------------------------------------- */
@@ -430,18 +449,19 @@ RUNG_API rung_status rung_problem_check(const rung_problem *problem);
 /* Computes C = alpha * A * B + beta * C for matrices in memory and returns when C is complete.
  * Runs on the context's device (rung_context_options.device). If that device has its own
  * memory, operands are copied to it and C is copied back; large operands are split into
- * panels so that copies overlap with computation (see RUNG_OVERLAP). Panels may use other
- * kernels than the whole problem would, within the same error bounds.
+ * panels so that copies overlap with computation (see RUNG_OVERLAP). The kernels for the panels may
+ * differ from the kernel for the whole problem; the error bounds are the same.
  *
- * `context` may be NULL: the default context, whose device is $RUNG_DEVICE, else the CPU. It is
- * created on first use and lives as long as the process. Plans of recent calls are cached. */
+ * If `context` is NULL, the call uses the default context, whose device is $RUNG_DEVICE, else the
+ * CPU. The default context is created on first use and lives as long as the process. Plans of
+ * recent calls are cached. */
 RUNG_API rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b, double beta,
                                rung_matrix c);
 
 typedef struct rung_multiply_options {
     size_t  size;    /* set by rung_multiply_options_default() */
-    int64_t threads; /* CPU: maximum number of threads, including the calling thread, 1 to 8192; 0: the
-                      * context's. Other devices ignore it */
+    int64_t threads; /* CPU: maximum number of threads, including the calling thread, 1 to 8192; 0 selects
+                      * the context's number. Other devices ignore this field */
 } rung_multiply_options;
 
 static inline rung_multiply_options rung_multiply_options_default(void)
@@ -452,16 +472,16 @@ static inline rung_multiply_options rung_multiply_options_default(void)
     return options;
 }
 
-/* Computes any rung_problem in the same way as rung_gemm(). `options` may be NULL. The number of threads does not change the
- * bits of the result; see rung_context_create(). */
+/* Computes any rung_problem in the same way as rung_gemm(). `options` may be NULL. The number of
+ * threads does not change the bits of the result; see rung_context_create(). */
 RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *problem,
                                    const rung_multiply_options *options);
 
 /* ---- Context -------------------------------------------------------------------- */
 
 /* Allocates `bytes` (> 0) aligned to `alignment`, a power of two. Returns NULL on failure. The
- * release function gets what the allocate function returned. Neither may call the library.
- * Several threads, including threads of the library, may call both at the same time. */
+ * release function receives a pointer that the allocate function returned. Neither may call the
+ * library. Several threads, including threads of the library, may call both at the same time. */
 typedef void *(*rung_allocate_function)(void *user, size_t bytes, size_t alignment);
 typedef void (*rung_release_function)(void *user, void *memory);
 
@@ -483,16 +503,16 @@ typedef void (*rung_span_function)(void *user, const rung_span *span);
 
 typedef struct rung_context_options {
     size_t                 size;    /* set by rung_context_options_default() */
-    const char            *device;  /* of rung_gemm and rung_multiply; NULL: $RUNG_DEVICE, else "cpu" */
+    const char            *device;  /* device of rung_gemm and rung_multiply; NULL: $RUNG_DEVICE, else "cpu" */
     int64_t                threads; /* CPU: maximum number of threads per multiplication, including the
                                      * calling thread, 1 to 8192; 0: $RUNG_THREADS, else the available CPUs */
-    int                    verbose; /* 0: $RUNG_VERBOSE; 1 or 2: that level; -1: silent */
-    rung_log_function      log;     /* NULL: standard error */
+    int                    verbose; /* log level: 1, 2, or -1 for no log; 0: $RUNG_VERBOSE */
+    rung_log_function      log;     /* receives the log; NULL: standard error */
     void                  *log_user;
-    rung_allocate_function allocate; /* NULL: the C library's; set both or neither */
+    rung_allocate_function allocate; /* NULL: the C library's allocator. Set both functions or neither */
     rung_release_function  release;
     void                  *memory_user;
-    rung_span_function     span; /* NULL: no timeline */
+    rung_span_function     span; /* receives the timeline of each call; NULL: no timeline */
     void                  *span_user;
 } rung_context_options;
 
@@ -510,15 +530,19 @@ static inline rung_context_options rung_context_options_default(void)
  *
  * On the CPU, a large multiplication is split between threads of the context and the calling
  * thread. Only C is split, never k, so the result has the same bits for any number of threads.
- * Exception: which NaN bits an element has may differ, because IEEE 754 leaves that open.
- * Vendor libraries (00_vendor) may split k, so that their bits may depend on the number of threads. Block sizes follow the processor's caches,
- * and other block sizes may give other bits; RUNG_CPU_CACHES fixes them.
+ * Exception: the bit pattern of a NaN may differ, because IEEE 754 does not specify it. Vendor
+ * libraries (00_vendor: MKL, OpenBLAS, cuBLAS and others) may split k, so their bits may depend on
+ * the number of threads. Block sizes are derived from the processor's cache sizes, and different
+ * block sizes may give different bits. To use the same block sizes on several machines, set
+ * RUNG_CPU_CACHES.
  *
- * Verbose 1 logs one line per multiplication: time, device, kernel, origin of its parameters,
- * the command of the rung tool that repeats the problem (`rung verify`), and rejected kernels and tuning records
- * with the reasons. Work on a queue is logged when it is complete and the queue is used or
- * finished next. Verbose 2 adds every kernel compiled and every library not found. Invalid
- * environment variables are reported from verbose 1 on, and to a log function unless verbose is -1. */
+ * Verbose 1 logs one line per multiplication: time, device, kernel, origin of its parameters, the
+ * command of the rung tool that repeats the problem (`rung verify`), and rejected kernels and
+ * tuning records with the reasons. Work on a queue is logged after it has completed, by the next
+ * rung_plan_run(), rung_queue_finish() or rung_queue_destroy() on this queue. Verbose 2 also logs
+ * every kernel that is compiled and every library that is not found. Invalid environment variables
+ * are reported if verbose is 1 or 2. If the context has a log function, they are also reported if
+ * verbose is 0. */
 RUNG_API rung_status rung_context_create(const rung_context_options *options, rung_context **context);
 RUNG_API void        rung_context_destroy(rung_context *context);
 
@@ -547,12 +571,12 @@ typedef struct rung_device_info {
     int64_t     memory_bus_bits;
     int64_t     memory_bytes;
     int64_t     max_buffer_bytes;
-    int64_t     memory_bytes_per_second;   /* computed */
-    int64_t     peak_f32_flops_per_second; /* computed */
+    int64_t     memory_bytes_per_second;   /* computed from other properties */
+    int64_t     peak_f32_flops_per_second; /* computed from other properties */
 } rung_device_info;
 
-/* Lists the devices of every backend, found anew by each call. A backend without a device has
- * one entry: its name is the backend's, and `missing` says why there is none.
+/* Lists the devices of every backend. Each call searches again. A backend without a device has one
+ * entry: its name is the backend's, and `missing` says why no device was found.
  *
  *     rung_device_list *list;
  *     if (rung_device_list_create(NULL, &list) == RUNG_OK) {
@@ -570,12 +594,12 @@ RUNG_API int64_t                 rung_device_list_count(const rung_device_list *
 RUNG_API const rung_device_info *rung_device_list_at(const rung_device_list *list, int64_t index);
 RUNG_API void                    rung_device_list_destroy(rung_device_list *list);
 
-/* A library or tool that a backend uses if it is installed: compilers, vendor libraries,
- * kernels compiled into this library. */
+/* An optional component that a backend uses if it is present: a compiler, a vendor library, or
+ * kernels that were compiled into this library. */
 typedef struct rung_dependency {
     const char *backend; /* "cuda" */
     const char *name;    /* "NVRTC" */
-    const char *found;   /* its version and path; "" if it was not found */
+    const char *found;   /* version and path; "" if the dependency was not found */
     const char *purpose; /* what it enables */
     const char *install; /* what to install */
 } rung_dependency;
@@ -588,9 +612,9 @@ RUNG_API int64_t                rung_dependency_list_count(const rung_dependency
 RUNG_API const rung_dependency *rung_dependency_list_at(const rung_dependency_list *list, int64_t index);
 RUNG_API void                   rung_dependency_list_destroy(rung_dependency_list *list);
 
-/* Opens "cpu", "opencl" (the first GPU, else the first device), "opencl:1", "cuda" or
- * "cuda:1"; NULL is the context's device. A CUDA device does not survive a fork: in the child
- * its calls return RUNG_STATUS_DEVICE_LOST. */
+/* Opens "cpu", "opencl" (the first GPU, else the first device), "opencl:1", "cuda" or "cuda:1";
+ * NULL selects the context's device. A CUDA device does not survive a fork: in the child, calls
+ * that use it fail with RUNG_STATUS_DEVICE_LOST. */
 RUNG_API rung_status rung_device_open(rung_context *context, const char *name, rung_device **device);
 RUNG_API void        rung_device_close(rung_device *device);
 
@@ -610,8 +634,8 @@ RUNG_API void        rung_queue_destroy(rung_queue *queue);
 
 /* An event refers to one unit of work: the most recent one that was put on a queue with this
  * event as rung_run_options.signal. Waits (rung_event_wait() and rung_run_options.wait) refer to
- * the work that the event refers to at the time of the call. An event that was never signalled
- * delays nothing. Events work between all queues of a device; the library submits
+ * the work that the event refers to at the time of the call. A wait for an event that was never
+ * signalled returns immediately. Events work between all queues of a device; the library submits
  * work to the device in each call, so that no queue needs to be flushed or finished.
  *
  *     rung_run_options upload = rung_run_options_default(), run = rung_run_options_default();
@@ -621,28 +645,29 @@ RUNG_API void        rung_queue_destroy(rung_queue *queue);
  *     run.wait_count = 1;
  *     rung_plan_run(plan, queue, &problem, &run);               (after the upload on the other queue)
  *
- * rung_event_wait() returns the failure of the work, if it failed. */
+ * If the work failed, rung_event_wait() returns the status of the failure. */
 RUNG_API rung_status rung_event_create(rung_device *device, rung_event **event);
 RUNG_API rung_status rung_event_wait(rung_event *event);
 RUNG_API void        rung_event_destroy(rung_event *event);
 
 /* Waits for the event and returns how long the device worked: from the start of the first kernel or
- * copy of the work to the end of the last, without time in the queue. Queues of
- * rung_queue_create() measure times. On CUDA the time begins when the queue reaches the work: if
- * the queue was idle, the launch overhead is included. */
+ * copy of the work to the end of the last, without time in the queue. Every queue created by
+ * rung_queue_create() provides times. A wrapped OpenCL queue provides them if profiling is enabled,
+ * and a wrapped CUevent must not have CU_EVENT_DISABLE_TIMING. On CUDA the time begins when the
+ * queue reaches the work: if the queue was idle, the launch overhead is included. */
 RUNG_API rung_status rung_event_time(rung_event *event, int64_t *nanoseconds);
 
-/* Options of a unit of work; NULL is the default. */
+/* Options of a unit of work (a run, a copy or a packing step); NULL selects the defaults. */
 typedef struct rung_run_options {
     size_t             size; /* set by rung_run_options_default() */
-    rung_event *const *wait; /* start after these events of the same device, at most 64 */
+    rung_event *const *wait; /* events of the same device that the work waits for, at most 64 */
     int64_t            wait_count;
-    rung_event        *signal;    /* signal this event when done */
-    rung_buffer       *workspace; /* plans: at least rung_plan_info.workspace_bytes, 16-byte aligned, not
-                                   * used by an operand or another run in flight */
-    rung_buffer       *packed_b;  /* plans with packed_b: B as packed by rung_plan_pack_b() */
-    int64_t            threads;   /* CPU: at most this many threads of those the plan has; 0: all. Other
-                                   * devices ignore it */
+    rung_event        *signal;    /* event to signal when the work is complete */
+    rung_buffer       *workspace; /* for plans: at least rung_plan_info.workspace_bytes, 16-byte aligned, not
+                                   * used by an operand or by another run in flight */
+    rung_buffer       *packed_b;  /* for plans with packed_b: B as packed by rung_plan_pack_b() */
+    int64_t            threads;   /* CPU: maximum number of the plan's threads to use; 0: all. Other devices
+                                   * ignore this field */
 } rung_run_options;
 
 static inline rung_run_options rung_run_options_default(void)
@@ -653,14 +678,14 @@ static inline rung_run_options rung_run_options_default(void)
     return options;
 }
 
-/* Creates a buffer: device memory; on the CPU, memory of this process. It is at least 64-byte
- * aligned. 0 bytes are allowed. */
+/* Creates a buffer in device memory; on the CPU, in memory of this process. The buffer is at least
+ * 64-byte aligned. 0 bytes are allowed. */
 RUNG_API rung_status rung_buffer_create(rung_device *device, int64_t bytes, rung_buffer **buffer);
 RUNG_API void        rung_buffer_destroy(rung_buffer *buffer);
 
 /* Copy `bytes` between memory and a buffer, beginning `offset` bytes into the buffer. The copy
- * may be asynchronous: until rung_queue_finish() or a wait for the copy's event returns, do not
- * change memory that is written to a buffer, and do not use memory that a buffer is read to. */
+ * may be asynchronous. Until rung_queue_finish() or a wait for the copy's event returns, do not
+ * change the source of a write (`from`) and do not use the destination of a read (`to`). */
 RUNG_API rung_status rung_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
                                        const void *from, const rung_run_options *options);
 RUNG_API rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
@@ -668,8 +693,8 @@ RUNG_API rung_status rung_buffer_read(rung_queue *queue, rung_buffer *buffer, in
 
 /* ---- Native objects --------------------------------------------------------------- */
 
-/* Wrap objects that the caller already has. A wrapped object is used and never destroyed; it
- * is retained where its interface counts references.
+/* Wrap native objects that the caller already has. The library uses a wrapped object and never
+ * destroys it. It retains the object if the native interface counts references.
  *
  *     backend   device                     queue             event     buffer
  *     cpu       -                          -                 -         a pointer
@@ -702,9 +727,9 @@ RUNG_API void *rung_buffer_native(const rung_buffer *buffer);
 
 /* ---- Kernels ---------------------------------------------------------------------- */
 
-/* The kernels of a backend form a ladder, from 01_naive to the fastest; 00_vendor is the vendor's
- * library. A kernel is one rung of it, or a file of the caller. Its source text declares its
- * parameters and constraints:
+/* The kernels of a backend form a ladder, from 01_naive to the fastest. 00_vendor runs a vendor
+ * library (MKL, OpenBLAS, CLBlast, cuBLAS). A kernel is one step of the ladder, or a file of the
+ * caller. Its source text declares its parameters and constraints:
  *
  *     #ifndef TILE                            a parameter, its default,
  *     #define TILE 32 // 8 16 32              and the values worth trying
@@ -717,17 +742,21 @@ RUNG_API void *rung_buffer_native(const rung_buffer *buffer);
  *     KERNEL(TILE * TILE)                     threads per block
  *     my_kernel(...)                          name of the function
  *
- * Comment lines restrict what it is used for:
+ * Comment lines declare the types, the precision and the presets of a kernel:
  *
- *     // takes: f32,f16:f32                   types of A and B, and of C; default: all
+ *     // takes: f32,f16:f32                   supported types: f32 for A, B and C, or f16 for
+ *                                             A and B with f32 for C; default: all
  *     // takes: bf16 from sm_80               types that need a newer NVIDIA GPU
  *     // computes: tf32                       precision for F32 inputs; default: strict
  *     // preset small: BM=64,BN=64            named parameters
  *
  * Presets with these names replace the defaults: "cpu" on OpenCL devices that are processors,
  * "f64" and "i32" for that accumulator type, "cpu_f64" for both, "sm_75" on that NVIDIA
- * architecture. "small" ("cpu_small", "sm_75_small") is used where it leaves less than half
- * as much of its tiles unused. */
+ * architecture. "small" ("cpu_small", "sm_75_small") replaces them if the total area of its tiles,
+ * including the parts outside C, is less than half that of the default tiles. On a GPU, two more
+ * rules apply if rung_plan_options.kernel is NULL. The number of tiles is first rounded up to a
+ * multiple of the compute units, so that idle units count. If one small tile covers all rows or all
+ * columns of C, "small" is used whenever its total area is less than that of the default tiles. */
 
 /* A parameter of a kernel. */
 typedef struct rung_parameter {
@@ -748,8 +777,8 @@ typedef struct rung_preset {
     const char *parameters;
 } rung_preset;
 
-/* Bytes that hold any list of parameters ("TILE=16,UNROLL=4") with its terminating 0. A longer
- * list is RUNG_STATUS_INVALID. */
+/* Size in bytes of a buffer that holds any list of parameters ("TILE=16,UNROLL=4") with its
+ * terminating 0. Calls with a longer list fail with RUNG_STATUS_INVALID. */
 enum { RUNG_PARAMETERS_BYTES = 688 };
 
 /* Bits of rung_kernel_info.abilities. */
@@ -760,12 +789,12 @@ enum {
     RUNG_ABILITY_PACKED_B      = 8
 };
 
-/* Whether a kernel uses the instructions of a matrix engine (tensor cores, AMX). An emulated
- * engine exists for verification on other devices. It is very slow, and the library selects it
- * only by name. */
+/* Whether a kernel uses the instructions of a matrix engine (tensor cores, AMX). An emulated engine
+ * exists for verification on other devices. It is very slow, and the library uses it only if the
+ * caller selects the kernel by name. */
 typedef enum rung_engine { RUNG_ENGINE_NONE = 0, RUNG_ENGINE_HARDWARE = 1, RUNG_ENGINE_EMULATED = 2 } rung_engine;
 
-/* Returns "none", "hardware" or "software"; "?" for unknown values. */
+/* Returns "none", "hardware" or, for RUNG_ENGINE_EMULATED, "software"; "?" for unknown values. */
 RUNG_API const char *rung_engine_name(rung_engine engine);
 
 typedef struct rung_kernel_info {
@@ -773,7 +802,7 @@ typedef struct rung_kernel_info {
     int          number;  /* 4; 0 for a vendor library, which is selected only by name; -1 for a
                            * kernel of the caller */
     const char  *backend; /* "cpu", "opencl", "cuda" */
-    const char  *summary; /* from its first comment line */
+    const char  *summary; /* the first comment line of the source */
     const char  *file;    /* "04_shared.cu" */
     const char  *source;  /* the whole text */
     rung_compute compute; /* precision for F32 inputs */
@@ -784,14 +813,15 @@ typedef struct rung_kernel_info {
 } rung_kernel_info;
 
 /* Return a kernel of a backend's ladder, by index or by name ("04_shared", or shorter: "4",
- * "04", "shared"); no device is needed. The kernel belongs to the context. An index past the
- * end is RUNG_STATUS_NOT_FOUND.
+ * "04", "shared"); no device is needed. The kernel belongs to the context. For an index past the
+ * end, rung_kernel_at() fails with RUNG_STATUS_NOT_FOUND.
  *
  * The CPU has several vendor libraries: "00_vendor:mkl", "00_vendor:openblas",
- * "00_vendor:blis" and "00_vendor:onednn". "00_vendor" is the one that RUNG_CPU_VENDOR names, else
- * the first of these that is installed: in the active Python or Conda environment, in $MKLROOT, where
- * the dynamic loader looks, in /opt/intel, ~/.local or /usr/local. Vendor libraries multiply one
- * problem at a time per process, with the plan's number of threads. */
+ * "00_vendor:blis" and "00_vendor:onednn". "00_vendor" is the library that RUNG_CPU_VENDOR names,
+ * else the first library of this list that is installed. Each library is searched for in these
+ * places, in this order: the active Python or Conda environment, $MKLROOT, the path of the dynamic
+ * loader, /opt/intel, ~/.local, /usr/local. Vendor libraries multiply one problem at a time per
+ * process, with the plan's number of threads. */
 RUNG_API rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index, rung_kernel **kernel);
 RUNG_API rung_status rung_kernel_find(rung_context *context, const char *backend, const char *name,
                                       rung_kernel **kernel);
@@ -816,12 +846,12 @@ RUNG_API int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_t
 
 /* Checks parameters, "TILE=16,UNROLL=4", against the constraints of a kernel. A preset's name
  * expands to its parameters: "small,BK=8". Parameters that are not named keep their defaults;
- * NULL names none. Nothing is compiled. Elements count as 4 bytes; with larger elements a plan
- * may still find that the tiles do not fit. */
+ * NULL names none. Nothing is compiled. The check assumes elements of 4 bytes; with larger
+ * elements, creating a plan may still fail because the tiles do not fit. */
 RUNG_API rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters);
 
-/* Evaluates an expression over the kernel's parameters and macros, "BM * BN", for inputs of a
- * type. */
+/* Evaluates an expression over the kernel's parameters and macros, for example "BM * BN", for
+ * inputs of type `in`. */
 RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters, rung_type in,
                                           const char *expression, int64_t *value);
 
@@ -831,27 +861,31 @@ typedef struct rung_code {
     int64_t     registers_per_thread;
     int64_t     shared_bytes_per_block; /* static and dynamic */
     int64_t     spill_bytes;            /* stores plus loads, as ptxas counts them */
-    const char *parameters;             /* all of them, as used */
-    const char *path;                   /* variant of the kernel for this problem: "general" serves any problem,
-                                         * "wide" and "wide_guarded" load whole vectors; "-": the kernel has one variant */
+    const char *parameters;             /* all parameters, with the values that were used */
+    const char *path;                   /* variant of the kernel for this problem: "general" supports any problem,
+                                         * "wide" and "wide_guarded" load whole vectors; "-": only one variant */
     const void *image;                  /* cubin with line information */
     int64_t     image_bytes;
 } rung_code;
 
-/* Compiles a kernel of the backend "cuda" for an NVIDIA architecture ("sm_86") exactly as a
- * plan for this problem would, without a GPU. NULL parameters select what the plan would. k is
- * not split, and the device's shared memory limit is not checked. Needs NVRTC (see
- * rung_dependency_list): RUNG_STATUS_NO_DEVICE if no NVRTC that knows the architecture is found. */
+/* Compiles a kernel of the backend "cuda" for an NVIDIA architecture ("sm_86") without a GPU. The
+ * code is that of a plan for this problem with this kernel in rung_plan_options.kernel. If
+ * `parameters` is NULL, the call uses the parameters that this plan would select. k is not split,
+ * and the device's shared memory limit is not checked. The call needs NVRTC (see
+ * rung_dependency_list) and fails with RUNG_STATUS_NO_DEVICE if no NVRTC that knows the
+ * architecture is found. */
 RUNG_API rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem, const char *parameters,
                                          const char *architecture, rung_code **code);
 RUNG_API void        rung_code_destroy(rung_code *code);
 
 /* ---- Plans ------------------------------------------------------------------------ */
 
-/* A plan selects and compiles the kernel for a problem once, and then runs every problem of
- * the same form: the same types, sizes, strides, batch, compute mode and epilogue. Data,
- * offsets, alpha and beta may differ. Two exceptions for a D: a plan created with beta = 0 runs with
- * beta = 0 only, and a plan created for a D apart from C does not run with D = C. The views may lack memory while the plan is created.
+/* A plan selects and compiles the kernel for a problem once, and then runs every problem of the
+ * same form: the same types, sizes, strides, batch, compute mode and epilogue. Data, offsets, alpha
+ * and beta may differ, with one exception: plans created with beta != 0 and a D other than C. Only
+ * these plans run problems with beta != 0 and a D other than C, and these plans do not run problems
+ * with beta != 0 that store the result in C. When you create the plan, the views need no memory:
+ * `data` and `buffer` may be NULL.
  *
  *     rung_device_open(NULL, "opencl", &device);
  *     rung_queue_create(device, &queue);
@@ -869,21 +903,22 @@ RUNG_API void        rung_code_destroy(rung_code *code);
  * RUNG_STATUS_INVALID. A view is aligned if it and its batch items begin at multiples of 16 bytes
  * and of four elements. Views without memory count as aligned.
  * Bits: one plan with the same inputs gives the same bits in every run.
- * A plan of a vendor library runs a kernel of this library if alpha is 0, because not every
- * vendor library leaves A and B unread.
+ * If alpha is 0, a plan for a vendor library runs one of rung's own kernels, because some vendor
+ * libraries read A and B even then.
  *
  * Split-K: if C has few tiles and k is long, slices of k are accumulated in parallel in a
  * workspace and added in a fixed order, so that every run gives the same bits. */
 typedef struct rung_plan_options {
     size_t             size;                    /* set by rung_plan_options_default() */
-    const rung_kernel *kernel;                  /* of the device's context; NULL: selected by the library */
+    const rung_kernel *kernel;                  /* kernel of the device's context; NULL: selected by the library */
     const char        *parameters;              /* "TILE=16", only with `kernel`; NULL: selected by the library */
     int64_t            split_k;                 /* maximum number of slices; 0: selected by the library */
-    int64_t            max_workspace_bytes;     /* limit for the library's selection of split_k; 0: it never splits.
-                                                 * Other uses of a workspace are not limited */
+    int64_t            max_workspace_bytes;     /* maximum workspace for split-K if split_k is 0; if both
+                                                 * are 0, k is not split. Other uses of a workspace
+                                                 * are not limited */
     int64_t            threads;                 /* CPU: maximum number of threads, including the calling thread, 1
                                                  * to 8192; 0: the context's */
-    int                packed_b;                /* not 0: B is packed, see rung_plan_pack_b() */
+    int                packed_b;                /* not 0: runs use a packed B, see rung_plan_pack_b() */
     int                shared_carveout_percent; /* CUDA: percent of the L1 cache used as shared memory, 1 to
                                                  * 100; 0: selected by the driver */
 } rung_plan_options;
@@ -907,24 +942,25 @@ typedef enum rung_origin {
 
 typedef struct rung_plan_info {
     const char  *kernel;     /* "04_shared" */
-    const char  *parameters; /* all of them: "TILE=32"; "" if it has none */
+    const char  *parameters; /* all parameters: "TILE=32"; "" if the kernel has none */
     rung_origin  origin;
     const char  *origin_text;     /* "given", "defaults", "preset small", "/home/x/.config/rung/tuning:12" */
     const char  *rejected;        /* "12_matrix: takes f16 only; ...", or ""; see also "Candidates" */
-    rung_compute compute;         /* as requested, or more precise */
-    int64_t      workspace_bytes; /* required in rung_run_options.workspace; 0: none, as on the CPU. Besides split-K,
-                                   * batch_offsets and a D with beta on devices with their own memory, emulated engines, and
-                                   * epilogues on CUDA without NVRTC need a workspace */
-    int64_t      split_k;         /* slices of k; 1: not split */
-    int64_t      blocks;          /* of the launch, all items and slices; 0 on the CPU */
-    int64_t      threads;         /* per block; on the CPU, all threads of the plan */
+    rung_compute compute;         /* mode that is used: the requested one, or a more precise one */
+    int64_t      workspace_bytes; /* required size of rung_run_options.workspace; 0: none, as on the CPU. A
+                                   * workspace is needed for split-K, for batch_offsets, for a separate D with
+                                   * beta != 0, for emulated engines, and for epilogues on CUDA without NVRTC */
+    int64_t      split_k;         /* number of slices of k; 1: k is not split */
+    int64_t      blocks;          /* thread blocks per launch, for all items and slices; 0 on the CPU */
+    int64_t      threads;         /* threads per block; on the CPU, all threads of the plan */
     const char  *library;         /* vendor library: "MKL 2026.2, /usr/lib/libmkl_rt.so.3"; else "" */
     const char  *warning;         /* why the speed of a vendor library is not representative here; else "" */
     int64_t      packed_b_bytes;  /* size of a packed B; 0 without packed_b */
 } rung_plan_info;
 
-/* Create and destroy a plan; NULL options are the defaults. RUNG_STATUS_UNSUPPORTED if no
- * kernel, or not the given one, supports the problem on this device. */
+/* Create and destroy a plan; NULL options are the defaults. rung_plan_create() fails with
+ * RUNG_STATUS_UNSUPPORTED if options.kernel does not support the problem on this device or, if
+ * options.kernel is NULL, if no kernel does. */
 RUNG_API rung_status rung_plan_create(rung_device *device, const rung_problem *problem,
                                       const rung_plan_options *options, rung_plan **plan);
 RUNG_API void        rung_plan_destroy(rung_plan *plan);
@@ -932,7 +968,8 @@ RUNG_API void        rung_plan_destroy(rung_plan *plan);
 /* Returns the properties of a plan, valid as long as the plan. */
 RUNG_API const rung_plan_info *rung_plan_describe(const rung_plan *plan);
 
-/* Puts a multiplication on the queue. On the CPU it is complete when the call returns. */
+/* Puts a multiplication on the queue. On the CPU, the multiplication is complete when the call
+ * returns. */
 RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                    const rung_run_options *options);
 
@@ -959,38 +996,38 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
  * returns). A run uses only the type, the sizes and the strides of problem.b; problem.b.data may be
  * NULL or point to memory that no longer exists.
  *
- * The packed data begin with a header, which every run compares with its plan; a buffer with
- * other contents is RUNG_STATUS_INVALID. The elements themselves are not checked.
+ * The packed data begin with a header. If the header does not match the plan, the run fails with
+ * RUNG_STATUS_INVALID. The packed elements are not checked.
  *
- * Only the CPU supports packed operands in this version; on other devices a plan with packed_b
- * is RUNG_STATUS_UNSUPPORTED. */
+ * Only the CPU supports packed operands in this version. On other devices, creating a plan with
+ * packed_b fails with RUNG_STATUS_UNSUPPORTED. */
 RUNG_API rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                                       const rung_run_options *options);
 
-/* Save a packed B in a file, and create a buffer with the packed B of a file, with the same bits.
- * Both return when the file is complete or the buffer is filled. Destroy the buffer with
- * rung_buffer_destroy().
+/* Save a packed B to a file, and load it into a new buffer with identical bits. Both calls return
+ * when the file or the buffer is complete. Destroy the buffer with rung_buffer_destroy().
  *
  *     rung_packed_save(plan, queue, weights, "weights.packed");
  *
  *     rung_packed_load(plan, queue, "weights.packed", &weights);   (in another process)
  *     run.packed_b = weights;
  *
- * A file is for the machine that saved it and for machines with the same instruction sets,
- * caches and byte order: others may select another kernel or layout. So keep B itself, and be
- * prepared to pack it again.
+ * A file can be loaded on the machine that saved it and on machines with the same instruction sets,
+ * caches and byte order. Other machines may select a different kernel or layout, so keep B itself,
+ * and be prepared to pack it again.
  *
  * rung_packed_save() writes under a temporary name in the same folder, syncs and renames: the
- * path holds the old file or the whole new one. A symbolic link is followed. A file that cannot
- * be written, a directory and a special file are RUNG_STATUS_IO; the text names the reason. A
- * buffer that does not hold a packed B of this plan is RUNG_STATUS_INVALID.
+ * path always holds the old file or the whole new one. A symbolic link is followed. The call fails
+ * with RUNG_STATUS_IO if the file cannot be written, or if the path is a directory or a special
+ * file; the error text gives the reason. It fails with RUNG_STATUS_INVALID if the buffer does not
+ * contain a packed B of this plan.
  *
  * rung_packed_load() compares the file with the plan before it allocates memory.
  *
  *     RUNG_STATUS_NOT_FOUND   there is no such file
- *     RUNG_STATUS_INVALID     the file was packed for another kernel, layout, type, k, n or byte
- *                             order, was saved by a version with another format, or is not a
- *                             packed B; the text names each difference
+ *     RUNG_STATUS_INVALID     the file was packed for a different kernel, layout, type, k, n or
+ *                             byte order, was saved by a version with a different format, or is
+ *                             not a packed B; the text names each difference
  *     RUNG_STATUS_IO          the file cannot be read, or a checksum shows that it is damaged
  *
  * After RUNG_STATUS_INVALID or a damaged file, pack B again. The checksum finds accidental
@@ -1000,23 +1037,23 @@ RUNG_API rung_status rung_packed_load(rung_plan *plan, rung_queue *queue, const 
 
 /* ---- Candidates ----------------------------------------------------------------------- */
 
-/* One way to run a problem on a device. */
+/* A kernel with parameters that could run a problem on a device. */
 typedef struct rung_candidate {
     const char *kernel;     /* "10_pipeline" */
-    const char *parameters; /* all of them; "" if they could not be determined */
+    const char *parameters; /* all parameters; "" if they could not be determined */
     rung_origin origin;
-    const char *origin_text;            /* as in rung_plan_info */
-    rung_status status;                 /* RUNG_OK: a plan can be created; else why not: RUNG_STATUS_UNSUPPORTED, ... */
+    const char *origin_text;            /* the same text as in rung_plan_info */
+    rung_status status;                 /* RUNG_OK: a plan can be created; otherwise why not: RUNG_STATUS_UNSUPPORTED */
     const char *reason;                 /* "" or a sentence; a compiler's log follows if there is one */
     int64_t     threads_per_block;      /* 0 on the CPU, or if they could not be determined */
-    int64_t     shared_bytes_per_block; /* likewise */
+    int64_t     shared_bytes_per_block; /* 0 on the CPU, or if they could not be determined */
 } rung_candidate;
 
 /* Lists every kernel of the device's ladder for a problem, in the order in which
- * rung_plan_create() prefers them: the first entry with RUNG_OK is what it selects. Rejected
+ * rung_plan_create() prefers them: it selects the first entry whose status is RUNG_OK. Rejected
  * kernels follow with their reasons. Vendor libraries and emulated engines count as rejected,
- * because they are selected only by name. A tuning record is an entry of its own, so that
- * its kernel may be listed twice.
+ * because they are used only if the caller selects them by name. A tuning record has its own entry,
+ * so its kernel may be listed twice.
  *
  *     rung_candidate_list_create(device, &problem, NULL, &list);
  *     for (int64_t i = 0; i < rung_candidate_list_count(list); i++) {
@@ -1025,10 +1062,11 @@ typedef struct rung_candidate {
  *     }
  *     rung_candidate_list_destroy(list);
  *
- * Creating the list compiles every kernel, which takes seconds on a GPU whose code is not
- * cached. `options` as for rung_plan_create(); a given kernel restricts the list to it. A kernel
- * that does not compile is an entry; the call fails if the problem or the options are invalid,
- * if memory is short or if the device is lost. An index outside the list gives NULL. */
+ * Creating the list compiles every kernel. On a GPU this takes seconds if the compiled kernels are
+ * not cached yet. `options` has the same meaning as for rung_plan_create(); a given kernel restricts
+ * the list to this kernel. A kernel that does not compile is an entry of the list. The call fails
+ * only if the problem or the options are invalid, if memory is short or if the device is lost. An
+ * index outside the list gives NULL. */
 typedef struct rung_candidate_list rung_candidate_list;
 
 RUNG_API rung_status           rung_candidate_list_create(rung_device *device, const rung_problem *problem,
@@ -1039,24 +1077,26 @@ RUNG_API void                  rung_candidate_list_destroy(rung_candidate_list *
 
 /* ---- Tuning --------------------------------------------------------------------------- */
 
-/* Tuning files record the fastest kernel and parameters measured on a device. They are text
- * with one record per line. A context reads up to three files at its first plan without a given
- * kernel; a later file takes precedence:
+/* Tuning files record the fastest kernel and parameters measured on a device. They are text with
+ * one record per line. A context reads up to three files when it creates the first plan whose
+ * options name no kernel. Records of a later file take precedence:
  *
  *     the system's   /etc/rung/tuning (a build option)
  *     the user's     $XDG_CONFIG_HOME/rung/tuning, else ~/.config/rung/tuning
- *     RUNG_TUNING    a path; "off" or empty: read no file
+ *     RUNG_TUNING    the path of a file; if "off" or empty, none of the three files is read
  *
  * A record applies to problems of the same device, compute units, driver, types, compute mode
- * and layout, with m, n and k in the same size classes (up to 16, 64, 256, 1024, 4096, larger),
- * and with or without a batch. A record that does not fit is rejected like a kernel; a line
- * that is not a record is ignored. A damaged or unrelated file can make plans slower, never wrong.
- * Plans with packed_b do not use tuning records. */
+ * and layout, with m, n and k in the same size classes (up to 16, 64, 256, 1024, 4096, larger). A
+ * record for a batch applies only to batches, and a record for a single multiplication only to
+ * single multiplications. A record whose kernel or parameters cannot run the problem on this device
+ * is rejected and reported like a rejected kernel. A line that is not a record is ignored. A damaged
+ * or unrelated file can make plans slower, never wrong. Plans with packed_b do not use tuning
+ * records. */
 typedef struct rung_tuning {
     size_t      size;       /* set by rung_tuning_default() */
     const char *kernel;     /* "07_tile2d" */
-    const char *parameters; /* all of them: "BM=64,BN=64,..." */
-    double      gflops;     /* as measured; 0: unknown */
+    const char *parameters; /* all parameters: "BM=64,BN=64,..." */
+    double      gflops;     /* measured speed; 0: unknown */
 } rung_tuning;
 
 static inline rung_tuning rung_tuning_default(void)
@@ -1070,9 +1110,9 @@ static inline rung_tuning rung_tuning_default(void)
 /* Progress of rung_tune(). */
 typedef struct rung_tune_progress {
     int64_t     tried, total; /* candidates tried so far, and planned so far; the search plans more as it goes */
-    const char *kernel;       /* measured last */
+    const char *kernel;       /* the kernel measured last */
     const char *parameters;
-    double      gflops; /* its speed; 0 if it was rejected */
+    double      gflops; /* speed of this kernel; 0 if it was rejected */
     double      best_gflops;
 } rung_tune_progress;
 
@@ -1080,8 +1120,9 @@ typedef struct rung_tune_options {
     size_t             size;    /* set by rung_tune_options_default() */
     double             seconds; /* time limit; 0: 10 */
     const rung_kernel *kernel;  /* NULL: all kernels of the ladder */
-    const char        *path;    /* file for the record; NULL: the user's tuning file; "": none */
-    int (*progress)(void *user, const rung_tune_progress *progress); /* not 0: stop; may be NULL */
+    const char        *path;    /* file for the record; NULL: the user's tuning file; "": no record is saved */
+    int (*progress)(void *user, const rung_tune_progress *progress); /* may be NULL; a return value other than 0
+                                                                      * stops the search */
     void *user;
 } rung_tune_options;
 
@@ -1095,18 +1136,19 @@ static inline rung_tune_options rung_tune_options_default(void)
 
 /* Result of rung_tune(). */
 typedef struct rung_tune_report {
-    const char *kernel; /* the fastest */
+    const char *kernel; /* the fastest kernel */
     const char *parameters;
     double      gflops;
-    double      untuned_gflops; /* of the plan without tuning, measured in the same run */
-    int64_t     measured;       /* candidates */
-    int64_t     rejected;       /* candidates that did not run, or gave a wrong result */
+    double      untuned_gflops; /* speed of the plan without tuning, measured in the same run */
+    int64_t     measured;       /* number of candidates that were measured */
+    int64_t     rejected;       /* number of candidates that did not run or gave a wrong result */
     int         saved;          /* 1: a record was written */
 } rung_tune_report;
 
 /* Finds the fastest kernel and parameters for a problem on a device and saves them, so that
- * later plans for similar problems use them. The problem needs sizes and strides only: rung_tune
- * allocates its own operands, and runs with alpha 1, and with beta 0 (1 if the problem's beta is not 0).
+ * later plans for similar problems use them. The views of the problem need no memory: rung_tune()
+ * allocates its own operands. It runs with alpha = 1 and with beta = 0, or beta = 1 if the
+ * problem's beta is not 0.
  *
  *     rung_tune_options options = rung_tune_options_default();
  *     options.seconds = 30;
@@ -1121,18 +1163,19 @@ typedef struct rung_tune_report {
  * is exact: results must be equal (after GELU and the like, equal up to rounding). For a
  * large C, a regular sample of rows and columns is compared.
  *
- * A record is saved only if it is at least 3 percent faster than the plan without tuning. If it
- * cannot be saved, the call fails and there is no report. A kernel of the caller's own is
- * measured but not saved, because other programs lack it; a kernel that is selected only by name
- * is RUNG_STATUS_UNSUPPORTED. The call takes `seconds`, plus at most the time of one candidate
- * and of a short final comparison. A call that `progress` stops saves the best result so far and
- * returns RUNG_OK. `report` may be NULL. RUNG_STATUS_INVALID if m, n or k is 0. */
+ * A record is saved only if it is at least 3 percent faster than the plan without tuning. If the
+ * record cannot be saved, the call fails and there is no report. A kernel of the caller's own is
+ * measured but not saved, because other programs do not have this kernel. The call fails with
+ * RUNG_STATUS_UNSUPPORTED if options.kernel is a vendor library or an emulated engine, and with
+ * RUNG_STATUS_INVALID if m, n or k is 0. The call takes `seconds`, plus at most the time of one
+ * candidate and of a short final comparison. If `progress` stops the search, the call compares and
+ * saves the best result so far in the same way and returns RUNG_OK. `report` may be NULL. */
 RUNG_API rung_status rung_tune(rung_device *device, const rung_problem *problem, const rung_tune_options *options,
                                rung_tune_report **report);
 RUNG_API void        rung_tune_report_destroy(rung_tune_report *report);
 
-/* Writes the key of a problem's tuning record as text. 1536 bytes always suffice;
- * RUNG_STATUS_TOO_LARGE if it does not fit. */
+/* Writes the key of a problem's tuning record as text. 1536 bytes always suffice; if the text does
+ * not fit, the call fails with RUNG_STATUS_TOO_LARGE. */
 RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_problem *problem, char *text,
                                      size_t capacity);
 
@@ -1141,13 +1184,14 @@ RUNG_API rung_status rung_tuning_key(const rung_device *device, const rung_probl
  * PATH.lock; other processes wait at most 10 seconds for the lock. The device's context uses the
  * record from now on. Unknown kernels, kernels less precise than the problem requests, and
  * parameters below half the smallest or above twice the largest listed value are rejected.
- * RUNG_STATUS_IO if the file cannot be locked, read or written; RUNG_STATUS_INVALID if it is not a
- * tuning file. */
+ * The call fails with RUNG_STATUS_IO if the file cannot be locked, read or written, with
+ * RUNG_STATUS_INVALID if it is not a tuning file, and with RUNG_STATUS_TOO_LARGE if the file would
+ * have more than 4096 records or 1 MiB. */
 RUNG_API rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, const rung_tuning *tuning,
                                       const char *path);
 
 /* Removes the records for problems like this one from the file `path` (NULL: the user's).
- * `removed` receives their number and may be NULL. A missing file has none. */
+ * `removed` receives their number and may be NULL. A missing file has no records. */
 RUNG_API rung_status rung_tuning_remove(rung_device *device, const rung_problem *problem, const char *path,
                                         int64_t *removed);
 
@@ -1156,7 +1200,8 @@ RUNG_API rung_status rung_tuning_remove(rung_device *device, const rung_problem 
  * may be NULL. */
 RUNG_API rung_status rung_tuning_merge(rung_context *context, const char *from, const char *into, int64_t *changed);
 
-/* Writes the path of the user's tuning file, whether or not it exists. 4096 bytes always suffice.
+/* Writes the path of the user's tuning file, whether or not it exists. 4096 bytes always suffice; if
+ * the text does not fit, the call fails with RUNG_STATUS_TOO_LARGE. It fails with
  * RUNG_STATUS_NOT_FOUND if neither XDG_CONFIG_HOME nor HOME is an absolute path. */
 RUNG_API rung_status rung_tuning_path(rung_context *context, char *text, size_t capacity);
 
@@ -1170,9 +1215,9 @@ RUNG_API rung_status rung_tuning_path(rung_context *context, char *text, size_t 
  *     RUNG_DEVICE       device of rung_gemm and rung_multiply: "cpu", "opencl:1", "cuda"
  *     RUNG_THREADS      maximum number of CPU threads
  *     RUNG_VERBOSE      1 or 2: log, to standard error unless the context has a log function
- *     RUNG_OVERLAP      bytes of operands, digits only, from which copies overlap computation; default
- *                       33554432; 0: never
- *     RUNG_TUNING       a tuning file, or "off"
+ *     RUNG_OVERLAP      minimum total size of the operands in bytes (digits only) at which copies overlap
+ *                       computation; default 33554432; 0: never
+ *     RUNG_TUNING       the path of a tuning file, or "off"; see "Tuning"
  *     RUNG_CPU_VENDOR   mkl, openblas, blis, onednn, or the path of a CBLAS library
  *     RUNG_CPU_ISA      the best instruction set to use: portable, avx2, avx512, dot (AVX-512 with VNNI,
  *                       and BF16 if present), amx
