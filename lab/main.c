@@ -3,16 +3,15 @@
 #include <signal.h>
 #include <string.h>
 
-#include "cli/colour.h"
+#include "cli/terminal.h"
 #include "cli/options.h"
-#include "explain/access_counters.h"
+#include "explain/explain.h"
 #include "rung/rung.h"
 #include "target/target.h"
 
 static int (*const functions[])(const lab_options *) = {
 #define COMMAND(name, arguments, help) lab_command_##name,
 #include "cli/commands.def"
-#undef COMMAND
 };
 
 /* Flushes standard output. Returns the exit code of the command, or LAB_EXIT_USAGE if writing failed. */

@@ -7,9 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/bench_save.h"
+#include "common/failure.h"
 #include "io/input_file.h"
 #include "io/output_file.h"
+#include "target/target.h"
 
 const char *lab_baseline_detect(const char *name, bool *is_executable)
 {
@@ -27,36 +28,35 @@ const char *lab_baseline_detect(const char *name, bool *is_executable)
                                           : "--baseline is neither a result of rung bench -o FILE nor an executable";
 }
 
-/* Reports whether only the parent handles an option. */
-static bool is_parent_option(const char *name)
+int lab_bench_arguments(const char *program, const lab_options *options, char *list[LAB_BENCH_ARGUMENTS_MAX])
 {
-    static const char *const names[] = {"baseline", "baseline-json", "json", "csv",    "quiet", "trace",
-                                        "arch",     "machine",       "seed", "output", "color", "runs"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+    const char *const first[] = {program, "bench", options->argument, options->argument2};
+    int count = 0;
+    memset(list, 0, LAB_BENCH_ARGUMENTS_MAX * sizeof *list);
+    for (int i = 0; i < 4 && first[i]; i++)
+        list[count++] = (char *)(uintptr_t)first[i];
+    lab_options_to_arguments(options, NULL, list + count, LAB_BENCH_ARGUMENTS_MAX - 1 - count);
+    return count;
+}
+
+void lab_bench_arguments_free(char **list, int first)
+{
+    for (int i = first; list[i]; i++)
+        free(list[i]);
 }
 
 bool lab_baseline_start(const lab_options *options, const lab_bench_result *bench, lab_interleave *interleave)
 {
-    enum { ARGUMENTS_MAX = 96 };
-    char *list[ARGUMENTS_MAX] = {(char *)options->baseline, (char *)"bench"}, seed[64];
-    int count = 2, first_allocated;
-    if (options->argument)
-        list[count++] = (char *)options->argument;
-    if (options->argument2)
-        list[count++] = (char *)options->argument2;
-    list[count++] = (char *)"--json";
-    list[count++] = (char *)"--quiet";
-    snprintf(seed, sizeof seed, "--seed=%lld", (long long)bench->seed);
-    if (bench->inputs != LAB_INPUTS_WHOLE)
-        list[count++] = seed;
-    first_allocated = count;
-    count += lab_options_to_arguments(options, is_parent_option, list + count, ARGUMENTS_MAX - 1 - count);
+    lab_options child = *options;
+    char seed[32], *list[LAB_BENCH_ARGUMENTS_MAX];
+    snprintf(seed, sizeof seed, "%lld", (long long)bench->seed);
+    child.baseline = child.baseline_json = child.csv = child.trace = child.arch = child.machine = NULL;
+    child.output = child.color = child.runs = NULL;
+    child.json = child.quiet = "";
+    child.seed = bench->inputs == LAB_INPUTS_WHOLE ? NULL : seed;
+    int first_allocated = lab_bench_arguments(options->baseline, &child, list);
     bool started = lab_interleave_start(options->baseline, list, interleave);
-    for (int i = first_allocated; i < count; i++)
-        free(list[i]);
+    lab_bench_arguments_free(list, first_allocated);
     return started;
 }
 
@@ -66,10 +66,8 @@ bool lab_results_from_writer(void (*print)(void *data, FILE *out), void *data, c
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
-    if (!out) {
-        snprintf(why, capacity, "out of memory");
-        return false;
-    }
+    if (!out)
+        return lab_set_reason(why, capacity, "out of memory");
     print(data, out);
     bool is_read = fclose(out) == 0 && lab_results_parse(text, length, name, results, why, capacity);
     free(text);
@@ -100,16 +98,13 @@ static bool read_baseline(const lab_options *options, lab_interleave *interleave
     if (interleave->role != LAB_INTERLEAVE_PARENT)
         return lab_results_load(options->baseline, results, why, capacity);
     char *text = lab_interleave_collect(interleave, &length);
-    if (!text) {
-        snprintf(why, capacity, "%s", interleave->failed ? interleave->why : "out of memory");
-        return false;
-    }
+    if (!text)
+        return lab_set_reason(why, capacity, "%s", interleave->failed ? interleave->why : "out of memory");
     bool is_read = lab_results_parse(text, length, options->baseline, results, why, capacity);
     if (is_read && options->baseline_json && !write_file(options->baseline_json, text, length)) {
-        snprintf(why, capacity, "%s could not be written: %s; an existing file is unchanged", options->baseline_json,
-                 strerror(errno));
+        is_read = lab_set_reason(why, capacity, "%s could not be written: %s; an existing file is unchanged",
+                                 options->baseline_json, strerror(errno));
         lab_results_free(results);
-        is_read = false;
     }
     free(text);
     return is_read;
@@ -119,10 +114,8 @@ int lab_baseline_print_comparison(const char *baseline, const lab_compare_side *
                                   FILE *out)
 {
     lab_comparison comparison;
-    if (!lab_comparison_create(before, after, &comparison)) {
-        fprintf(stderr, "rung: out of memory\n");
-        return LAB_EXIT_USAGE;
-    }
+    if (!lab_comparison_create(before, after, &comparison))
+        return lab_fail(LAB_EXIT_USAGE, "out of memory");
     if (out) {
         fprintf(out, "\ncompared with %s\n", baseline);
         lab_comparison_print(&comparison, out);

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench.h - the interface of this directory for the rest of the lab: rung bench, rung peak, and the measurement of single
  * contenders, which rung tune uses too. */
-#ifndef LAB_BENCH_H
-#define LAB_BENCH_H
+#pragma once
 
-#include "bench/bench_result.h"
 #include "bench/contender.h"
-#include "bench/machine_conditions.h"
 #include "bench/peak.h"
-#include "bench/peer_environment.h"
-#include "bench/repeated_runs.h"
-#include "bench/sample_statistics.h"
 
 enum { LAB_BENCH_TIME_LIMIT_SECONDS = 600 }; /* the default of --time-limit */
 
@@ -22,4 +16,10 @@ int lab_bench_run(const lab_options *options);
  * `seconds` ends it. Returns an exit code. */
 int lab_bench_run_supervised(const lab_options *options, double seconds);
 
-#endif /* LAB_BENCH_H */
+/* Reads --runs and its default, and checks the options that do not suit several runs. Returns NULL, or an error. */
+const char *lab_bench_count_runs(const lab_options *options, int64_t *runs);
+
+/* Implements --runs N (repeated_runs.c): measures in `runs` processes, one after the other, and prints, saves and compares
+ * the merged result. If --baseline is an executable, each run is interleaved with a process of that executable
+ * (interleave.h), which makes `runs` pairs. Returns an exit code. */
+int lab_bench_run_many(const lab_options *options, int64_t runs);

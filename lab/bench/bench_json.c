@@ -6,23 +6,11 @@
 
 #include "bench/bench_result.h"
 #include "explain/explain.h"
-#include "explain/explain.h"
 #include "io/json_writer.h"
+#include "io/output_file.h"
 #include "io/run_info.h"
 
 /* ---- CSV -------------------------------------------------------------------------------------------- */
-
-/* Quotes the text if necessary, since the name of a kernel file may contain any character. */
-static void write_csv(const char *text, FILE *out)
-{
-    bool is_quoted = strpbrk(text, ",\"\n\r") != NULL;
-    if (is_quoted)
-        fputc('"', out);
-    for (; *text; text++)
-        fprintf(out, "%s%c", *text == '"' ? "\"" : "", *text);
-    if (is_quoted)
-        fputc('"', out);
-}
 
 static void print_csv(const lab_bench_result *bench, FILE *out)
 {
@@ -34,7 +22,7 @@ static void print_csv(const lab_bench_result *bench, FILE *out)
     for (int i = 0; i < bench->row_count; i++) {
         const lab_bench_row *row = &bench->rows[i];
         fprintf(out, "%s,", bench->device->name);
-        write_csv(row->kernel, out);
+        lab_csv_write(out, row->kernel); /* the name of a kernel file may contain any character */
         fprintf(out, ",\"%s\",%s,%lld,%lld,%lld,%lld,%lld,%s,\"%s\",%d,%lld,%lld,%lld,%lld,%.4f,%.2f,%lld,%lld,%lld,",
                 row->params, lab_type_pair_name(row->product), (long long)row->size.m, (long long)row->size.n,
                 (long long)row->size.k, (long long)bench->batch, (long long)row->splits,
@@ -100,9 +88,7 @@ static void add_row(lab_json *json, const lab_bench_result *bench, const lab_ben
     lab_json_boolean(json, "packed", row->is_packed);
     lab_json_string(json, "params", row->params);
     lab_json_string(json, "dtype", lab_type_pair_name(row->product));
-    lab_json_integer(json, "m", row->size.m);
-    lab_json_integer(json, "n", row->size.n);
-    lab_json_integer(json, "k", row->size.k);
+    lab_json_sizes(json, row->size.m, row->size.n, row->size.k);
     lab_json_integer(json, "batch", bench->batch);
     lab_json_integer(json, "splits", row->splits);
     lab_json_string(json, "compute", rung_compute_name(row->requested_compute));
@@ -166,9 +152,7 @@ static void add_settings(lab_json *json, const lab_env_settings *settings)
 
 void lab_bench_write_json(const lab_bench_result *bench, FILE *out)
 {
-    lab_json json = {.out = out};
-    lab_json_begin(&json, NULL, '{');
-    lab_json_string(&json, "schema", "rung-bench/1");
+    lab_json json = lab_json_open(out, "rung-bench/1");
     lab_json_boolean(&json, "complete", bench->complete);
     if (*bench->pairing)
         lab_json_string(&json, "pairing", bench->pairing);

@@ -41,9 +41,9 @@ static const char *find_conflict(lab_bench_session *session)
 {
     const lab_options *options = session->options;
     const char *error = NULL;
-    if ((options->peers || options->threads) && !session->is_cpu)
+    if ((options->peers || options->threads) && !lab_bench_is_cpu(&session->result))
         return "--peers and --threads require --device cpu";
-    if (options->packed && !session->is_cpu)
+    if (options->packed && !lab_bench_is_cpu(&session->result))
         return "--packed requires --device cpu";
     if (options->packed && (options->cache || options->inputs || options->calls || options->batch))
         return "--packed cannot be combined with --cache, --inputs, --calls or --batch";
@@ -69,7 +69,7 @@ int lab_bench_find_kernels(lab_bench_session *session)
     const char *error = find_conflict(session);
     if (error)
         return lab_bench_usage_error("%s", error);
-    if (session->is_cpu)
+    if (lab_bench_is_cpu(&session->result))
         lab_peers_prepare(session->kernels, session->kernel_count, session->threads, &session->result.settings);
     return LAB_EXIT_SUCCESS;
 }
@@ -82,10 +82,8 @@ static int add_contender(lab_bench_session *session, const rung_kernel *kernel, 
         return lab_bench_usage_error("--kernels and --params make more than %d rows per problem; give fewer of them",
                                      LAB_CONTENDERS_MAX);
     lab_contender *added = &session->contenders[session->contender_count++];
-    memset(added, 0, sizeof *added);
-    added->kernel = kernel;
-    added->is_packed = is_packed;
-    snprintf(added->requested_parameters, sizeof added->requested_parameters, "%s", parameters);
+    lab_contender_init(added, kernel, parameters);
+    added->row.is_packed = is_packed;
     return LAB_EXIT_SUCCESS;
 }
 
@@ -131,40 +129,24 @@ int lab_bench_collect_contenders(lab_bench_session *session, const lab_dtype *dt
 
 /* ---- Known speeds -------------------------------------------------------------------------------------- */
 
-static lab_known_speed *find_known_speed(lab_bench_session *session, const lab_contender *contender,
-                                         const lab_bench_problem *problem)
+/* Returns the best nanoseconds per multiply-add of a contender on earlier problems of this type; 0: unknown. All problems
+ * of a type have the same contenders. */
+static double *known_speed(lab_bench_session *session, const lab_contender *contender)
 {
-    for (int i = 0; i < session->known_count; i++) {
-        lab_known_speed *known = &session->known[i];
-        if (known->kernel == contender->kernel && lab_type_pair_equal(known->product, problem->product) &&
-            known->compute == problem->compute && known->is_packed == contender->is_packed &&
-            strcmp(known->requested_parameters, contender->requested_parameters) == 0)
-            return known;
-    }
-    return NULL;
+    return &session->ns_per_product[contender - session->contenders];
 }
 
 void lab_bench_record_speed(lab_bench_session *session, const lab_contender *contender,
                             const lab_bench_problem *problem, int64_t nanoseconds)
 {
-    lab_known_speed *known = find_known_speed(session, contender, problem);
-    if (!known && session->known_count < LAB_KNOWN_SPEEDS_MAX) {
-        known = &session->known[session->known_count++];
-        *known = (lab_known_speed){.kernel = contender->kernel,
-                                   .product = problem->product,
-                                   .compute = problem->compute,
-                                   .is_packed = contender->is_packed};
-        snprintf(known->requested_parameters, sizeof known->requested_parameters, "%s",
-                 contender->requested_parameters);
-    }
+    double *known = known_speed(session, contender);
     double ns_per_product = (double)nanoseconds / lab_bench_problem_products(problem);
-    if (known && (known->ns_per_product == 0 || ns_per_product < known->ns_per_product))
-        known->ns_per_product = ns_per_product;
+    if (*known == 0 || ns_per_product < *known)
+        *known = ns_per_product;
 }
 
 double lab_bench_predict_ns(lab_bench_session *session, const lab_contender *contender,
                             const lab_bench_problem *problem)
 {
-    const lab_known_speed *known = find_known_speed(session, contender, problem);
-    return known ? known->ns_per_product * lab_bench_problem_products(problem) : 0;
+    return *known_speed(session, contender) * lab_bench_problem_products(problem);
 }

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_merge.c - see bench_merge.h. */
-#include "bench/bench_merge.h"
-
+/* bench_merge.c - merges the results of several runs of rung bench into one document; see baseline.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/compare.h"
+#include "bench/baseline.h"
 #include "io/json_writer.h"
-#include "bench/sample_statistics.h"
 
 enum { RUNS_MAX = LAB_BENCH_RUNS_MAX };
 
-/* How numbers of several runs become one. Every other field is that of the run that decides the row's state. */
+/* How the numbers of several runs become one. RULE_COPY takes the field of the run that decides the row's state. */
 typedef enum rule {
     RULE_COPY,
     RULE_DROP,
@@ -29,46 +26,29 @@ typedef enum rule {
 
 static rule_t rule_of(const char *name)
 {
+    enum { NAMES_MAX = 16 };
     static const struct {
-        const char *name;
         rule_t rule;
+        const char *names[NAMES_MAX];
     } rules[] = {
-        {"series_of", RULE_DROP},
-        {"series_ns", RULE_DROP},
-        {"runs", RULE_DROP},
-        {"runs_ns", RULE_DROP},
-        {"median_ns", RULE_TIME},
-        {"kernel_ns", RULE_MEDIAN},
-        {"fast_median_ns", RULE_MEDIAN_OF_KNOWN},
-        {"slow_median_ns", RULE_MEDIAN_OF_KNOWN},
-        {"call_wall_ns", RULE_MEDIAN},
-        {"up_ns", RULE_MEDIAN},
-        {"down_ns", RULE_MEDIAN},
-        {"host_ns", RULE_MEDIAN},
-        {"hidden_percent", RULE_MEDIAN},
-        {"batch_wall_ns", RULE_MEDIAN},
-        {"calls_wall_ns", RULE_MEDIAN},
-        {"over_calls", RULE_MEDIAN},
-        {"probe_gflops", RULE_GEOMETRIC},
-        {"percent_of_probe", RULE_MEDIAN},
-        {"percent_of_vendor", RULE_MEDIAN},
-        {"percent_of_best_peer", RULE_MEDIAN},
-        {"over_before", RULE_MEDIAN},
-        {"over_first", RULE_MEDIAN},
-        {"h2d_ns", RULE_MEDIAN},
-        {"d2h_ns", RULE_MEDIAN},
-        {"min_ns", RULE_LEAST},
-        {"worst_ns", RULE_MOST},
-        {"samples", RULE_SUM},
-        {"outliers", RULE_SUM},
-        {"fast_samples", RULE_SUM},
-        {"slow_samples", RULE_SUM},
-        {"ci95_ns", RULE_INTERVAL},
-        {"gflops", RULE_SPEED},
+        {RULE_DROP, {"series_of", "series_ns", "runs", "runs_ns"}},
+        {RULE_TIME, {"median_ns"}},
+        {RULE_MEDIAN,
+         {"kernel_ns", "call_wall_ns", "up_ns", "down_ns", "host_ns", "hidden_percent", "batch_wall_ns",
+          "calls_wall_ns", "over_calls", "percent_of_probe", "percent_of_vendor", "percent_of_best_peer", "over_before",
+          "over_first", "h2d_ns", "d2h_ns"}},
+        {RULE_MEDIAN_OF_KNOWN, {"fast_median_ns", "slow_median_ns"}},
+        {RULE_GEOMETRIC, {"probe_gflops"}},
+        {RULE_LEAST, {"min_ns"}},
+        {RULE_MOST, {"worst_ns"}},
+        {RULE_SUM, {"samples", "outliers", "fast_samples", "slow_samples"}},
+        {RULE_INTERVAL, {"ci95_ns"}},
+        {RULE_SPEED, {"gflops"}},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (strcmp(rules[i].name, name) == 0)
-            return rules[i].rule;
+        for (int j = 0; j < NAMES_MAX && rules[i].names[j]; j++)
+            if (strcmp(rules[i].names[j], name) == 0)
+                return rules[i].rule;
     return RULE_COPY;
 }
 
@@ -98,7 +78,8 @@ typedef struct merged {
     int64_t count;
 } merged_t;
 
-/* How much a run's row counts: a wrong result or an impossible time in any run decides the row, then the first time. */
+/* Returns the priority of a run's row: a wrong result or an impossible time in any run decides the row, then the first
+ * time. */
 static int run_priority(const lab_result *row)
 {
     if (lab_result_has_time(row))
@@ -133,7 +114,8 @@ static double median_ns_of(const merged_t *merged)
     return exp(median_of(logs, merged->count));
 }
 
-/* Half of the 95 % interval of the mean over runs, as a part of it, at least the resolution of 1 ns; NAN of one run. */
+/* Returns half of the 95 % interval of the mean over runs, relative to the mean, and at least the resolution of 1 ns; NAN
+ * for one run. */
 static double half_interval(const merged_t *merged)
 {
     int64_t n = merged->count;
@@ -142,7 +124,7 @@ static double half_interval(const merged_t *merged)
     return n > 1 ? fmax(lab_student_quantile(0.05, (double)(n - 1)) * error, resolution) : (double)NAN;
 }
 
-/* The field's number over all runs that have a time and this field; NAN if none has. */
+/* Combines the numbers of a field over all runs that have a time and this field; NAN if there is none. */
 static double combine(const merged_t *merged, const char *name, rule_t rule)
 {
     double numbers[RUNS_MAX], sum = 0, logs = 0, least = INFINITY, most = 0;
@@ -167,12 +149,6 @@ static double combine(const merged_t *merged, const char *name, rule_t rule)
     return rule == RULE_SUM ? sum : rule == RULE_LEAST ? least : rule == RULE_MOST ? most : median_of(numbers, count);
 }
 
-/* Whether the row is a call of rung_gemm, whose kernels take less than all of its time. */
-static bool is_call(const lab_result *row)
-{
-    return lab_json_get_integer(row->fields, "call_wall_ns", 0) > 0;
-}
-
 static bool is_time(const char *name)
 {
     size_t length = strlen(name);
@@ -184,7 +160,9 @@ static void write_field(lab_json *json, const merged_t *merged, const lab_json_v
     const lab_result *row = merged->first;
     rule_t rule = merged->count > 0 ? rule_of(field->name) : RULE_COPY;
     double median = merged->count > 0 ? median_ns_of(merged) : 0;
-    if (rule == RULE_MEDIAN && strcmp(field->name, "kernel_ns") == 0 && !is_call(row))
+    /* The kernels of a call of rung_gemm take less than all of its time. */
+    bool is_call = lab_json_get_integer(row->fields, "call_wall_ns", 0) > 0;
+    if (rule == RULE_MEDIAN && strcmp(field->name, "kernel_ns") == 0 && !is_call)
         rule = RULE_TIME;
     if (rule == RULE_DROP)
         return;
@@ -213,30 +191,29 @@ static void write_row(lab_json *json, const merged_t *merged)
     lab_json_end(json, '}');
 }
 
-/* The rows that measure the same as this one; how many, and the last of them. */
-static int64_t count_same(const lab_compare_row *rows, int64_t count, const lab_result *row, bool with_params,
+/* Returns how many rows measure the same as this one, and the last of them. */
+static int64_t count_same(const lab_compare_rows *rows, const lab_result *row, bool with_params,
                           const lab_compare_row **last)
 {
     int64_t same = 0;
-    for (int64_t i = 0; i < count; i++)
-        if (lab_result_is_same_row(rows[i].row, row, with_params)) {
+    for (int64_t i = 0; i < rows->count; i++)
+        if (lab_result_is_same_row(rows->list[i].row, row, with_params)) {
             same++;
-            *last = &rows[i];
+            *last = &rows->list[i];
         }
     return same;
 }
 
-/* The row that this one is compared with: parameters count where either side has several. NULL if there is none. */
-static const lab_compare_row *find_partner(const lab_compare_row *own, int64_t own_count, const lab_compare_row *rows,
-                                           int64_t count, const lab_result *row)
+/* Returns the row that this one is compared with, or NULL. Parameters count if either side has several. */
+static const lab_compare_row *find_partner(const lab_compare_rows *own, const lab_compare_rows *partners,
+                                           const lab_result *row)
 {
     const lab_compare_row *found = NULL;
-    bool with_params = count_same(own, own_count, row, false, &found) > 1 ||
-                       count_same(rows, count, row, false, &found) > 1;
-    return count_same(rows, count, row, with_params, &found) > 0 ? found : NULL;
+    bool with_params = count_same(own, row, false, &found) > 1 || count_same(partners, row, false, &found) > 1;
+    return count_same(partners, row, with_params, &found) > 0 ? found : NULL;
 }
 
-/* The times of one row's runs; of pairs of runs where there is a partner. */
+/* Writes the times of a row's runs as logarithms; with a partner, those of the paired runs. Returns their number. */
 static int64_t collect_log_times(const lab_bench_merge *merge, const lab_compare_row *row,
                                  const lab_compare_row *partner, double *logs)
 {
@@ -247,7 +224,7 @@ static int64_t collect_log_times(const lab_bench_merge *merge, const lab_compare
                          : lab_compare_row_log_time_pairs(partner, row, merge->count, other, logs, RUNS_MAX);
 }
 
-/* The top of the document is the first run's. */
+/* Copies the head of the first run's document. */
 static void write_head(const lab_bench_merge *merge, lab_json *json)
 {
     for (const lab_json_value *at = merge->runs->document.root->first; at; at = at->next) {
@@ -261,53 +238,34 @@ static void write_head(const lab_bench_merge *merge, lab_json *json)
     lab_json_integer(json, "runs", merge->count);
 }
 
-static void write_rows(const lab_bench_merge *merge, const lab_compare_row *rows, int64_t count,
-                       const lab_compare_row *partners, int64_t partner_count, lab_json *json)
+static void write_rows(const lab_bench_merge *merge, const lab_compare_rows *rows, const lab_compare_rows *partners,
+                       lab_json *json)
 {
     double logs[RUNS_MAX];
-    for (int64_t i = 0; i < count; i++) {
-        const lab_compare_row *partner = merge->partners
-                                             ? find_partner(rows, count, partners, partner_count, rows[i].row)
-                                             : NULL;
-        merged_t row = {
-            .row = &rows[i], .first = find_deciding_run(&rows[i], merge->count), .files = merge->count, .logs = logs};
-        if (lab_result_has_time(row.first))
-            row.count = collect_log_times(merge, &rows[i], partner, logs);
-        write_row(json, &row);
+    for (int64_t i = 0; i < rows->count; i++) {
+        const lab_compare_row *row = &rows->list[i];
+        merged_t merged = {
+            .row = row, .first = find_deciding_run(row, merge->count), .files = merge->count, .logs = logs};
+        if (lab_result_has_time(merged.first))
+            merged.count = collect_log_times(merge, row, find_partner(rows, partners, row->row), logs);
+        write_row(json, &merged);
     }
-}
-
-static int64_t count_rows(const lab_results *files, int count)
-{
-    int64_t rows = 0;
-    for (int i = 0; i < count; i++)
-        rows += files[i].count;
-    return rows;
 }
 
 void lab_bench_merge_write(const lab_bench_merge *merge, FILE *out)
 {
-    lab_compare_row *rows = calloc((size_t)count_rows(merge->runs, merge->count) + 1, sizeof *rows);
-    int64_t all = merge->partners ? count_rows(merge->partners, merge->count) : 0;
-    lab_compare_row *partners = calloc((size_t)all + 1, sizeof *partners);
-    int64_t count = rows ? lab_compare_side_collect_rows(&(lab_compare_side){merge->runs, merge->count}, rows) : -1;
-    int64_t partner_count = partners && merge->partners
-                                ? lab_compare_side_collect_rows(&(lab_compare_side){merge->partners, merge->count},
-                                                                partners)
-                                : 0;
+    const lab_compare_side own = {merge->runs, merge->count},
+                           other = {merge->partners, merge->partners ? own.count : 0};
+    lab_compare_rows rows = {0}, partners = {0};
     lab_json json = {.out = out};
-    if (merge->count > 0 && count >= 0 && partner_count >= 0) {
+    if (merge->count > 0 && lab_compare_rows_collect(&own, &rows) && lab_compare_rows_collect(&other, &partners)) {
         lab_json_begin(&json, NULL, '{');
         write_head(merge, &json);
         lab_json_begin(&json, "results", '[');
-        write_rows(merge, rows, count, partners, partner_count, &json);
+        write_rows(merge, &rows, &partners, &json);
         lab_json_end(&json, ']');
         lab_json_end(&json, '}');
     }
-    if (rows && count > 0)
-        lab_compare_side_free_rows(rows, count);
-    if (partners && partner_count > 0)
-        lab_compare_side_free_rows(partners, partner_count);
-    free(rows);
-    free(partners);
+    lab_compare_rows_free(&rows);
+    lab_compare_rows_free(&partners);
 }

@@ -5,9 +5,8 @@
 #include <time.h>
 
 #include "bench/bench_session.h"
-#include "bench/repeated_runs.h"
-#include "bench/thread_team.h"
 
+static const double DEFAULT_BUDGET_SECONDS = 2;
 enum { DOUBLING_SIZE_MIN = 128, DOUBLING_SIZE_MAX = 1 << 20, BATCH_MAX = 1 << 30 };
 
 int lab_bench_usage_error(const char *format, ...)
@@ -22,14 +21,6 @@ int lab_bench_usage_error(const char *format, ...)
 
 /* ---- Sizes ------------------------------------------------------------------------------------------- */
 
-static bool add_problem(lab_bench_session *session, int64_t m, int64_t n, int64_t k)
-{
-    if (session->problem_count == LAB_BENCH_PROBLEMS_MAX)
-        return false;
-    session->problems[session->problem_count++] = (lab_shape){m, n, k};
-    return true;
-}
-
 /* Adds squares from 128 on, doubling, up to the largest. */
 static bool add_doubling_sizes(lab_bench_session *session, const char *largest)
 {
@@ -37,8 +28,7 @@ static bool add_doubling_sizes(lab_bench_session *session, const char *largest)
     if (!lab_parse_integer(largest, &end) || end < 1 || end > DOUBLING_SIZE_MAX)
         return false;
     for (int64_t size = end < DOUBLING_SIZE_MIN ? end : DOUBLING_SIZE_MIN; size <= end; size *= 2)
-        if (!add_problem(session, size, size, size))
-            return false;
+        session->problems[session->problem_count++] = (lab_shape){size, size, size};
     return true;
 }
 
@@ -50,30 +40,20 @@ static bool add_size_ranges(lab_bench_session *session)
     int m_count = lab_sweep_sizes(options->m, m);
     int n_count = options->n ? lab_sweep_sizes(options->n, n) : 1;
     int k_count = options->k ? lab_sweep_sizes(options->k, k) : 1;
-    if (m_count < 0 || n_count < 0 || k_count < 0)
+    if (m_count < 0 || n_count < 0 || k_count < 0 || m_count * n_count * k_count > LAB_BENCH_PROBLEMS_MAX)
         return false;
     for (int i = 0; i < m_count; i++)
         for (int j = 0; j < n_count; j++)
             for (int l = 0; l < k_count; l++)
-                if (!add_problem(session, m[i], options->n ? n[j] : m[i], options->k ? k[l] : m[i]))
-                    return false;
+                session->problems[session->problem_count++] = (lab_shape){m[i], options->n ? n[j] : m[i],
+                                                                          options->k ? k[l] : m[i]};
     return true;
-}
-
-static bool add_shapes(lab_bench_session *session, const char *text)
-{
-    lab_shape shapes[LAB_SWEEP_MAX];
-    int count = lab_sweep_shapes(text, shapes);
-    for (int i = 0; i < count; i++)
-        if (!add_problem(session, shapes[i].m, shapes[i].n, shapes[i].k))
-            return false;
-    return count > 0;
 }
 
 static int read_sizes(lab_bench_session *session)
 {
     const lab_options *options = session->options;
-    bool is_valid;
+    bool is_valid = !options->n && !options->k;
     if ((options->argument2 != NULL) + (options->m != NULL) + (options->sizes != NULL) > 1)
         return lab_bench_usage_error("give the sizes once: with --sizes, with --m, --n and --k, or as KERNEL LARGEST");
     if (options->argument2)
@@ -81,13 +61,22 @@ static int read_sizes(lab_bench_session *session)
     else if (options->m)
         is_valid = add_size_ranges(session);
     else
-        is_valid = !options->n && !options->k && add_shapes(session, options->sizes ? options->sizes : "256,512,1024");
-    return is_valid ? LAB_EXIT_SUCCESS
-                    : lab_bench_usage_error("the sizes are invalid; examples: --sizes 256,512,1x4096x512, "
-                                            "--m 128:1024:128 --n 64, or rung bench KERNEL LARGEST");
+        session->problem_count = lab_sweep_shapes(options->sizes ? options->sizes : "256,512,1024", session->problems);
+    return is_valid && session->problem_count > 0
+               ? LAB_EXIT_SUCCESS
+               : lab_bench_usage_error("the sizes are invalid; examples: --sizes 256,512,1x4096x512, "
+                                       "--m 128:1024:128 --n 64, or rung bench KERNEL LARGEST");
 }
 
 /* ---- Numbers and words --------------------------------------------------------------------------------- */
+
+const char *lab_bench_parse_budget(const lab_options *options, double *seconds)
+{
+    *seconds = DEFAULT_BUDGET_SECONDS;
+    return !options->budget || (lab_parse_number(options->budget, seconds) && *seconds > 0 && *seconds <= 1e6)
+               ? NULL
+               : "--budget must be a number of seconds per kernel and problem: more than 0, at most 1000000";
+}
 
 static int read_integers(lab_bench_session *session)
 {

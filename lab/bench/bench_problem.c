@@ -8,9 +8,10 @@
 
 #include "base/try.h"
 #include "common/elements.h"
+#include "common/enum_names.h"
 #include "common/random.h"
 #include "common/statistics.h"
-#include "verify/freivalds.h"
+#include "verify/verify.h"
 
 enum { COPY_SAMPLES = 3 };
 
@@ -49,63 +50,36 @@ rung_status lab_bench_problem_read_c(const lab_bench_problem *problem, rung_buff
     return rung_buffer_read(problem->queue, buffer, offset, problem->c.bytes, problem->c.on_host.data, options);
 }
 
-/* Times copying A and B to the device. */
-static rung_status time_uploads(const lab_bench_problem *problem, rung_event *event, int64_t *median)
+/* Times copying A and B to the device, and C back. */
+static rung_status time_copies(lab_bench_problem *problem)
 {
-    int64_t times[COPY_SAMPLES], b_ns;
+    rung_event *event = problem->event;
+    int64_t up[COPY_SAMPLES], down[COPY_SAMPLES], b_ns;
     rung_run_options signal = {.size = sizeof(rung_run_options), .signal = event};
+    TRY(upload(problem, &problem->c, NULL));
     for (int i = 0; i < COPY_SAMPLES; i++) {
         TRY(upload(problem, &problem->a, &signal));
-        TRY(rung_event_time(event, &times[i]));
+        TRY(rung_event_time(event, &up[i]));
         TRY(upload(problem, &problem->b, &signal));
         TRY(rung_event_time(event, &b_ns));
-        times[i] += b_ns;
-    }
-    *median = lab_median(times, COPY_SAMPLES);
-    return RUNG_OK;
-}
-
-/* Times copying C back. */
-static rung_status time_downloads(const lab_bench_problem *problem, rung_event *event, int64_t *median)
-{
-    int64_t times[COPY_SAMPLES];
-    rung_run_options signal = {.size = sizeof(rung_run_options), .signal = event};
-    for (int i = 0; i < COPY_SAMPLES; i++) {
+        up[i] += b_ns;
         TRY(lab_bench_problem_read_c(problem, problem->c.on_device.buffer, 0, &signal));
-        TRY(rung_event_time(event, &times[i]));
+        TRY(rung_event_time(event, &down[i]));
     }
-    *median = lab_median(times, COPY_SAMPLES);
+    problem->h2d_ns = lab_median(up, COPY_SAMPLES);
+    problem->d2h_ns = lab_median(down, COPY_SAMPLES);
     return RUNG_OK;
 }
 
-static rung_status time_copies(lab_bench_problem *problem, rung_event *event)
+/* Makes a bias or a residual of `rows` x `cols`, broadcast to the size of C. */
+static rung_status make_addend(const lab_bench_problem *problem, int64_t rows, int64_t cols, uint64_t stream,
+                               lab_operand *operand)
 {
-    TRY(time_uploads(problem, event, &problem->h2d_ns));
-    TRY(upload(problem, &problem->c, NULL));
-    return time_downloads(problem, event, &problem->d2h_ns);
-}
-
-/* Makes a bias with one number per row, per column or per element. */
-static rung_status make_bias(lab_bench_problem *problem, rung_type type)
-{
-    int64_t m = problem->m, n = problem->n;
-    lab_bias kind = problem->epilogue.bias;
-    if (kind == LAB_BIAS_NONE)
-        return RUNG_OK;
-    TRY(make_operand(problem, type, kind == LAB_BIAS_COL ? 1 : m, kind == LAB_BIAS_ROW ? 1 : n, 1, &problem->bias));
-    lab_fill_small_integers(&problem->bias.on_host, 1, LAB_VERIFY_SEED, 3);
-    problem->bias.on_host = rung_matrix_broadcast(problem->bias.on_host, m, n);
-    problem->bias.on_device = rung_matrix_broadcast(problem->bias.on_device, m, n);
-    return upload(problem, &problem->bias, NULL);
-}
-
-static rung_status make_residual(lab_bench_problem *problem, rung_type type)
-{
-    if (!problem->epilogue.residual)
-        return RUNG_OK;
-    TRY(make_operand(problem, type, problem->m, problem->n, 1, &problem->residual));
-    lab_fill_small_integers(&problem->residual.on_host, 1, LAB_VERIFY_SEED, 4);
-    return upload(problem, &problem->residual, NULL);
+    TRY(make_operand(problem, problem->product.out, rows, cols, 1, operand));
+    lab_fill_small_integers(&operand->on_host, 1, LAB_VERIFY_SEED, stream);
+    operand->on_host = rung_matrix_broadcast(operand->on_host, problem->size.m, problem->size.n);
+    operand->on_device = rung_matrix_broadcast(operand->on_device, problem->size.m, problem->size.n);
+    return upload(problem, operand, NULL);
 }
 
 static void set_column_major(lab_operand *operand)
@@ -120,7 +94,8 @@ static void set_column_major(lab_operand *operand)
 static rung_status make_operands(lab_bench_problem *problem)
 {
     rung_type in = problem->product.in, out = problem->product.out;
-    int64_t m = problem->m, n = problem->n, k = problem->k, batch = problem->batch;
+    lab_bias bias = problem->epilogue.bias;
+    int64_t m = problem->size.m, n = problem->size.n, k = problem->size.k, batch = problem->batch;
     TRY(make_operand(problem, in, m, k, batch, &problem->a));
     TRY(make_operand(problem, in, k, n, batch, &problem->b));
     TRY(make_operand(problem, out, m, n, batch, &problem->c));
@@ -128,22 +103,33 @@ static rung_status make_operands(lab_bench_problem *problem)
         set_column_major(&problem->a);
     if (problem->is_b_column_major)
         set_column_major(&problem->b);
-    TRY(make_bias(problem, out));
-    TRY(make_residual(problem, out));
+    if (bias != LAB_BIAS_NONE)
+        TRY(make_addend(problem, bias == LAB_BIAS_COL ? 1 : m, bias == LAB_BIAS_ROW ? 1 : n, 3, &problem->bias));
+    if (problem->epilogue.residual)
+        TRY(make_addend(problem, m, n, 4, &problem->residual));
     lab_fill_small_integers(&problem->a.on_host, batch, LAB_VERIFY_SEED, 1);
     lab_fill_small_integers(&problem->b.on_host, batch, LAB_VERIFY_SEED, 2);
     return RUNG_OK;
 }
 
+lab_bench_problem lab_bench_problem_of(const lab_target *target, const lab_dtype *dtype, lab_shape size)
+{
+    return (lab_bench_problem){.context = target->context,
+                               .device = target->device,
+                               .queue = target->queue,
+                               .product = dtype->product,
+                               .compute = dtype->compute,
+                               .size = size,
+                               .batch = 1};
+}
+
 rung_status lab_bench_problem_create(lab_bench_problem *problem)
 {
-    rung_event *event;
     TRY(make_operands(problem));
-    TRY(rung_event_create(problem->device, &event));
-    rung_status status = time_copies(problem, event);
-    rung_event_destroy(event);
-    if (status != RUNG_OK || !problem->is_cold)
-        return status;
+    TRY(rung_event_create(problem->device, &problem->event));
+    TRY(time_copies(problem));
+    if (!problem->is_cold)
+        return RUNG_OK;
     TRY(lab_cold_copies_create(problem->device, &problem->a.on_host, &problem->b.on_host, &problem->c.on_host,
                                problem->batch, &problem->cold_copies));
     return lab_cold_copies_fill(problem->cold_copies, problem->queue, problem->a.on_host.data, problem->b.on_host.data);
@@ -156,6 +142,8 @@ void lab_bench_problem_destroy(lab_bench_problem *problem)
         rung_buffer_destroy(all[i]->on_device.buffer);
         free(all[i]->on_host.data);
     }
+    rung_event_destroy(problem->event);
+    problem->event = NULL;
     lab_cold_copies_destroy(problem->cold_copies);
     problem->cold_copies = NULL;
 }
@@ -175,7 +163,7 @@ rung_problem lab_bench_problem_view(const lab_bench_problem *problem, bool on_de
 
 double lab_bench_problem_products(const lab_bench_problem *problem)
 {
-    return (double)problem->m * (double)problem->n * (double)problem->k * (double)problem->batch;
+    return (double)problem->size.m * (double)problem->size.n * (double)problem->size.k * (double)problem->batch;
 }
 
 double lab_gflops(const lab_bench_problem *problem, int64_t nanoseconds)
@@ -185,30 +173,17 @@ double lab_gflops(const lab_bench_problem *problem, int64_t nanoseconds)
 
 /* ---- Inputs -------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *word, *meaning;
-} inputs_words[] = {
-#define X(name, word, meaning) {word, meaning},
-    LAB_INPUTS_LIST(X)
-#undef X
-};
+#define WORD(name, word, meaning) word,
+#define MEANING(name, word, meaning) meaning,
+LAB_DEFINE_ENUM_TEXT(lab_inputs_name, lab_inputs, LAB_INPUTS_LIST, WORD)
+LAB_DEFINE_ENUM_TEXT(lab_inputs_meaning, lab_inputs, LAB_INPUTS_LIST, MEANING)
 
 lab_inputs lab_inputs_of(const char *word)
 {
-    int i = 0;
-    while (i < LAB_INPUTS_COUNT && strcmp(inputs_words[i].word, word) != 0)
-        i++;
-    return (lab_inputs)i;
-}
-
-const char *lab_inputs_name(lab_inputs inputs)
-{
-    return inputs < LAB_INPUTS_COUNT ? inputs_words[inputs].word : "?";
-}
-
-const char *lab_inputs_meaning(lab_inputs inputs)
-{
-    return inputs < LAB_INPUTS_COUNT ? inputs_words[inputs].meaning : "?";
+    lab_inputs inputs = (lab_inputs)0;
+    while (inputs < LAB_INPUTS_COUNT && strcmp(lab_inputs_name(inputs), word) != 0)
+        inputs++;
+    return inputs;
 }
 
 static double round_normal(double value)

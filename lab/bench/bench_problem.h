@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_problem.h - one multiply to be timed: its shape, its operands on the host and on the device, and its clock. */
-#ifndef LAB_BENCH_PROBLEM_H
-#define LAB_BENCH_PROBLEM_H
+#pragma once
 
-#include "bench/cold_copies.h"
 #include "bench/cpu_probe.h"
 #include "common/lab_clock.h"
 #include "common/type_pair.h"
 #include "rung/rung.h"
-#include "verify/cases.h"
+#include "target/sweep.h"
+#include "target/target.h"
+#include "verify/verify.h"
 
 /* The seed of the integers that results are verified with. */
 enum { LAB_VERIFY_SEED = 1 };
@@ -39,6 +39,39 @@ lab_inputs lab_inputs_of(const char *word);
 const char *lab_inputs_name(lab_inputs inputs);
 const char *lab_inputs_meaning(lab_inputs inputs);
 
+/* ---- Cold copies (cold_copies.c) ----
+ *
+ * Copies of A, B and C for rung bench --cache cold. There are enough copies that each has left the caches before it is used
+ * again and is read from memory. The copies of an operand are consecutive in one buffer. All copies contain the same
+ * numbers, so that every result must be the same. Each run uses the next copy. */
+
+/* The copies of one operand. */
+typedef struct lab_operand_copies {
+    rung_buffer *buffer;
+    int64_t bytes, stride_elements, stride_bytes;
+} lab_operand_copies;
+
+typedef struct lab_cold_copies {
+    int64_t count, next;
+    int64_t bytes, target_bytes; /* of all copies of A, B and C; the target is twice the last-level cache */
+    lab_operand_copies a, b, c;
+} lab_cold_copies;
+
+/* Allocates at least two copies: as many as exceed twice the last-level cache, or as fit a quarter of the memory; `bytes` is
+ * then less than `target_bytes`. The matrices give the shapes of one copy. */
+rung_status lab_cold_copies_create(rung_device *device, const rung_matrix *a, const rung_matrix *b,
+                                   const rung_matrix *c, int64_t batch, lab_cold_copies **copies);
+void lab_cold_copies_destroy(lab_cold_copies *copies);
+
+/* Fills all copies of A and B and waits for the end. */
+rung_status lab_cold_copies_fill(const lab_cold_copies *copies, rung_queue *queue, const void *a, const void *b);
+
+/* Returns the problem on copy `index`, and on the copy after the last one used. */
+rung_problem lab_cold_copies_at(const lab_cold_copies *copies, const rung_problem *problem, int64_t index);
+rung_problem lab_cold_copies_next(lab_cold_copies *copies, const rung_problem *problem);
+
+/* ---- Problems ---- */
+
 /* C = A B or a batch of it, with an optional epilogue. The caller fills in the members before `a` and after `d2h_ns`. */
 typedef struct lab_bench_problem {
     rung_context *context; /* its rung_gemm uses `device` too */
@@ -46,11 +79,13 @@ typedef struct lab_bench_problem {
     rung_queue *queue;
     lab_type_pair product;
     rung_compute compute;
-    int64_t m, n, k, batch, splits, carveout, threads; /* threads: of CPU plans; 0: the default */
+    lab_shape size;
+    int64_t batch, splits, carveout, threads; /* threads: of CPU plans; 0: the default */
     lab_epilogue epilogue;
     bool is_a_column_major, is_b_column_major; /* C is row-major */
     lab_operand a, b, c, bias, residual;
     int64_t h2d_ns, d2h_ns; /* median times of copying A and B to the device, and C back */
+    rung_event *event;      /* of the copies and runs */
     lab_clock clock;        /* of the samples; only the CPU is timed by other clocks than events */
     lab_cpu_probe probe;    /* runs before and after each sample */
     int64_t probe_threads;
@@ -58,6 +93,9 @@ typedef struct lab_bench_problem {
     bool is_cold;                 /* each run uses other copies */
     lab_cold_copies *cold_copies; /* NULL unless is_cold */
 } lab_bench_problem;
+
+/* Returns a problem of one item without operands. */
+lab_bench_problem lab_bench_problem_of(const lab_target *target, const lab_dtype *dtype, lab_shape size);
 
 /* Allocates and fills the operands, copies them to the device and times the copies. After a failure too, the caller calls
  * lab_bench_problem_destroy(). */
@@ -82,5 +120,3 @@ double lab_bench_problem_products(const lab_bench_problem *problem);
 
 /* Returns GFLOPS; a multiply-add counts as two operations. 0 for no time. */
 double lab_gflops(const lab_bench_problem *problem, int64_t nanoseconds);
-
-#endif /* LAB_BENCH_PROBLEM_H */

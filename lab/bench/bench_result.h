@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_result.h - the result of rung bench: one row per contender and problem, how the rows compare, and printing them. */
-#ifndef LAB_BENCH_RESULT_H
-#define LAB_BENCH_RESULT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -97,10 +96,26 @@ void lab_bench_write_json(const lab_bench_result *bench, FILE *out);
 void lab_bench_print_device(const lab_bench_result *bench);
 void lab_bench_print_tables(const lab_bench_result *bench, int first);
 
+/* ---- Saving (bench_save.c): --output is saved after each problem, so that a later failure does not lose the results. The
+ * file is replaced by a rename and is complete at any time. ---- */
+
+/* Set to "1" in the environment of the runs that lab_bench_run_many() starts. */
+#define LAB_CHILD_RUN_VARIABLE "RUNG_BENCH_PART"
+
+/* Reports whether this process is one of several runs: then its parent compares the results and owns the output files. */
+bool lab_bench_is_child_run(void);
+
+/* Checks before the measurement that --output and --baseline-json can be written. Returns an exit code. */
+int lab_bench_check_output(const lab_options *options);
+
+/* Saves the result so far to the file of --output, if there is one. Returns false after a message. */
+bool lab_bench_save(lab_bench_result *bench);
+
+/* Replaces the file `name` by what `print` writes, completely or not at all. Returns false after a message. */
+bool lab_bench_save_file(const char *name, void (*print)(void *data, FILE *out), void *data);
+
 /* Reports whether tables go to standard output: with --output, or without both --json and --csv. */
 bool lab_bench_prints_tables(const lab_bench_result *bench);
 
 /* Reports whether the result is of the CPU, whose rows have more columns. */
 bool lab_bench_is_cpu(const lab_bench_result *bench);
-
-#endif /* LAB_BENCH_RESULT_H */

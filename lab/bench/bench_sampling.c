@@ -23,7 +23,7 @@ static double problem_fraction_done(const lab_bench_session *session)
     for (int i = 0; i < session->contender_count; i++) {
         const lab_contender *contender = &session->contenders[i];
         double spent = (double)contender->spent_ns / (double)session->budget_ns;
-        sum += contender->verified ? 0.1 + 0.9 * (spent < 1 ? spent : 1) : contender->state != LAB_ROW_PENDING;
+        sum += contender->row.verified ? 0.1 + 0.9 * (spent < 1 ? spent : 1) : contender->row.state != LAB_ROW_PENDING;
     }
     return session->contender_count > 0 ? sum / session->contender_count : 0;
 }
@@ -32,9 +32,8 @@ static void show_progress(const lab_bench_session *session, const lab_bench_prob
                           const lab_contender *contender)
 {
     char text[256];
-    snprintf(text, sizeof text, "%lldx%lldx%lld %s, %s %s", (long long)problem->m, (long long)problem->n,
-             (long long)problem->k, lab_type_pair_name(problem->product), activity,
-             contender ? lab_contender_name(contender) : "");
+    snprintf(text, sizeof text, "%lldx%lldx%lld %s, %s %s", LAB_SHAPE_ARGUMENTS(problem->size),
+             lab_type_pair_name(problem->product), activity, contender ? lab_contender_name(contender) : "");
     lab_progress_show(&(lab_progress){.what = text,
                                       .done = session->problems_done + problem_fraction_done(session),
                                       .count = session->problem_count * session->dtype_count,
@@ -48,7 +47,7 @@ static void begin_step(const lab_bench_problem *problem, const char *activity, c
     if (!contender->kernel || rung_kernel_describe(contender->kernel)->number != -1)
         return;
     snprintf(text, sizeof text, "%s %s, %lld x %lld x %lld, %s", activity, lab_contender_name(contender),
-             (long long)problem->m, (long long)problem->n, (long long)problem->k, lab_type_pair_name(problem->product));
+             LAB_SHAPE_ARGUMENTS(problem->size), lab_type_pair_name(problem->product));
     lab_supervise_step_begin(text);
 }
 
@@ -80,9 +79,9 @@ static void verify_all(lab_bench_session *session, const lab_bench_problem *prob
         begin_step(problem, "verifying", contender);
         lab_contender_verify(problem, contender);
         lab_supervise_step_end();
-        if (contender->verified)
+        if (contender->row.verified)
             lab_bench_record_speed(session, contender, problem, contender->verified_run_ns);
-        else if (contender->state == LAB_ROW_WRONG)
+        else if (contender->row.state == LAB_ROW_WRONG)
             session->any_wrong = true;
     }
 }
@@ -95,7 +94,7 @@ static void fill_inputs(lab_bench_session *session, const lab_bench_problem *pro
         lab_bench_problem_fill(problem, inputs, (uint64_t)session->result.seed) == RUNG_OK)
         return;
     for (int i = 0; i < session->contender_count; i++)
-        if (session->contenders[i].verified)
+        if (session->contenders[i].row.verified)
             reject_with_error_text(&session->contenders[i]);
 }
 
@@ -108,9 +107,9 @@ static void verify_cold_copies(lab_bench_session *session, const lab_bench_probl
     for (int i = 0; i < session->contender_count; i++) {
         lab_contender *contender = &session->contenders[i];
         show_progress(session, problem, "verifying", contender);
-        if (contender->verified) {
+        if (contender->row.verified) {
             lab_contender_verify_copies(problem, contender);
-            session->any_wrong = session->any_wrong || contender->state == LAB_ROW_WRONG;
+            session->any_wrong = session->any_wrong || contender->row.state == LAB_ROW_WRONG;
         }
     }
 }
@@ -135,7 +134,7 @@ static bool needs_samples(const lab_bench_session *session, const lab_bench_prob
 {
     bool needs_pairs = session->interleave.role != LAB_INTERLEAVE_NONE && contender->taken.count < PAIRED_ROUNDS_MIN &&
                        contender->spent_ns < session->budget_ns;
-    return contender->verified &&
+    return contender->row.verified &&
            (needs_pairs ||
             lab_contender_needs_samples(contender, lab_bench_best_probe(session, problem), session->budget_ns));
 }
@@ -171,8 +170,8 @@ static void sample_round(lab_bench_session *session, const lab_bench_problem *pr
 {
     for (int i = 0; i < session->contender_count && !lab_is_interrupted(); i++) {
         lab_contender *contender = &session->contenders[(session->rounds / 2 + i) % session->contender_count];
-        bool continues = session->is_cpu || session->interleave.role != LAB_INTERLEAVE_NONE;
-        bool has_time = continues && contender->verified && contender->spent_ns < session->budget_ns &&
+        bool continues = lab_bench_is_cpu(&session->result) || session->interleave.role != LAB_INTERLEAVE_NONE;
+        bool has_time = continues && contender->row.verified && contender->spent_ns < session->budget_ns &&
                         contender->taken.count < LAB_SAMPLES_MAX;
         contender->taken.round = session->rounds;
         if (has_time || needs_samples(session, problem, contender))
@@ -245,13 +244,13 @@ static void reject_unfinished(lab_bench_session *session, const lab_bench_proble
 {
     for (int i = 0; i < session->contender_count; i++) {
         lab_contender *contender = &session->contenders[i];
-        bool has_too_few = contender->verified && contender->taken.count < LAB_SAMPLES_MIN &&
+        bool has_too_few = contender->row.verified && contender->taken.count < LAB_SAMPLES_MIN &&
                            needs_samples(session, problem, contender);
-        if (contender->state != LAB_ROW_PENDING && !has_too_few)
+        if (contender->row.state != LAB_ROW_PENDING && !has_too_few)
             continue;
         lab_contender_reject(contender, LAB_ROW_INTERRUPTED, "interrupted");
         contender->taken.count = 0;
-        contender->samples = contender->median_ns = contender->min_ns = contender->ci95_ns = 0;
+        contender->row.samples = contender->row.median_ns = contender->row.min_ns = contender->row.ci95_ns = 0;
     }
 }
 
@@ -265,7 +264,7 @@ static void time_calls(lab_bench_session *session, const lab_bench_problem *prob
         if (!contender->kernel)
             continue;
         show_progress(session, problem, "timing calls of", contender);
-        if (contender->verified && lab_contender_time_calls(problem, contender) != RUNG_OK)
+        if (contender->row.verified && lab_contender_time_calls(problem, contender) != RUNG_OK)
             reject_with_error_text(contender);
     }
 }
@@ -275,8 +274,8 @@ static void trace_call(lab_bench_session *session, const lab_bench_problem *prob
     char title[128];
     if (!session->trace.out)
         return;
-    snprintf(title, sizeof title, "%s %lld x %lld x %lld", lab_type_pair_name(problem->product), (long long)problem->m,
-             (long long)problem->n, (long long)problem->k);
+    snprintf(title, sizeof title, "%s %lld x %lld x %lld", lab_type_pair_name(problem->product),
+             LAB_SHAPE_ARGUMENTS(problem->size));
     lab_call_profile_write_trace(&session->trace, ++session->traced_problems, title, call);
 }
 
@@ -286,8 +285,8 @@ static void profile_calls(lab_bench_session *session, const lab_bench_problem *p
     rung_problem multiply = lab_bench_problem_view(problem, false);
     for (int i = 0; i < session->contender_count && !lab_is_interrupted(); i++) {
         lab_contender *contender = &session->contenders[i];
-        lab_call_profile *call = &session->calls[i];
-        if (contender->kernel || !contender->verified)
+        lab_call_profile *call = &contender->row.call;
+        if (contender->kernel || !contender->row.verified)
             continue;
         show_progress(session, problem, "profiling", contender);
         if (lab_call_profile_measure(&session->profiler, &multiply, call) == RUNG_OK)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_save.c - see bench_save.h. */
-#include "bench/bench_save.h"
-
+/* bench_save.c - rung bench: writes and checks the files of --output (see bench_result.h). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/progress_line.h"
+#include "bench/bench_result.h"
 #include "io/output_file.h"
+#include "target/target.h"
 
 bool lab_bench_is_child_run(void)
 {
@@ -23,10 +22,8 @@ bool lab_bench_is_child_run(void)
 static int check_output_file(const char *name, const char *option, const char *baseline)
 {
     lab_output_file file;
-    if (baseline && lab_output_is_same_file(name, baseline)) {
-        fprintf(stderr, "rung: %s is also the file of --baseline; give another file with %s\n", name, option);
-        return LAB_EXIT_USAGE;
-    }
+    if (baseline && lab_output_is_same_file(name, baseline))
+        return lab_fail(LAB_EXIT_USAGE, "%s is also the file of --baseline; give another file with %s", name, option);
     if (lab_output_open(name, &file)) {
         bool is_direct = file.is_direct;
         lab_output_discard(&file);
@@ -34,9 +31,8 @@ static int check_output_file(const char *name, const char *option, const char *b
             return LAB_EXIT_SUCCESS;
         errno = EINVAL; /* saving after each problem replaces the file, which does not work for a device or a pipe */
     }
-    fprintf(stderr, "rung: %s cannot be written: %s; give a regular file in a writable folder with %s\n",
-            *name ? name : "\"\"", strerror(errno), option);
-    return LAB_EXIT_USAGE;
+    return lab_fail(LAB_EXIT_USAGE, "%s cannot be written: %s; give a regular file in a writable folder with %s",
+                    *name ? name : "\"\"", strerror(errno), option);
 }
 
 int lab_bench_check_output(const lab_options *options)
@@ -65,8 +61,6 @@ bool lab_bench_save_file(const char *name, void (*print)(void *data, FILE *out),
         if (lab_output_commit(&file))
             return true;
     }
-    int number = errno;
-    lab_progress_hide();
-    fprintf(stderr, "rung: %s could not be written: %s; the existing file is unchanged\n", name, strerror(number));
+    lab_fail(LAB_EXIT_USAGE, "%s could not be written: %s; the existing file is unchanged", name, strerror(errno));
     return false;
 }

@@ -12,7 +12,6 @@
 
 #include "bench/baseline.h"
 #include "bench/bench.h"
-#include "bench/bench_save.h"
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "process/supervise.h"
@@ -22,14 +21,14 @@
 /* Chooses how the CPU's samples are timed: one thread by its processor time, several by elapsed time. */
 static void choose_clock(const lab_bench_session *session, lab_bench_problem *problem)
 {
-    if (!session->is_cpu)
+    if (!lab_bench_is_cpu(&session->result))
         return;
     problem->clock = session->threads == 1 ? LAB_CLOCK_CPU : LAB_CLOCK_WALL;
     problem->probe = lab_cpu_probe_for(problem->product, problem->compute);
     problem->threads = session->threads;
     problem->probe_threads = session->threads > 0 ? session->threads : session->result.device->compute_units;
     bool is_alone = session->contender_count == 1 && session->interleave.role == LAB_INTERLEAVE_NONE;
-    problem->idle_ns = problem->probe_threads > 1 && !is_alone ? lab_peers_spin_ns() : 0;
+    problem->idle_ns = problem->probe_threads > 1 && !is_alone ? LAB_PEERS_SPIN_NS : 0;
 }
 
 static void warn_if_not_cold(const lab_bench_problem *problem)
@@ -44,29 +43,19 @@ static void warn_if_not_cold(const lab_bench_problem *problem)
 
 static int run_problem(lab_bench_session *session, lab_shape size, const lab_dtype *dtype)
 {
-    lab_bench_problem problem = {.context = session->target.context,
-                                 .device = session->target.device,
-                                 .queue = session->target.queue,
-                                 .product = dtype->product,
-                                 .compute = dtype->compute,
-                                 .m = size.m,
-                                 .n = size.n,
-                                 .k = size.k,
-                                 .batch = session->result.batch,
-                                 .splits = session->splits,
-                                 .carveout = session->carveout,
-                                 .is_cold = session->result.is_cold,
-                                 .epilogue = session->result.epilogue};
+    lab_bench_problem problem = lab_bench_problem_of(&session->target, dtype, size);
+    problem.batch = session->result.batch;
+    problem.splits = session->splits;
+    problem.carveout = session->carveout;
+    problem.is_cold = session->result.is_cold;
+    problem.epilogue = session->result.epilogue;
     bool is_child = session->interleave.role == LAB_INTERLEAVE_CHILD;
-    memset(session->calls, 0, sizeof session->calls);
     session->rounds = 0;
     int code = lab_bench_collect_contenders(session, dtype);
     if (code != LAB_EXIT_SUCCESS)
         return code;
-    if (!lab_bench_reserve_rows(session)) {
-        fprintf(stderr, "rung: out of memory\n");
-        return LAB_EXIT_USAGE;
-    }
+    if (!lab_bench_reserve_rows(session))
+        return lab_fail(LAB_EXIT_USAGE, "out of memory");
     choose_clock(session, &problem);
     if (is_child && !lab_interleave_expect(&session->interleave, "problem"))
         return LAB_EXIT_USAGE;
@@ -115,12 +104,19 @@ static void check_conditions(lab_bench_session *session)
 {
     lab_bench_result *result = &session->result;
     int64_t processors = sysconf(_SC_NPROCESSORS_ONLN);
-    int64_t threads = !session->is_cpu ? 1 : session->threads > 0 ? session->threads : result->device->compute_units;
+    int64_t threads = !lab_bench_is_cpu(&session->result) ? 1
+                      : session->threads > 0              ? session->threads
+                                                          : result->device->compute_units;
     result->after = lab_conditions_read(result->device);
     result->warnings = lab_conditions_warnings(&result->before, &result->after, threads,
                                                processors > threads ? processors : threads);
     for (int i = 0; i < result->warnings.count; i++)
         fprintf(stderr, "rung: warning: %s\n", result->warnings.list[i]);
+}
+
+const lab_dtype *lab_bench_current_dtype(const lab_bench_session *session)
+{
+    return &session->dtypes[session->problems_done / session->problem_count];
 }
 
 static int run_all(lab_bench_session *session)
@@ -131,9 +127,10 @@ static int run_all(lab_bench_session *session)
     lab_progress_begin(session->options->quiet);
     for (; code == LAB_EXIT_SUCCESS && session->problems_done < count && !lab_is_interrupted();
          session->problems_done++) {
-        int first = session->result.row_count;
-        code = run_problem(session, session->problems[session->problems_done % session->problem_count],
-                           &session->dtypes[session->problems_done / session->problem_count]);
+        int first = session->result.row_count, index = session->problems_done % session->problem_count;
+        if (index == 0)
+            memset(session->ns_per_product, 0, sizeof session->ns_per_product); /* another type */
+        code = run_problem(session, session->problems[index], lab_bench_current_dtype(session));
         if (code == LAB_EXIT_SUCCESS)
             report_problem(session, first);
     }
@@ -158,7 +155,6 @@ static int open_target(lab_bench_session *session)
     if (code != LAB_EXIT_SUCCESS)
         return code;
     session->result.device = rung_device_describe(session->target.device);
-    session->is_cpu = strcmp(session->result.device->backend, "cpu") == 0;
     return LAB_EXIT_SUCCESS;
 }
 
@@ -171,18 +167,14 @@ static int open_profiler(lab_bench_session *session)
         times_gemm = times_gemm || !session->kernels[i];
     if (file && !times_gemm)
         return lab_bench_usage_error("--trace requires --kernels rung_gemm");
-    if (times_gemm && lab_call_profiler_open(session->result.device->name, &session->profiler) != RUNG_OK) {
-        fprintf(stderr, "rung: %s\n", rung_error_text());
-        return LAB_EXIT_UNAVAILABLE;
-    }
+    if (times_gemm && lab_call_profiler_open(session->result.device->name, &session->profiler) != RUNG_OK)
+        return lab_fail(LAB_EXIT_UNAVAILABLE, "%s", rung_error_text());
     if (!file)
         return LAB_EXIT_SUCCESS;
     session->trace.out = fopen(file, "we");
-    if (!session->trace.out) {
-        fprintf(stderr, "rung: %s cannot be written: %s; give a file in a writable folder with --trace\n", file,
-                strerror(errno));
-        return LAB_EXIT_USAGE;
-    }
+    if (!session->trace.out)
+        return lab_fail(LAB_EXIT_USAGE, "%s cannot be written: %s; give a file in a writable folder with --trace", file,
+                        strerror(errno));
     lab_json_begin(&session->trace, NULL, '{');
     lab_json_begin(&session->trace, "traceEvents", '[');
     return LAB_EXIT_SUCCESS;
@@ -213,12 +205,10 @@ static int open_baseline(lab_bench_session *session)
         error = LAB_BASELINE_JSON_USAGE;
     if (error)
         return lab_bench_usage_error("%s", error);
-    if (is_executable && session->is_cpu && session->threads == 1)
+    if (is_executable && lab_bench_is_cpu(&session->result) && session->threads == 1)
         lab_interleave_pin_processor();
-    if (is_executable && !lab_baseline_start(options, &session->result, &session->interleave)) {
-        fprintf(stderr, "rung: %s\n", session->interleave.why);
-        return lab_is_interrupted() ? LAB_EXIT_INTERRUPTED : LAB_EXIT_USAGE;
-    }
+    if (is_executable && !lab_baseline_start(options, &session->result, &session->interleave))
+        return lab_fail(lab_is_interrupted() ? LAB_EXIT_INTERRUPTED : LAB_EXIT_USAGE, "%s", session->interleave.why);
     snprintf(session->result.pairing, sizeof session->result.pairing, "%s", session->interleave.pairing);
     return LAB_EXIT_SUCCESS;
 }
@@ -275,7 +265,7 @@ int lab_bench_run(const lab_options *options)
             code = run_session(session);
         fflush(stdout); /* a crash below must not lose the results */
         lab_interleave_close(&session->interleave);
-        lab_call_profiler_close(&session->profiler);
+        rung_context_destroy(session->profiler.context);
         lab_target_close(&session->target);
         lab_bench_free_rows(session);
         free(session->contenders);
@@ -291,22 +281,21 @@ static int run_options(void *options)
     return lab_bench_run(options);
 }
 
-static void report_crash(const lab_supervise_result *child)
+static int report_crash(const lab_supervise_result *child)
 {
     const char *signal_text = strsignal(child->code);
     if (*child->step)
-        fprintf(stderr, "rung: %s: the kernel crashed (signal %d, %s); check it with: rung verify FILE\n", child->step,
-                child->code, signal_text);
-    else if (child->steps > 0)
-        fprintf(stderr,
-                "rung: the process that runs the kernels crashed (signal %d, %s) after step %lld; check the kernel "
-                "with: rung verify FILE\n",
-                child->code, signal_text, child->steps);
-    else
-        fprintf(stderr,
-                "rung: the process that runs the kernels crashed (signal %d, %s) before it ran a kernel; check the "
-                "driver with: rung doctor\n",
-                child->code, signal_text);
+        return lab_fail(LAB_EXIT_WRONG, "%s: the kernel crashed (signal %d, %s); check it with: rung verify FILE",
+                        child->step, child->code, signal_text);
+    if (child->steps > 0)
+        return lab_fail(LAB_EXIT_WRONG,
+                        "the process that runs the kernels crashed (signal %d, %s) after step %lld; check the "
+                        "kernel with: rung verify FILE",
+                        child->code, signal_text, child->steps);
+    return lab_fail(LAB_EXIT_WRONG,
+                    "the process that runs the kernels crashed (signal %d, %s) before it ran a kernel; check "
+                    "the driver with: rung doctor",
+                    child->code, signal_text);
 }
 
 int lab_bench_run_supervised(const lab_options *options, double seconds)
@@ -321,15 +310,13 @@ int lab_bench_run_supervised(const lab_options *options, double seconds)
             "a kernel did not finish and its times are lost; with --output, earlier problems are saved");
         return LAB_EXIT_INTERRUPTED;
     case LAB_ENDED_TIMED_OUT:
-        fprintf(stderr,
-                "rung: %s: the kernel did not finish within %g s; check that each of its loops ends "
-                "(--time-limit SECONDS allows more time)\n",
-                child.step, seconds);
-        return LAB_EXIT_WRONG;
-    case LAB_ENDED_CRASHED: report_crash(&child); return LAB_EXIT_WRONG;
+        return lab_fail(LAB_EXIT_WRONG,
+                        "%s: the kernel did not finish within %g s; check that each of its loops ends "
+                        "(--time-limit SECONDS allows more time)",
+                        child.step, seconds);
+    case LAB_ENDED_CRASHED: return report_crash(&child);
     case LAB_ENDED_NOT_STARTED: break;
     }
-    fprintf(stderr, "rung: the process that runs the kernels could not be started; end other processes, or raise "
-                    "ulimit -u\n");
-    return LAB_EXIT_UNAVAILABLE;
+    return lab_fail(LAB_EXIT_UNAVAILABLE,
+                    "the process that runs the kernels could not be started; end other processes, or raise ulimit -u");
 }

@@ -1,50 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_session.h - the state of one rung bench in one process, shared by the bench_*.c files of this directory. */
-#ifndef LAB_BENCH_SESSION_H
-#define LAB_BENCH_SESSION_H
+#pragma once
 
-#include "bench/bench_result.h"
-#include "bench/call_profile.h"
 #include "bench/contender.h"
 #include "bench/interleave.h"
 #include "explain/explain.h"
 #include "target/target.h"
 
-enum { LAB_BENCH_PROBLEMS_MAX = 256, LAB_CONTENDERS_MAX = 128, LAB_KNOWN_SPEEDS_MAX = 2 * LAB_CONTENDERS_MAX };
-
-/* The best speed of a contender on earlier problems, which predicts the time of its next run. */
-typedef struct lab_known_speed {
-    const rung_kernel *kernel;
-    char requested_parameters[LAB_PARAMETERS_BYTES];
-    lab_type_pair product;
-    rung_compute compute;
-    bool is_packed;
-    double ns_per_product; /* per multiply-add; 0: unknown */
-} lab_known_speed;
+enum { LAB_BENCH_PROBLEMS_MAX = 256, LAB_CONTENDERS_MAX = 128 };
 
 typedef struct lab_bench_session {
     const lab_options *options;
     lab_target target;
-    bool is_cpu;
     const char *kernel_list; /* NULL: all kernels of the device */
     lab_dtype dtypes[LAB_DTYPES_MAX];
     int dtype_count;
     int64_t splits, carveout, threads;
     lab_gpu machine; /* the GPU of --arch or --machine */
     int64_t budget_ns;
-    lab_shape problems[LAB_BENCH_PROBLEMS_MAX];
+    lab_shape problems[LAB_BENCH_PROBLEMS_MAX]; /* at least LAB_SWEEP_MAX */
     int problem_count;
     const rung_kernel *kernels[LAB_KERNELS_MAX]; /* NULL among them: rung_gemm */
     int kernel_count;
-    lab_known_speed known[LAB_KNOWN_SPEEDS_MAX];
-    int known_count;
     lab_contender *contenders; /* of the current problem */
     int contender_count;
-    int64_t rounds;                             /* rounds of samples of the current problem */
-    lab_call_profile calls[LAB_CONTENDERS_MAX]; /* of the contenders that are rung_gemm */
-    double best_probe[LAB_CPU_PROBE_COUNT];     /* the highest GFLOPS so far */
-    int row_capacity;
-    lab_interleave interleave; /* with another executable */
+    double ns_per_product[LAB_CONTENDERS_MAX]; /* see lab_bench_record_speed() */
+    int64_t rounds;                            /* rounds of samples of the current problem */
+    double best_probe[LAB_CPU_PROBE_COUNT];    /* the highest GFLOPS so far */
+    lab_interleave interleave;                 /* with another executable */
     lab_bench_result result;
     bool any_wrong, any_verified;
     lab_call_profiler profiler; /* of rung_gemm */
@@ -54,10 +37,16 @@ typedef struct lab_bench_session {
     bool save_failed;  /* --output could not be written */
 } lab_bench_session;
 
+/* Returns the type of the current problem (bench_session.c). */
+const lab_dtype *lab_bench_current_dtype(const lab_bench_session *session);
+
 /* ---- bench_options.c ---- */
 
 /* Reads everything that needs no device. Returns an exit code. */
 int lab_bench_read_options(lab_bench_session *session);
+
+/* Reads --budget and its default, in seconds. Returns NULL, or an error. */
+const char *lab_bench_parse_budget(const lab_options *options, double *seconds);
 
 /* Prints a formatted message about an invalid option. Returns LAB_EXIT_USAGE. */
 int lab_bench_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -100,9 +89,7 @@ bool lab_bench_reserve_rows(lab_bench_session *session);
 /* Appends one row per contender to the result and compares them with each other. */
 void lab_bench_add_rows(lab_bench_session *session, const lab_bench_problem *problem);
 
-/* Adds the predictions of rung explain to the rows from `first` on, for --arch and --machine. */
+/* Adds the predictions of rung explain to the rows of the current problem, which begin at `first`, for --arch and --machine. */
 void lab_bench_explain_rows(lab_bench_session *session, int first);
 
 void lab_bench_free_rows(lab_bench_session *session);
-
-#endif /* LAB_BENCH_SESSION_H */

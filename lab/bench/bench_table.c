@@ -6,23 +6,12 @@
 #include "bench/bench_result.h"
 #include "cli/table.h"
 #include "explain/explain.h"
-#include "explain/explain.h"
 #include "io/bench_results.h"
-
-enum { COLUMNS = 13 };
-
-static void format_ratio(double value, const char *unit, char *text, size_t capacity)
-{
-    if (value > 0)
-        snprintf(text, capacity, value < 10 ? "%.2f%s" : "%.0f%s", value, unit);
-    else
-        snprintf(text, capacity, "-");
-}
 
 static bool is_same_problem(const lab_bench_row *x, const lab_bench_row *y)
 {
     return lab_type_pair_equal(x->product, y->product) && x->requested_compute == y->requested_compute &&
-           memcmp(&x->size, &y->size, sizeof x->size) == 0;
+           lab_shape_equal(x->size, y->size);
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
@@ -42,54 +31,67 @@ static void format_vendor_heading(const lab_bench_row *rows, int count, char *te
             snprintf(text, capacity, "of %.*s", (int)strcspn(rows[i].library, " (,"), rows[i].library);
 }
 
-/* Adds a row without the columns that only the CPU has. */
-static void add_cells(lab_table *table, bool is_cpu, const char *const cells[COLUMNS])
-{
-    static const bool is_cpu_only[COLUMNS] = {
-        [2] = true /* threads */, [7] = true /* of peak */, [11] = true /* of best peer */};
-    const char *shown[COLUMNS];
-    int count = 0;
-    for (int i = 0; i < COLUMNS; i++)
-        if (is_cpu || !is_cpu_only[i])
-            shown[count++] = cells[i];
-    lab_table_add(table, count, shown);
-}
-
+/* Adds the headings. The CPU has three more columns: threads, peak and best peer. */
 static void add_headings(lab_table *table, const lab_bench_row *rows, int count, bool is_cpu)
 {
     char vendor[64];
     format_vendor_heading(rows, count, vendor, sizeof vendor);
-    add_cells(table, is_cpu,
-              (const char *[]){"kernel", "parameters", "threads", "median ms", "+-95%", "min", "GFLOPS", "of peak",
-                               "over before", "over first", vendor, "of best peer", "samples"});
+    if (is_cpu)
+        lab_table_add(table, 13,
+                      (const char *[]){"kernel", "parameters", "threads", "median ms", "+-95%", "min", "GFLOPS",
+                                       "of peak", "over before", "over first", vendor, "of best peer", "samples"});
+    else
+        lab_table_add(table, 10,
+                      (const char *[]){"kernel", "parameters", "median ms", "+-95%", "min", "GFLOPS", "over before",
+                                       "over first", vendor, "samples"});
+}
+
+static void add_ratio(lab_table *table, double value, const char *unit)
+{
+    if (value > 0)
+        lab_table_cell(table, value < 10 ? "%.2f%s" : "%.0f%s", value, unit);
+    else
+        lab_table_cell(table, "-");
+}
+
+/* Adds the cells of a row without a time: the reason, in the last column. */
+static void add_reason(lab_table *table, const lab_bench_row *row, bool is_cpu)
+{
+    if (is_cpu)
+        lab_table_cell(table, "%s", "");
+    lab_table_cell(table, "-");
+    for (int i = 0; i < (is_cpu ? 8 : 6); i++)
+        lab_table_cell(table, "%s", "");
+    lab_table_cell(table, "%s", row->why_not);
 }
 
 static void add_row(lab_table *table, const lab_bench_row *row, bool is_cpu)
 {
-    char name[96], threads[32], median[32], spread[32] = "-", least[32], gflops[32], peak[32], before[32], first[32];
-    char vendor[32], peer[32], samples[32];
+    char name[96];
     format_name(row, name, sizeof name);
+    lab_table_add(table, 2, (const char *[]){name, row->params});
     if (!row->verified || row->exceeds_peak) {
-        add_cells(table, is_cpu,
-                  (const char *[]){name, row->params, "", "-", "", "", "", "", "", "", "", "", row->why_not});
+        add_reason(table, row, is_cpu);
         return;
     }
-    snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
-    lab_format_ms(row->median_ns, median, sizeof median);
-    if (row->samples > 1) /* one sample has no confidence interval */
-        lab_format_ms(row->ci95_ns, spread, sizeof spread);
-    lab_format_ms(row->min_ns, least, sizeof least);
-    snprintf(gflops, sizeof gflops, row->gflops < 100 ? "%.2f" : "%.0f", row->gflops);
-    format_ratio(row->percent_of_probe, "%", peak, sizeof peak);
-    format_ratio(row->over_before, "x", before, sizeof before);
-    format_ratio(row->over_first, "x", first, sizeof first);
-    format_ratio(row->percent_of_vendor, "%", vendor, sizeof vendor);
-    format_ratio(row->percent_of_peer, "%", peer, sizeof peer);
-    snprintf(samples, sizeof samples, "%lld%s%s", (long long)row->samples, row->mode == LAB_SPEED_MODE_ANY ? "" : " ",
-             row->mode == LAB_SPEED_MODE_ANY ? "" : lab_speed_mode_name(row->mode));
-    add_cells(table, is_cpu,
-              (const char *[]){name, row->params, threads, median, spread, least, gflops, peak, before, first, vendor,
-                               peer, samples});
+    if (is_cpu)
+        lab_table_cell(table, "%lld", (long long)row->threads);
+    lab_table_cell_ms(table, row->median_ns);
+    if (row->samples > 1)
+        lab_table_cell_ms(table, row->ci95_ns);
+    else
+        lab_table_cell(table, "-"); /* one sample has no confidence interval */
+    lab_table_cell_ms(table, row->min_ns);
+    lab_table_cell(table, row->gflops < 100 ? "%.2f" : "%.0f", row->gflops);
+    if (is_cpu)
+        add_ratio(table, row->percent_of_probe, "%");
+    add_ratio(table, row->over_before, "x");
+    add_ratio(table, row->over_first, "x");
+    add_ratio(table, row->percent_of_vendor, "%");
+    if (is_cpu)
+        add_ratio(table, row->percent_of_peer, "%");
+    lab_table_cell(table, "%lld%s%s", (long long)row->samples, row->mode == LAB_SPEED_MODE_ANY ? "" : " ",
+                   row->mode == LAB_SPEED_MODE_ANY ? "" : lab_speed_mode_name(row->mode));
 }
 
 /* Colours the fastest of our kernels, rejected rows and skipped rows. Row 0 of the table has the headings. */
@@ -135,8 +137,9 @@ static void print_calls(const lab_bench_result *bench, const lab_bench_row *row)
            (long long)bench->batch, lab_ratio(row->calls_wall_ns, row->batch_wall_ns));
 }
 
-static void print_library_warning(const lab_bench_row *row)
+static void print_library_warning(const lab_bench_result *bench, const lab_bench_row *row)
 {
+    (void)bench;
     char name[96];
     if (!row->verified || !*row->warning)
         return;
@@ -148,8 +151,9 @@ static void print_library_warning(const lab_bench_row *row)
 }
 
 /* Reports outliers, which a median hides: many of them mean that the machine was disturbed. */
-static void print_outliers(const lab_bench_row *row)
+static void print_outliers(const lab_bench_result *bench, const lab_bench_row *row)
 {
+    (void)bench;
     char name[96];
     format_name(row, name, sizeof name);
     if (row->verified && !row->exceeds_peak && row->outliers * 20 > row->samples)
@@ -157,8 +161,9 @@ static void print_outliers(const lab_bench_row *row)
                (long long)row->outliers, (long long)row->samples, lab_ratio(row->worst_ns, row->median_ns));
 }
 
-static void print_explanation(const lab_bench_row *row)
+static void print_explanation(const lab_bench_result *bench, const lab_bench_row *row)
 {
+    (void)bench;
     const lab_explanation *explanation = row->explanation;
     if (!explanation)
         return;
@@ -182,22 +187,19 @@ static void print_call_profiles(const lab_bench_row *rows, int count, lab_table 
     memset(table, 0, sizeof *table);
     lab_table_add(table, 7,
                   (const char *[]){"call", "wall ms", "to device", "kernel", "from device", "packing", "overlapped"});
-    bool any = false;
     for (int i = 0; i < count; i++) {
         const lab_call_profile *call = &rows[i].call;
-        char wall[32], up[32], kernel[32], down[32], host[32], hidden[32];
         if (!rows[i].verified || call->wall_ns == 0)
             continue;
-        lab_format_ms(call->wall_ns, wall, sizeof wall);
-        lab_format_ms(call->to_device_ns, up, sizeof up);
-        lab_format_ms(call->kernel_ns, kernel, sizeof kernel);
-        lab_format_ms(call->from_device_ns, down, sizeof down);
-        lab_format_ms(call->host_ns, host, sizeof host);
-        snprintf(hidden, sizeof hidden, "%.0f%%", call->hidden_percent);
-        lab_table_add(table, 7, (const char *[]){rows[i].kernel, wall, up, kernel, down, host, hidden});
-        any = true;
+        lab_table_add(table, 1, (const char *[]){rows[i].kernel});
+        lab_table_cell_ms(table, call->wall_ns);
+        lab_table_cell_ms(table, call->to_device_ns);
+        lab_table_cell_ms(table, call->kernel_ns);
+        lab_table_cell_ms(table, call->from_device_ns);
+        lab_table_cell_ms(table, call->host_ns);
+        lab_table_cell(table, "%.0f%%", call->hidden_percent);
     }
-    if (any)
+    if (table->rows > 1)
         lab_table_print(table, "lrrrrrr", stdout);
 }
 
@@ -206,8 +208,7 @@ static void print_title(const lab_bench_result *bench, const lab_bench_row *row)
 {
     char extras[128], to_device[32], back[32];
     format_extras(bench, row->requested_compute, extras, sizeof extras);
-    printf("\n%s %lld x %lld x %lld%s; ", lab_type_pair_name(row->product), (long long)row->size.m,
-           (long long)row->size.n, (long long)row->size.k, extras);
+    printf("\n%s %lld x %lld x %lld%s; ", lab_type_pair_name(row->product), LAB_SHAPE_ARGUMENTS(row->size), extras);
     if (lab_bench_is_cpu(bench)) {
         printf("%s time", lab_clock_name(row->clock));
         if (row->probe_gflops > 0)
@@ -230,6 +231,8 @@ static const lab_bench_row *first_verified(const lab_bench_row *rows, int count)
 
 static void print_problem(const lab_bench_result *bench, const lab_bench_row *rows, int count, lab_table *table)
 {
+    static void (*const notes[])(const lab_bench_result *bench, const lab_bench_row *row) = {
+        print_library_warning, print_outliers, print_calls, print_explanation};
     bool is_cpu = lab_bench_is_cpu(bench);
     memset(table, 0, sizeof *table);
     add_headings(table, rows, count, is_cpu);
@@ -240,14 +243,9 @@ static void print_problem(const lab_bench_result *bench, const lab_bench_row *ro
     if (rows->vendor_tuned)
         printf("00_vendor uses the parameters of its own tuner\n");
     lab_table_print(table, is_cpu ? "llrrrrrrrrrrl" : "llrrrrrrrl", stdout);
-    for (int i = 0; i < count; i++)
-        print_library_warning(&rows[i]);
-    for (int i = 0; i < count; i++)
-        print_outliers(&rows[i]);
-    for (int i = 0; i < count; i++)
-        print_calls(bench, &rows[i]);
-    for (int i = 0; i < count; i++)
-        print_explanation(&rows[i]);
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        for (int j = 0; j < count; j++)
+            notes[i](bench, &rows[j]);
     print_call_profiles(rows, count, table);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/growing_array.h"
 #include "common/lab_clock.h"
 
 enum { CALLS_MEASURED = 5, TRACE_QUEUES = 3 };
@@ -16,16 +17,11 @@ static void collect_span(void *user, const rung_span *span)
     lab_call_profile *call = ((lab_call_profiler *)user)->call;
     if (!call)
         return;
-    if (call->span_count == call->span_capacity) {
-        int64_t capacity = call->span_capacity > 0 ? 2 * call->span_capacity : 64;
-        lab_call_span *more = realloc(call->spans, (size_t)capacity * sizeof *more);
-        if (!more) {
-            call->incomplete = true;
-            return;
-        }
-        call->spans = more;
-        call->span_capacity = capacity;
-    }
+    lab_call_span *grown = lab_array_grow(call->spans, call->span_count, sizeof *grown);
+    call->incomplete = call->incomplete || !grown;
+    if (!grown)
+        return;
+    call->spans = grown;
     lab_call_span *kept = &call->spans[call->span_count++];
     *kept = (lab_call_span){.queue = span->queue, .start = span->start, .end = span->end, .bytes = span->bytes};
     snprintf(kept->name, sizeof kept->name, "%s", span->name);
@@ -37,12 +33,6 @@ rung_status lab_call_profiler_open(const char *device, lab_call_profiler *profil
         .size = sizeof(rung_context_options), .device = device, .span = collect_span, .span_user = profiler};
     *profiler = (lab_call_profiler){0};
     return rung_context_create(&options, &profiler->context);
-}
-
-void lab_call_profiler_close(lab_call_profiler *profiler)
-{
-    rung_context_destroy(profiler->context);
-    profiler->context = NULL;
 }
 
 static int by_wall(const void *x, const void *y)
@@ -76,7 +66,7 @@ void lab_call_profile_free(lab_call_profile *call)
 {
     free(call->spans);
     call->spans = NULL;
-    call->span_count = call->span_capacity = 0;
+    call->span_count = 0;
 }
 
 /* ---- Sums ------------------------------------------------------------------------------------------- */
@@ -85,11 +75,6 @@ static bool ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text), tail = strlen(end);
     return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
-static bool is_kernel(const lab_call_span *span)
-{
-    return span->queue >= 0 && !ends_with(span->name, " up") && !ends_with(span->name, " down");
 }
 
 static int by_start(const void *x, const void *y)
@@ -110,8 +95,10 @@ void lab_call_profile_sum(lab_call_profile *call)
         int64_t time = span->end - span->start;
         if (span->queue < 0) {
             call->host_ns += time;
-        } else if (!is_kernel(span)) {
-            *(ends_with(span->name, " up") ? &call->to_device_ns : &call->from_device_ns) += time;
+        } else if (ends_with(span->name, " up")) {
+            call->to_device_ns += time;
+        } else if (ends_with(span->name, " down")) {
+            call->from_device_ns += time;
         } else if (span->end > covered) {
             call->kernel_ns += span->end - (span->start > covered ? span->start : covered);
             covered = span->end;
@@ -124,13 +111,18 @@ void lab_call_profile_sum(lab_call_profile *call)
 
 /* ---- The trace ------------------------------------------------------------------------------------ */
 
-static void write_track_name(lab_json *json, const char *what, int64_t process, int64_t track, const char *name)
+static void begin_event(lab_json *json, const char *name, const char *phase, int64_t process, int64_t track)
 {
     lab_json_begin(json, NULL, '{');
-    lab_json_string(json, "name", what);
-    lab_json_string(json, "ph", "M");
+    lab_json_string(json, "name", name);
+    lab_json_string(json, "ph", phase);
     lab_json_integer(json, "pid", process);
     lab_json_integer(json, "tid", track);
+}
+
+static void write_track_name(lab_json *json, const char *what, int64_t process, int64_t track, const char *name)
+{
+    begin_event(json, what, "M", process, track);
     lab_json_begin(json, "args", '{');
     lab_json_string(json, "name", name);
     lab_json_end(json, '}');
@@ -139,11 +131,7 @@ static void write_track_name(lab_json *json, const char *what, int64_t process, 
 
 static void write_span(lab_json *json, int64_t process, const lab_call_span *span)
 {
-    lab_json_begin(json, NULL, '{');
-    lab_json_string(json, "name", span->name);
-    lab_json_string(json, "ph", "X");
-    lab_json_integer(json, "pid", process);
-    lab_json_integer(json, "tid", span->queue + 1);
+    begin_event(json, span->name, "X", process, span->queue + 1);
     lab_json_number(json, "ts", (double)span->start * 1e-3);
     lab_json_number(json, "dur", (double)(span->end - span->start) * 1e-3);
     lab_json_begin(json, "args", '{');

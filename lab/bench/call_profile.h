@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call_profile.h - measures what one rung_multiply() consists of: copies, kernels and packing. Writes them as a trace for
  * chrome://tracing or ui.perfetto.dev. */
-#ifndef LAB_CALL_PROFILE_H
-#define LAB_CALL_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,7 +19,7 @@ typedef struct lab_call_profile {
     int64_t kernel_ns;                             /* time during which at least one kernel ran */
     double hidden_percent;                         /* of copies and packing that overlap with kernels */
     lab_call_span *spans;
-    int64_t span_count, span_capacity;
+    int64_t span_count;
     bool incomplete; /* memory ran out */
 } lab_call_profile;
 
@@ -30,8 +29,8 @@ typedef struct lab_call_profiler {
     lab_call_profile *call; /* being recorded */
 } lab_call_profiler;
 
+/* Creates the context, which the caller destroys. */
 rung_status lab_call_profiler_open(const char *device, lab_call_profiler *profiler);
-void lab_call_profiler_close(lab_call_profiler *profiler);
 
 /* Makes several calls and returns the one with the median wall time. */
 rung_status lab_call_profile_measure(lab_call_profiler *profiler, const rung_problem *problem, lab_call_profile *call);
@@ -42,5 +41,3 @@ void lab_call_profile_sum(lab_call_profile *call);
 
 /* Writes the events of one call to the array of a trace, as a process of its own. */
 void lab_call_profile_write_trace(lab_json *json, int64_t process, const char *title, const lab_call_profile *call);
-
-#endif /* LAB_CALL_PROFILE_H */

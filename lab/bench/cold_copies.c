@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cold_copies.c - see cold_copies.h. */
-#include "bench/cold_copies.h"
+/* cold_copies.c - the copies of operands for rung bench --cache cold; see bench_problem.h. */
+#include "bench/bench_problem.h"
 
 #include <stdlib.h>
 
 #include "base/try.h"
-#include "bench/cache_sizes.h"
+#include "bench/machine_conditions.h"
 
 enum { ALIGNMENT = 256 }; /* of every copy, so that the plan of the first one suits all */
 

@@ -8,7 +8,7 @@
 
 #include "base/try.h"
 #include "common/elements.h"
-#include "verify/freivalds.h"
+#include "verify/verify.h"
 
 enum { CALL_SAMPLES = 7, SAMPLE_MIN_NS = 200000, WARM_UP_MAX_NS = 2000000, REPEATS_MAX = 1 << 20 };
 
@@ -29,33 +29,19 @@ static rung_problem next_problem_view(const lab_bench_problem *problem, bool on_
     return problem->cold_copies && on_device ? lab_cold_copies_next(problem->cold_copies, &multiply) : multiply;
 }
 
-/* Runs rung_gemm, with batch and epilogue. */
-static rung_status run_call(const lab_bench_problem *problem, int64_t *time)
-{
-    rung_problem multiply = lab_bench_problem_view(problem, false);
-    int64_t started = lab_now_ns();
-    rung_status status = rung_multiply(problem->context, &multiply, NULL);
-    *time = lab_now_ns() - started;
-    return status;
-}
-
-static rung_status run_plan_timed(const lab_bench_problem *problem, const rung_problem *multiply,
-                                  const lab_contender *contender, rung_event *event, int64_t *time)
-{
-    rung_run_options options = run_options_of(contender, event);
-    TRY(rung_plan_run(contender->plan, problem->queue, multiply, &options));
-    return rung_event_time(event, time);
-}
-
+/* Runs the plan, or rung_gemm on the host with batch and epilogue. */
 static rung_status run_once(const lab_bench_problem *problem, const rung_problem *multiply,
                             const lab_contender *contender, int64_t *time)
 {
-    rung_event *event;
-    if (!contender->kernel)
-        return run_call(problem, time);
-    TRY(rung_event_create(problem->device, &event));
-    rung_status status = run_plan_timed(problem, multiply, contender, event, time);
-    rung_event_destroy(event);
+    rung_run_options options = run_options_of(contender, problem->event);
+    if (contender->kernel) {
+        TRY(rung_plan_run(contender->plan, problem->queue, multiply, &options));
+        return rung_event_time(problem->event, time);
+    }
+    rung_problem on_host = lab_bench_problem_view(problem, false);
+    int64_t started = lab_now_ns();
+    rung_status status = rung_multiply(problem->context, &on_host, NULL);
+    *time = lab_now_ns() - started;
     return status;
 }
 
@@ -66,7 +52,7 @@ static rung_status run_repeated(const lab_bench_problem *problem, const lab_cont
     rung_run_options options = run_options_of(contender, NULL);
     rung_status status = RUNG_OK;
     int64_t started = lab_clock_now_ns(problem->clock);
-    for (int64_t i = 0; status == RUNG_OK && i < contender->repeats; i++) {
+    for (int64_t i = 0; status == RUNG_OK && i < contender->row.repeats; i++) {
         if (problem->cold_copies)
             multiply = lab_cold_copies_next(problem->cold_copies, &multiply);
         status = contender->kernel ? rung_plan_run(contender->plan, problem->queue, &multiply, &options)
@@ -84,7 +70,7 @@ static rung_status prepare_buffers(const lab_bench_problem *problem, const rung_
     const rung_plan_info *info = rung_plan_describe(contender->plan);
     if (info->workspace_bytes > 0)
         TRY(rung_buffer_create(problem->device, info->workspace_bytes, &contender->workspace));
-    if (!contender->is_packed)
+    if (!contender->row.is_packed)
         return RUNG_OK;
     TRY(rung_buffer_create(problem->device, info->packed_b_bytes, &contender->packed));
     return rung_plan_pack_b(contender->plan, problem->queue, b, contender->packed, NULL);
@@ -100,19 +86,20 @@ static rung_status make_plan(const lab_bench_problem *problem, lab_contender *co
                                  .max_workspace_bytes = LAB_WORKSPACE_MAX_BYTES,
                                  .shared_carveout_percent = (int)problem->carveout,
                                  .threads = problem->threads,
-                                 .packed_b = contender->is_packed};
+                                 .packed_b = contender->row.is_packed};
     if (!contender->kernel)
         return RUNG_OK; /* rung_gemm makes its own plans */
     TRY(rung_plan_create(problem->device, &multiply, &options, &contender->plan));
     const rung_plan_info *info = rung_plan_describe(contender->plan);
-    snprintf(contender->parameters, sizeof contender->parameters, "%s", info->parameters);
-    contender->origin = info->origin;
-    snprintf(contender->origin_text, sizeof contender->origin_text, "%s", info->origin_text);
-    snprintf(contender->library, sizeof contender->library, "%s", info->library);
-    snprintf(contender->warning, sizeof contender->warning, "%s", info->warning);
-    contender->splits = info->split_k;
-    contender->threads = info->threads;
-    contender->compute = info->compute;
+    lab_bench_row *row = &contender->row;
+    snprintf(row->params, sizeof row->params, "%s", info->parameters);
+    snprintf(row->origin_text, sizeof row->origin_text, "%s", info->origin_text);
+    snprintf(row->library, sizeof row->library, "%s", info->library);
+    snprintf(row->warning, sizeof row->warning, "%s", info->warning);
+    row->origin = info->origin;
+    row->splits = info->split_k;
+    row->threads = info->threads;
+    row->compute = info->compute;
     return prepare_buffers(problem, &multiply.b, contender);
 }
 
@@ -143,26 +130,33 @@ static rung_status find_shortest_run(const lab_bench_problem *problem, const lab
 /* Chooses the repeats per sample, so that reading the clock takes a negligible part of a sample. */
 static rung_status calibrate(const lab_bench_problem *problem, lab_contender *contender)
 {
-    contender->repeats = 1;
-    while (problem->clock != LAB_CLOCK_EVENT && contender->repeats < REPEATS_MAX) {
+    contender->row.repeats = 1;
+    while (problem->clock != LAB_CLOCK_EVENT && contender->row.repeats < REPEATS_MAX) {
         int64_t time;
         TRY(find_shortest_run(problem, contender, &time));
-        contender->verified_run_ns = time / contender->repeats;
+        contender->verified_run_ns = time / contender->row.repeats;
         if (time >= SAMPLE_MIN_NS)
             break;
-        int64_t needed = contender->repeats * SAMPLE_MIN_NS / (time > 0 ? time : 1) + 1;
-        contender->repeats = needed < 8 * contender->repeats ? needed : 8 * contender->repeats;
+        int64_t needed = contender->row.repeats * SAMPLE_MIN_NS / (time > 0 ? time : 1) + 1;
+        contender->row.repeats = needed < 8 * contender->row.repeats ? needed : 8 * contender->row.repeats;
     }
     return RUNG_OK;
+}
+
+void lab_contender_init(lab_contender *contender, const rung_kernel *kernel, const char *parameters)
+{
+    memset(contender, 0, sizeof *contender);
+    contender->kernel = kernel;
+    snprintf(contender->requested_parameters, sizeof contender->requested_parameters, "%s", parameters);
 }
 
 void lab_contender_reject(lab_contender *contender, lab_row_state state, const char *format, ...)
 {
     va_list arguments;
-    contender->verified = false;
-    contender->state = state;
+    contender->row.verified = false;
+    contender->row.state = state;
     va_start(arguments, format);
-    vsnprintf(contender->why_not, sizeof contender->why_not, format, arguments);
+    vsnprintf(contender->row.why_not, sizeof contender->row.why_not, format, arguments);
     va_end(arguments);
 }
 
@@ -184,9 +178,9 @@ void lab_contender_verify(const lab_bench_problem *problem, lab_contender *conte
                              rung_error_text());
         return;
     }
-    contender->verified = lab_freivalds_check(&on_host, LAB_VERIFY_SEED, why, sizeof why);
-    contender->state = LAB_ROW_OK;
-    if (!contender->verified)
+    contender->row.verified = lab_freivalds_check(&on_host, LAB_VERIFY_SEED, why, sizeof why);
+    contender->row.state = LAB_ROW_OK;
+    if (!contender->row.verified)
         lab_contender_reject(contender, LAB_ROW_WRONG, "WRONG: %s", why);
     else if (calibrate(problem, contender) != RUNG_OK)
         lab_contender_reject(contender, LAB_ROW_REFUSED, "%s", rung_error_text());
@@ -197,7 +191,7 @@ void lab_contender_verify_copies(const lab_bench_problem *problem, lab_contender
     const lab_operand_copies *c = &problem->cold_copies->c;
     const int64_t last = problem->cold_copies->count - 1, tested[] = {0, last / 2, last};
     rung_problem on_host = lab_bench_problem_view(problem, false), on_device = lab_bench_problem_view(problem, true);
-    for (int i = 0; contender->verified && i < 3; i++) {
+    for (int i = 0; contender->row.verified && i < 3; i++) {
         char why[256] = "";
         int64_t unused;
         rung_problem multiply = lab_cold_copies_at(problem->cold_copies, &on_device, tested[i]);
@@ -245,7 +239,8 @@ static rung_status sample_clock(const lab_bench_problem *problem, lab_contender 
     double before = lab_cpu_probe_run(problem->probe, threads);
     TRY(run_warm_up(problem, contender));
     TRY(run_repeated(problem, contender, &time));
-    lab_samples_add(&contender->taken, time / contender->repeats, before, lab_cpu_probe_run(problem->probe, threads));
+    lab_samples_add(&contender->taken, time / contender->row.repeats, before,
+                    lab_cpu_probe_run(problem->probe, threads));
     contender->spent_ns += lab_now_ns() - started;
     return RUNG_OK;
 }
@@ -254,7 +249,7 @@ rung_status lab_contender_sample(const lab_bench_problem *problem, lab_contender
 {
     rung_status status = problem->clock == LAB_CLOCK_EVENT ? sample_events(problem, contender)
                                                            : sample_clock(problem, contender);
-    contender->samples = contender->taken.count;
+    contender->row.samples = contender->taken.count;
     return status;
 }
 
@@ -274,19 +269,15 @@ static rung_status submit_items(const lab_bench_problem *problem, rung_plan *pla
     return RUNG_OK;
 }
 
-static rung_status submit_batch(const lab_bench_problem *problem, const lab_contender *contender)
-{
-    rung_problem all = lab_bench_problem_view(problem, true);
-    rung_run_options options = run_options_of(contender, NULL);
-    return rung_plan_run(contender->plan, problem->queue, &all, &options);
-}
-
 /* Times the items with `item_plan`, or the batch if it is NULL. */
 static rung_status time_submission(const lab_bench_problem *problem, const lab_contender *contender,
                                    rung_plan *item_plan, int64_t *time)
 {
+    rung_problem all = lab_bench_problem_view(problem, true);
+    rung_run_options options = run_options_of(contender, NULL);
     int64_t started = lab_now_ns();
-    rung_status status = item_plan ? submit_items(problem, item_plan) : submit_batch(problem, contender);
+    rung_status status = item_plan ? submit_items(problem, item_plan)
+                                   : rung_plan_run(contender->plan, problem->queue, &all, &options);
     rung_status finished = rung_queue_finish(problem->queue);
     *time = lab_now_ns() - started;
     return status == RUNG_OK ? finished : status;
@@ -299,8 +290,8 @@ static rung_status time_calls(const lab_bench_problem *problem, lab_contender *c
         TRY(time_submission(problem, contender, item_plan, &calls[i]));
         TRY(time_submission(problem, contender, NULL, &batches[i]));
     }
-    contender->calls_wall_ns = lab_median(calls, CALL_SAMPLES);
-    contender->batch_wall_ns = lab_median(batches, CALL_SAMPLES);
+    contender->row.calls_wall_ns = lab_median(calls, CALL_SAMPLES);
+    contender->row.batch_wall_ns = lab_median(batches, CALL_SAMPLES);
     return RUNG_OK;
 }
 
@@ -310,7 +301,7 @@ rung_status lab_contender_time_calls(const lab_bench_problem *problem, lab_conte
     rung_plan *plan;
     rung_plan_options options = {.size = sizeof(rung_plan_options),
                                  .kernel = contender->kernel,
-                                 .parameters = contender->parameters,
+                                 .parameters = contender->row.params,
                                  .split_k = 1,
                                  .shared_carveout_percent = (int)problem->carveout,
                                  .threads = problem->threads};
@@ -325,33 +316,35 @@ rung_status lab_contender_time_calls(const lab_bench_problem *problem, lab_conte
 
 void lab_contender_summarise(lab_contender *contender, double best_probe)
 {
+    lab_bench_row *row = &contender->row;
     lab_sample_summary chosen = lab_samples_summary(&contender->taken, LAB_SPEED_MODE_ANY, 0);
-    contender->mode = LAB_SPEED_MODE_ANY;
+    row->mode = LAB_SPEED_MODE_ANY;
     if (best_probe > 0) {
-        contender->fast = lab_samples_summary(&contender->taken, LAB_SPEED_MODE_FAST, best_probe);
-        contender->slow = lab_samples_summary(&contender->taken, LAB_SPEED_MODE_SLOW, best_probe);
-        if (contender->fast.samples >= LAB_SAMPLES_MIN) {
-            contender->mode = LAB_SPEED_MODE_FAST;
-            chosen = contender->fast;
-        } else if (contender->slow.samples >= LAB_SAMPLES_MIN) {
-            contender->mode = LAB_SPEED_MODE_SLOW;
-            chosen = contender->slow;
+        row->fast = lab_samples_summary(&contender->taken, LAB_SPEED_MODE_FAST, best_probe);
+        row->slow = lab_samples_summary(&contender->taken, LAB_SPEED_MODE_SLOW, best_probe);
+        if (row->fast.samples >= LAB_SAMPLES_MIN) {
+            row->mode = LAB_SPEED_MODE_FAST;
+            chosen = row->fast;
+        } else if (row->slow.samples >= LAB_SAMPLES_MIN) {
+            row->mode = LAB_SPEED_MODE_SLOW;
+            chosen = row->slow;
         }
     }
-    contender->median_ns = chosen.median_ns;
-    contender->min_ns = chosen.min_ns;
-    contender->ci95_ns = chosen.ci95_ns;
-    contender->worst_ns = chosen.worst_ns;
-    contender->outliers = chosen.outliers;
-    contender->samples = chosen.samples;
+    row->median_ns = chosen.median_ns;
+    row->min_ns = chosen.min_ns;
+    row->ci95_ns = chosen.ci95_ns;
+    row->worst_ns = chosen.worst_ns;
+    row->outliers = chosen.outliers;
+    row->samples = chosen.samples;
 }
 
 bool lab_contender_needs_samples(const lab_contender *contender, double best_probe, int64_t budget_ns)
 {
     if (contender->taken.count == LAB_SAMPLES_MAX || contender->spent_ns >= budget_ns)
         return contender->taken.count == 0;
-    bool is_sure = contender->samples >= LAB_SAMPLES_MIN && contender->ci95_ns * 100 <= contender->median_ns;
-    return !is_sure || (best_probe > 0 && contender->mode != LAB_SPEED_MODE_FAST);
+    bool is_sure = contender->row.samples >= LAB_SAMPLES_MIN &&
+                   contender->row.ci95_ns * 100 <= contender->row.median_ns;
+    return !is_sure || (best_probe > 0 && contender->row.mode != LAB_SPEED_MODE_FAST);
 }
 
 void lab_contender_release(lab_contender *contender)

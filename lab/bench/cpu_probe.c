@@ -8,22 +8,19 @@
 #include "bench/cpu_probe.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
 
-#include "bench/thread_team.h"
+#include "common/enum_names.h"
 #include "common/lab_clock.h"
 
-static const char *const names[] = {
-#define X(name, word) word,
-    LAB_CPU_PROBE_LIST(X)
-#undef X
-};
+LAB_DEFINE_ENUM_NAME(lab_cpu_probe_name, lab_cpu_probe, LAB_CPU_PROBE_LIST)
 
-const char *lab_cpu_probe_name(lab_cpu_probe probe)
+bool lab_cpu_probe_is_fma(lab_cpu_probe probe)
 {
-    return probe < LAB_CPU_PROBE_COUNT ? names[probe] : "?";
+    return probe == LAB_CPU_PROBE_FMA_F32 || probe == LAB_CPU_PROBE_FMA_F64;
 }
 
 bool lab_cpu_probe_has_modes(lab_cpu_probe probe)
@@ -217,49 +214,69 @@ static probe_loop_t *loop_of(lab_cpu_probe probe)
 
 bool lab_cpu_probe_is_upper_bound(lab_cpu_probe probe, lab_type_pair product)
 {
-    bool is_fma = probe == LAB_CPU_PROBE_FMA_F32 || probe == LAB_CPU_PROBE_FMA_F64;
     rung_type sum = lab_type_pair_accumulator(product);
-    return probe != LAB_CPU_PROBE_NONE && (!is_fma || (lab_cpu_fma_bits() > 0 && (sum == RUNG_F32 || sum == RUNG_F64)));
+    if (lab_cpu_probe_is_fma(probe))
+        return lab_cpu_fma_bits() > 0 && (sum == RUNG_F32 || sum == RUNG_F64);
+    return probe != LAB_CPU_PROBE_NONE;
 }
 
 lab_cpu_probe lab_cpu_probe_for(lab_type_pair product, rung_compute compute)
 {
+    bool is_i8 = product.in == RUNG_I8, splits_f32 = compute == RUNG_COMPUTE_BF16X3 || compute == RUNG_COMPUTE_BF16X1;
+    bool is_bf16 = product.in == RUNG_BF16 || (product.in == RUNG_F32 && splits_f32);
+    lab_cpu_probe dot = is_i8 ? LAB_CPU_PROBE_DOT_I8 : LAB_CPU_PROBE_DOT_BF16;
     if (lab_type_pair_accumulator(product) == RUNG_F64)
         return LAB_CPU_PROBE_FMA_F64;
-    if (product.in == RUNG_I8)
-        return has_amx()                               ? LAB_CPU_PROBE_AMX_I8
-               : has_dot_product(LAB_CPU_PROBE_DOT_I8) ? LAB_CPU_PROBE_DOT_I8
-                                                       : LAB_CPU_PROBE_FMA_F32;
-    bool is_bf16 = product.in == RUNG_BF16, is_f32 = product.in == RUNG_F32;
-    if (is_bf16 || (is_f32 && (compute == RUNG_COMPUTE_BF16X3 || compute == RUNG_COMPUTE_BF16X1)))
-        return has_amx()                                 ? LAB_CPU_PROBE_AMX_BF16
-               : has_dot_product(LAB_CPU_PROBE_DOT_BF16) ? LAB_CPU_PROBE_DOT_BF16
-                                                         : LAB_CPU_PROBE_FMA_F32;
-    return LAB_CPU_PROBE_FMA_F32;
+    if ((is_i8 || is_bf16) && has_amx())
+        return is_i8 ? LAB_CPU_PROBE_AMX_I8 : LAB_CPU_PROBE_AMX_BF16;
+    return (is_i8 || is_bf16) && has_dot_product(dot) ? dot : LAB_CPU_PROBE_FMA_F32;
 }
 
 bool lab_cpu_probe_is_available(lab_cpu_probe probe)
 {
-    switch (probe) {
-    case LAB_CPU_PROBE_FMA_F32:
-    case LAB_CPU_PROBE_FMA_F64: return true;
-    case LAB_CPU_PROBE_DOT_BF16:
-    case LAB_CPU_PROBE_DOT_I8: return has_dot_product(probe);
-    case LAB_CPU_PROBE_AMX_BF16:
-    case LAB_CPU_PROBE_AMX_I8: return has_amx();
-    case LAB_CPU_PROBE_NONE:
-    case LAB_CPU_PROBE_COUNT: break;
+    if (probe == LAB_CPU_PROBE_DOT_BF16 || probe == LAB_CPU_PROBE_DOT_I8)
+        return has_dot_product(probe);
+    return lab_cpu_probe_is_fma(probe) || (lab_cpu_probe_has_modes(probe) && has_amx());
+}
+
+/* ---- Threads ---------------------------------------------------------------------------------------- */
+
+typedef struct team_member {
+    void (*work)(void *item);
+    void *item;
+    pthread_mutex_t *gate; /* locked until all threads exist */
+} team_member_t;
+
+static void *run_member(void *user)
+{
+    team_member_t *member = user;
+    pthread_mutex_lock(member->gate);
+    pthread_mutex_unlock(member->gate);
+    member->work(member->item);
+    return NULL;
+}
+
+int lab_thread_team_run(void (*work)(void *item), void *items, size_t item_bytes, int count)
+{
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    team_member_t members[LAB_THREADS_MAX];
+    pthread_t threads[LAB_THREADS_MAX];
+    int created = 1;
+    pthread_mutex_lock(&gate);
+    for (; created < count && created < LAB_THREADS_MAX; created++) {
+        members[created] = (team_member_t){work, (char *)items + (size_t)created * item_bytes, &gate};
+        if (pthread_create(&threads[created], NULL, run_member, &members[created]) != 0)
+            break;
     }
-    return false;
+    pthread_mutex_unlock(&gate);
+    work(items);
+    for (int i = 1; i < created; i++)
+        pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&gate);
+    return created;
 }
 
 /* ---- Running ---------------------------------------------------------------------------------------- */
-
-/* Returns the iterations that take about 100 us on a processor of 2026. Other durations work, too. */
-static int64_t iterations_of(lab_cpu_probe probe)
-{
-    return lab_cpu_probe_has_modes(probe) ? 3000 : 20000;
-}
 
 typedef struct probe_thread {
     probe_loop_t *loop;
@@ -289,10 +306,12 @@ double lab_cpu_probe_run(lab_cpu_probe probe, int count)
 {
     probe_thread_t threads[LAB_THREADS_MAX];
     double gflops = 0;
+    /* About 100 us on a processor of 2026. Other durations work, too. */
+    int64_t iterations = lab_cpu_probe_has_modes(probe) ? 3000 : 20000;
     if (!loop_of(probe))
         return 0;
     for (int i = 0; i < LAB_THREADS_MAX && (i == 0 || i < count); i++)
-        threads[i] = (probe_thread_t){loop_of(probe), iterations_of(probe), count <= 1, 0};
+        threads[i] = (probe_thread_t){loop_of(probe), iterations, count <= 1, 0};
     int ran = lab_thread_team_run(run_thread, threads, sizeof *threads, count);
     for (int i = 0; i < ran; i++)
         gflops += threads[i].gflops;

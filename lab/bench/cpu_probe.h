@@ -4,10 +4,10 @@
  *
  * The probe is the peak that kernels are compared with, and it reveals the speed mode of the machine: a shared machine slows
  * down for seconds at a time, AMX most of all. */
-#ifndef LAB_CPU_PROBE_H
-#define LAB_CPU_PROBE_H
+#pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "common/type_pair.h"
 #include "rung/rung.h"
@@ -46,10 +46,18 @@ double lab_cpu_probe_run(lab_cpu_probe probe, int threads);
  * code exceeds, and for integers that this processor multiplies without dot products. */
 bool lab_cpu_probe_is_upper_bound(lab_cpu_probe probe, lab_type_pair product);
 
-/* Reports whether the speed of the probe may have two modes; see sample_statistics.h. */
+/* Reports whether the probe is one of FMA, which every processor has. */
+bool lab_cpu_probe_is_fma(lab_cpu_probe probe);
+
+/* Reports whether the speed of the probe (AMX) may have two modes; see sample_statistics.h. */
 bool lab_cpu_probe_has_modes(lab_cpu_probe probe);
+
+enum { LAB_THREADS_MAX = 256 }; /* also the limit of --threads */
+
+/* Calls work(item) for each of `count` items of `item_bytes` bytes: the first in the calling thread, every other one in a
+ * thread of its own. All calls begin when all threads exist. Returns the number of items that ran: the first ones, at
+ * most LAB_THREADS_MAX, and fewer if the system refuses a thread. */
+int lab_thread_team_run(void (*work)(void *item), void *items, size_t item_bytes, int count);
 
 /* Returns the width of the widest FMA of this processor in bits; 0 if it is unknown. */
 int lab_cpu_fma_bits(void);
-
-#endif /* LAB_CPU_PROBE_H */

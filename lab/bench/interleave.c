@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -78,18 +79,17 @@ static receive_result_t receive_line(lab_interleave *interleave, int seconds, ch
 
 /* ---- The child ---------------------------------------------------------------------------------------- */
 
-bool lab_interleave_join(lab_interleave *interleave)
+void lab_interleave_join(lab_interleave *interleave)
 {
     const char *text = getenv(INTERLEAVE_VARIABLE);
     *interleave = (lab_interleave){.role = LAB_INTERLEAVE_NONE};
     if (!text || sscanf(text, "%d,%d,%63s", &interleave->in, &interleave->out, interleave->pairing) != 3)
-        return false;
+        return;
     unsetenv(INTERLEAVE_VARIABLE); /* not for the processes that this one starts */
     interleave->role = LAB_INTERLEAVE_CHILD;
     signal(SIGPIPE, SIG_IGN);
     interleave->failed = fcntl(interleave->in, F_SETFD, FD_CLOEXEC) != 0 ||
                          fcntl(interleave->out, F_SETFD, FD_CLOEXEC) != 0 || !send_line(interleave, PROTOCOL_NAME);
-    return true;
 }
 
 void lab_interleave_receive(lab_interleave *interleave, char *word, size_t capacity)
@@ -128,44 +128,43 @@ static int end_child(lab_interleave *interleave, int seconds)
     return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
 }
 
-static bool set_failure(lab_interleave *interleave, receive_result_t result, const char *line)
+/* Sets the reason of a failure. Returns false. */
+static bool fail(lab_interleave *interleave, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool fail(lab_interleave *interleave, const char *format, ...)
 {
-    int code = end_child(interleave, result == PEER_CLOSED ? EXIT_SECONDS : 0);
-    if (result == RECEIVE_INTERRUPTED)
-        snprintf(interleave->why, sizeof interleave->why, "interrupted while waiting for %s", interleave->executable);
-    else if (result == RECEIVE_TIMED_OUT)
-        snprintf(interleave->why, sizeof interleave->why,
-                 "%s did not answer; give a rung executable that supports interleaved measurement, or a result of its "
-                 "rung bench -o FILE",
-                 interleave->executable);
-    else if (result == RECEIVED)
-        snprintf(
-            interleave->why, sizeof interleave->why,
-            "%s uses another protocol (\"%.60s\"); give a rung executable that supports interleaved measurement, or "
-            "a result of its rung bench -o FILE",
-            interleave->executable, line);
-    else
-        snprintf(interleave->why, sizeof interleave->why,
-                 "%s ended too early (%s %d); see its messages above, and give a rung executable that supports "
-                 "interleaved measurement",
-                 interleave->executable, code < 0 ? "killed," : "exit code", code);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(interleave->why, sizeof interleave->why, format, arguments);
+    va_end(arguments);
     interleave->failed = true;
     return false;
 }
 
-static void format_pairing(char *text, size_t capacity)
+#define EXECUTABLE_ADVICE "give a rung executable that supports interleaved measurement"
+#define RESULT_ADVICE ", or a result of its rung bench -o FILE"
+
+/* Ends the child, which did not answer as expected. Returns false. */
+static bool fail_by_answer(lab_interleave *interleave, receive_result_t result, const char *line)
 {
-    char when[32];
-    lab_format_utc_time("%Y%m%dT%H%M%SZ", when, sizeof when);
-    snprintf(text, capacity, "%s-%ld", when, (long)getpid());
+    int code = end_child(interleave, result == PEER_CLOSED ? EXIT_SECONDS : 0);
+    if (result == RECEIVE_INTERRUPTED)
+        return fail(interleave, "interrupted while waiting for %s", interleave->executable);
+    if (result == RECEIVE_TIMED_OUT)
+        return fail(interleave, "%s did not answer; " EXECUTABLE_ADVICE RESULT_ADVICE, interleave->executable);
+    if (result == RECEIVED)
+        return fail(interleave, "%s uses another protocol (\"%.60s\"); " EXECUTABLE_ADVICE RESULT_ADVICE,
+                    interleave->executable, line);
+    return fail(interleave, "%s ended too early (%s %d); see its messages above, and " EXECUTABLE_ADVICE,
+                interleave->executable, code < 0 ? "killed," : "exit code", code);
 }
 
-static void close_pipe(int ends[2])
+/* Closes the ends that are open. */
+static void close_pipe(const int ends[2])
 {
     for (int i = 0; i < 2; i++)
         if (ends[i] >= 0)
             close(ends[i]);
-    ends[0] = ends[1] = -1;
 }
 
 /* Starts the child with its standard output in a file. An environment variable passes the child's ends of the pipes. */
@@ -174,11 +173,10 @@ static int spawn(lab_interleave *interleave, char *const *arguments, int child_i
     char ends[128];
     snprintf(ends, sizeof ends, "%d,%d,%s", child_in, child_out, interleave->pairing);
     setenv(INTERLEAVE_VARIABLE, ends, 1);
-    int error = lab_child_start(interleave->executable, arguments,
+    int error = lab_child_start(interleave->executable, arguments, NULL,
                                 (lab_child_streams){-1, fileno(interleave->results), -1}, &interleave->child);
     unsetenv(INTERLEAVE_VARIABLE);
-    if (error)
-        interleave->child = 0;
+    interleave->child = error ? 0 : interleave->child;
     return error;
 }
 
@@ -216,10 +214,11 @@ void lab_interleave_pin_processor(void)
 
 bool lab_interleave_start(const char *executable, char *const *arguments, lab_interleave *interleave)
 {
-    char line[128];
+    char line[128], when[32];
     *interleave = (lab_interleave){
         .role = LAB_INTERLEAVE_PARENT, .executable = executable, .in = -1, .out = -1, .results = lab_temporary_open()};
-    format_pairing(interleave->pairing, sizeof interleave->pairing);
+    lab_format_utc_time("%Y%m%dT%H%M%SZ", when, sizeof when);
+    snprintf(interleave->pairing, sizeof interleave->pairing, "%s-%ld", when, (long)getpid());
     signal(SIGPIPE, SIG_IGN); /* reading reports a child that has exited */
     if (!interleave->results) {
         interleave->failed = true;
@@ -227,13 +226,10 @@ bool lab_interleave_start(const char *executable, char *const *arguments, lab_in
         return false;
     }
     int error = start_child(interleave, arguments);
-    if (error) {
-        interleave->failed = true;
-        snprintf(interleave->why, sizeof interleave->why, "cannot start %s: %s", executable, strerror(error));
-        return false;
-    }
+    if (error)
+        return fail(interleave, "cannot start %s: %s", executable, strerror(error));
     receive_result_t result = receive_line(interleave, GREETING_SECONDS, line, sizeof line);
-    return (result == RECEIVED && strcmp(line, PROTOCOL_NAME) == 0) || set_failure(interleave, result, line);
+    return (result == RECEIVED && strcmp(line, PROTOCOL_NAME) == 0) || fail_by_answer(interleave, result, line);
 }
 
 bool lab_interleave_request(lab_interleave *interleave, const char *word, const char *answer)
@@ -245,7 +241,7 @@ bool lab_interleave_request(lab_interleave *interleave, const char *word, const 
     send_line(interleave, word);
     receive_result_t result = receive_line(interleave, ANSWER_SECONDS, line, sizeof line);
     if (result != RECEIVED || sscanf(line, "%63s %d", found, &wants) != 2 || strcmp(found, answer) != 0)
-        return set_failure(interleave, result, line);
+        return fail_by_answer(interleave, result, line);
     interleave->wants_rounds = wants != 0;
     return true;
 }
@@ -259,7 +255,7 @@ char *lab_interleave_collect(lab_interleave *interleave, size_t *length)
     interleave->out = -1;
     receive_result_t result = receive_line(interleave, ANSWER_SECONDS, line, sizeof line);
     if (result != PEER_CLOSED) {
-        set_failure(interleave, result, line);
+        fail_by_answer(interleave, result, line);
         return NULL;
     }
     end_child(interleave, EXIT_SECONDS);
@@ -271,10 +267,7 @@ void lab_interleave_close(lab_interleave *interleave)
     if (interleave->role != LAB_INTERLEAVE_PARENT)
         return;
     end_child(interleave, 0);
-    if (interleave->in >= 0)
-        close(interleave->in);
-    if (interleave->out >= 0)
-        close(interleave->out);
+    close_pipe((int[]){interleave->in, interleave->out});
     if (interleave->results)
         fclose(interleave->results);
     *interleave = (lab_interleave){.role = LAB_INTERLEAVE_NONE, .in = -1, .out = -1};

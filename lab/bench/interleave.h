@@ -13,8 +13,7 @@
  *     the child    ended 0
  *
  * When the parent closes its pipe, the child writes its results (--json) and exits. */
-#ifndef LAB_INTERLEAVE_H
-#define LAB_INTERLEAVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,8 +38,8 @@ typedef struct lab_interleave {
     FILE *results; /* standard output of the child */
 } lab_interleave;
 
-/* Reports whether this process was started as such a child, and greets the parent. */
-bool lab_interleave_join(lab_interleave *interleave);
+/* Sets the role of this process. A process that was started as such a child greets its parent. */
+void lab_interleave_join(lab_interleave *interleave);
 
 /* Waits for this word of the parent. Returns false after another word, and if the parent has closed its pipe. */
 bool lab_interleave_expect(lab_interleave *interleave, const char *word);
@@ -64,5 +63,3 @@ char *lab_interleave_collect(lab_interleave *interleave, size_t *length);
 
 /* Ends the child if it runs, and closes the pipes. */
 void lab_interleave_close(lab_interleave *interleave);
-
-#endif /* LAB_INTERLEAVE_H */

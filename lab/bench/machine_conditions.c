@@ -6,39 +6,44 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* NVIDIA's reasons for a reduced clock that do not affect a measurement: idle, or set by an application or a display. */
 enum { GPU_HARMLESS = 0x1 | 0x2 | 0x100 };
 
 /* ---- Reading ------------------------------------------------------------------------------------------ */
 
+/* Reads the first line of a file; "" on failure. */
+static void read_line(const char *path, char *line, size_t capacity)
+{
+    FILE *file = fopen(path, "re");
+    if (!file || !fgets(line, (int)capacity, file))
+        *line = 0;
+    if (file)
+        fclose(file);
+}
+
 static double read_number(const char *path, double otherwise)
 {
+    char line[128];
     double number;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return otherwise;
-    if (fscanf(file, "%lf", &number) != 1)
-        number = otherwise;
-    fclose(file);
-    return number;
+    read_line(path, line, sizeof line);
+    return sscanf(line, "%lf", &number) == 1 ? number : otherwise;
 }
 
 /* Reads user nice system idle iowait irq softirq steal. The numbers after them are part of the first two. */
 static void read_ticks(lab_conditions *found)
 {
+    char line[512];
     long long part[8] = {0};
-    FILE *file = fopen("/proc/stat", "re");
-    if (!file)
+    read_line("/proc/stat", line, sizeof line);
+    if (sscanf(line, "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &part[0], &part[1], &part[2], &part[3], &part[4],
+               &part[5], &part[6], &part[7]) != 8)
         return;
-    if (fscanf(file, "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &part[0], &part[1], &part[2], &part[3], &part[4],
-               &part[5], &part[6], &part[7]) == 8) {
-        found->ticks = 0;
-        for (int i = 0; i < 8; i++)
-            found->ticks += part[i];
-        found->steal = part[7];
-    }
-    fclose(file);
+    found->ticks = 0;
+    for (int i = 0; i < 8; i++)
+        found->ticks += part[i];
+    found->steal = part[7];
 }
 
 /* Reads one number from each matching file. Returns their maximum and their sum. */
@@ -126,6 +131,60 @@ lab_conditions lab_conditions_read(const rung_device_info *device)
     return found;
 }
 
+/* ---- Caches -------------------------------------------------------------------------------------------- */
+
+/* Reads a file of cache `index` of the first processor; "" on failure. */
+static void read_cache_file(int index, const char *name, char *text, size_t capacity)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
+    read_line(path, text, capacity);
+}
+
+/* Parses a size such as "2048K". */
+static int64_t bytes_of(const char *text)
+{
+    long long number = 0;
+    char unit = 0;
+    if (sscanf(text, "%lld%c", &number, &unit) < 1 || number < 0 || number > 1LL << 40)
+        return 0;
+    return unit == 'K' ? number << 10 : unit == 'M' ? number << 20 : number;
+}
+
+lab_cache_sizes lab_cache_sizes_read(void)
+{
+    enum { CACHE_INDEX_COUNT = 8 };
+    lab_cache_sizes caches = {{0}, 0};
+    for (int i = 0; i < CACHE_INDEX_COUNT; i++) {
+        char type[32], level[8], size[32];
+        read_cache_file(i, "type", type, sizeof type);
+        read_cache_file(i, "level", level, sizeof level);
+        read_cache_file(i, "size", size, sizeof size);
+        if (strncmp(type, "Instruction", 11) != 0 && *level >= '1' && *level < '1' + LAB_CACHE_LEVELS)
+            caches.level[*level - '1'] = bytes_of(size);
+    }
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    caches.memory = pages > 0 && page > 0 ? (int64_t)pages * page : 0;
+    return caches;
+}
+
+int64_t lab_cache_sizes_last_level(const lab_cache_sizes *caches)
+{
+    for (int i = LAB_CACHE_LEVELS - 1; i >= 0; i--)
+        if (caches->level[i] > 0)
+            return caches->level[i];
+    return 0;
+}
+
+int64_t lab_device_last_level_cache(const rung_device_info *device)
+{
+    const int64_t fallback = (int64_t)256 << 20;
+    lab_cache_sizes caches = lab_cache_sizes_read();
+    int64_t bytes = strcmp(device->backend, "cpu") == 0 ? lab_cache_sizes_last_level(&caches) : 0;
+    bytes = bytes > 0 ? bytes : device->last_level_cache_bytes;
+    return bytes > 0 ? bytes : fallback;
+}
+
 /* ---- Warnings ------------------------------------------------------------------------------------------ */
 
 double lab_conditions_steal_percent(const lab_conditions *before, const lab_conditions *after)
@@ -164,7 +223,7 @@ lab_warnings lab_conditions_warnings(const lab_conditions *before, const lab_con
     return warnings;
 }
 
-/* ---- JSON ----- ------------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------------------------ */
 
 static void print_number(lab_json *json, const char *name, double value)
 {

@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine_conditions.h - the state of the machine during a measurement: its load, the time that a hypervisor took away, and
- * the clock rates. */
-#ifndef LAB_MACHINE_CONDITIONS_H
-#define LAB_MACHINE_CONDITIONS_H
+/* machine_conditions.h - the sizes of this machine's caches and memory, and its state during a measurement: the load, the
+ * time that a hypervisor took away, and the clock rates. */
+#pragma once
 
 #include "io/json_writer.h"
 #include "rung/rung.h"
+
+enum { LAB_CACHE_LEVELS = 4 };
+
+/* Bytes of the data caches of a processor, level[0] being L1, and of the memory; 0 if unknown. A level that processors share
+ * counts as a whole. */
+typedef struct lab_cache_sizes {
+    int64_t level[LAB_CACHE_LEVELS], memory;
+} lab_cache_sizes;
+
+lab_cache_sizes lab_cache_sizes_read(void);
+
+/* Returns the bytes of the last level whose size is known. */
+int64_t lab_cache_sizes_last_level(const lab_cache_sizes *caches);
+
+/* Returns the last-level cache of a device in bytes: from the system for the CPU, from the driver for others, and 256 MiB,
+ * more than any device has, if neither knows it. */
+int64_t lab_device_last_level_cache(const rung_device_info *device);
 
 /* The state at one moment; negative numbers are unknown. */
 typedef struct lab_conditions {
@@ -38,5 +54,3 @@ lab_warnings lab_conditions_warnings(const lab_conditions *before, const lab_con
 /* Writes the JSON object "conditions". */
 void lab_conditions_print(lab_json *json, const lab_conditions *before, const lab_conditions *after,
                           const lab_warnings *warnings);
-
-#endif /* LAB_MACHINE_CONDITIONS_H */

@@ -3,13 +3,12 @@
  *
  * Every loop checks what it computed before its time counts: a loop that the compiler shortened would appear as a very high
  * peak. */
-#ifndef LAB_PEAK_H
-#define LAB_PEAK_H
+#pragma once
 
 #include <stdbool.h>
 
+#include "bench/cpu_probe.h"
 #include "bench/machine_conditions.h"
-#include "bench/thread_team.h"
 #include "rung/rung.h"
 
 enum { LAB_PEAK_CEILINGS_MAX = 64 };
@@ -52,5 +51,3 @@ void lab_peak_print_json(const rung_device_info *device, const lab_peak *peak, c
 /* Returns LAB_EXIT_WRONG if a loop computed a wrong result, LAB_EXIT_UNAVAILABLE if nothing could be measured, else
  * LAB_EXIT_SUCCESS. */
 int lab_peak_exit_code(const lab_peak *peak);
-
-#endif /* LAB_PEAK_H */

@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/cache_sizes.h"
-#include "bench/cpu_probe.h"
 #include "bench/peak.h"
-#include "bench/thread_team.h"
 #include "common/lab_clock.h"
 #include "common/statistics.h"
 

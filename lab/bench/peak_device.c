@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/try.h"
-#include "bench/cache_sizes.h"
 #include "common/lab_clock.h"
 #include "peak/sources.h"
 #include "target/target.h"
@@ -28,7 +27,8 @@ typedef struct peak_run {
     rung_event *event;
     rung_buffer *a, *b, *c;
     rung_problem problem;
-    void *on_host; /* a copy of A or of C */
+    rung_type type; /* of multiply-adds */
+    void *on_host;  /* a copy of A or of C */
     int64_t a_bytes, c_bytes;
 } peak_run_t;
 
@@ -114,14 +114,6 @@ static void set_ceiling_error(lab_peak_ceiling *ceiling, rung_status status, boo
 
 /* ---- Multiply-adds ------------------------------------------------------------------------------------ */
 
-static void write_one(rung_type type, void *to)
-{
-    if (type == RUNG_F64)
-        *(double *)to = 1;
-    else
-        *(float *)to = 1;
-}
-
 static double element(rung_type type, const void *from, int64_t i)
 {
     return type == RUNG_F64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
@@ -183,17 +175,19 @@ static bool fma_is_correct(const peak_run_t *run, rung_type type, int64_t n, con
     return true;
 }
 
-static rung_status measure_fma(peak_run_t *run, rung_type type, lab_peak_ceiling *ceiling, bool *right)
+static rung_status measure_fma(peak_run_t *run, lab_peak_ceiling *ceiling, bool *right)
 {
+    rung_type type = run->type;
     int64_t units = rung_device_describe(run->device)->compute_units;
     fma_chain_t best = {.gflops = 0};
-    double one = 0;
+    const float f32[2] = {1};
+    const double f64 = 1;
+    const void *one = type == RUNG_F64 ? (const void *)&f64 : f32;
     TRY(open_kernel(run, "fma.cu", lab_source_fma));
     int64_t n = lab_kernel_value_or(run->kernel, NULL, type, "BN", 1) * BLOCKS_PER_UNIT * (units > 0 ? units : 1);
     TRY(make_buffers(run, 8, n * rung_type_size(type)));
-    write_one(type, &one);
-    TRY(rung_buffer_write(run->queue, run->a, 0, 8, &one, NULL));
-    TRY(rung_buffer_write(run->queue, run->b, 0, 8, &one, NULL));
+    TRY(rung_buffer_write(run->queue, run->a, 0, 8, one, NULL));
+    TRY(rung_buffer_write(run->queue, run->b, 0, 8, one, NULL));
     TRY(find_best_fma_chain(run, type, n, &best));
     TRY(fill_output_with_nan(run));
     TRY(sample(run, 2.0 * (double)best.sums * (double)best.k * (double)n, ceiling, &ceiling->gflops));
@@ -247,46 +241,36 @@ static rung_status measure_copy(peak_run_t *run, lab_peak_ceiling *ceiling, bool
 
 /* ---- All of it ---------------------------------------------------------------------------------------- */
 
-static void add_fma(const peak_run_t *form, rung_type type, lab_peak *peak)
-{
-    peak_run_t run = *form;
-    char name[32];
-    bool right = false;
-    snprintf(name, sizeof name, "fma %s", rung_type_name(type));
-    lab_peak_ceiling *ceiling = lab_peak_add(peak, name, "registers");
-    if (!ceiling)
-        return;
-    rung_status status = measure_fma(&run, type, ceiling, &right);
-    set_ceiling_error(ceiling, status, right, "the kernel computed wrong sums");
-    release_run(&run);
-}
+typedef rung_status measure_t(peak_run_t *run, lab_peak_ceiling *ceiling, bool *right);
 
-/* Measures copying A to C, `bytes` together. */
-static void add_copy(const peak_run_t *form, const char *level, int64_t bytes, lab_peak *peak)
+/* Adds a ceiling and measures it; `bytes` is the size of A and C together, 0 for registers. */
+static void add_ceiling(peak_run_t run, const char *name, const char *level, int64_t bytes, measure_t *measure,
+                        lab_peak *peak)
 {
-    peak_run_t run = *form;
     bool right = false;
-    lab_peak_ceiling *ceiling = lab_peak_add(peak, "copy", level);
+    lab_peak_ceiling *ceiling = lab_peak_add(peak, name, level);
     if (!ceiling)
         return;
     ceiling->bytes = bytes / 8 * 8;
-    rung_status status = measure_copy(&run, ceiling, &right);
-    set_ceiling_error(ceiling, status, right, "the copy differs from its source");
+    rung_status status = measure(&run, ceiling, &right);
+    set_ceiling_error(ceiling, status, right,
+                      bytes > 0 ? "the copy differs from its source" : "the kernel computed wrong sums");
     release_run(&run);
 }
 
 void lab_peak_measure_device(rung_context *context, rung_device *device, rung_queue *queue, lab_peak *peak)
 {
     const rung_device_info *info = rung_device_describe(device);
-    const peak_run_t form = {.context = context, .device = device, .queue = queue};
+    peak_run_t run = {.context = context, .device = device, .queue = queue, .type = RUNG_F32};
     int64_t cache = lab_device_last_level_cache(info), memory = 4 * cache;
     memory = memory < (int64_t)256 << 20 ? (int64_t)256 << 20 : memory;
     if (info->memory_bytes > 0 && memory > info->memory_bytes / 4)
         memory = info->memory_bytes / 4;
     if (info->max_buffer_bytes > 0 && memory > 2 * info->max_buffer_bytes)
         memory = 2 * info->max_buffer_bytes;
-    add_fma(&form, RUNG_F32, peak);
-    add_fma(&form, RUNG_F64, peak);
-    add_copy(&form, "cache", cache / 2 < memory ? cache / 2 : memory, peak);
-    add_copy(&form, "memory", memory, peak);
+    add_ceiling(run, "fma f32", "registers", 0, measure_fma, peak);
+    run.type = RUNG_F64;
+    add_ceiling(run, "fma f64", "registers", 0, measure_fma, peak);
+    add_ceiling(run, "copy", "cache", cache / 2 < memory ? cache / 2 : memory, measure_copy, peak);
+    add_ceiling(run, "copy", "memory", memory, measure_copy, peak);
 }

@@ -11,16 +11,20 @@
 
 static void add_row(lab_table *table, const lab_peak_ceiling *ceiling)
 {
-    char bytes[32], threads[32], value[32], spread[32];
-    double number = ceiling->gflops > 0 ? ceiling->gflops : ceiling->gb_s;
-    lab_format_bytes((double)ceiling->bytes, bytes, sizeof bytes);
-    snprintf(threads, sizeof threads, "%lld", (long long)ceiling->threads);
-    snprintf(value, sizeof value, "%.1f %s", number, ceiling->gflops > 0 ? "GFLOPS" : "GB/s");
-    snprintf(spread, sizeof spread, "%.1f%%", ceiling->spread);
-    lab_table_add(table, 6,
-                  (const char *[]){ceiling->name, ceiling->level, ceiling->threads > 0 ? threads : "-",
-                                   ceiling->bytes > 0 ? bytes : "-", number > 0 ? value : "-",
-                                   *ceiling->why_not ? ceiling->why_not : spread});
+    char bytes[32] = "-";
+    if (ceiling->bytes > 0)
+        lab_format_bytes((double)ceiling->bytes, bytes, sizeof bytes);
+    lab_table_add(table, 2, (const char *[]){ceiling->name, ceiling->level});
+    lab_table_cell(table, ceiling->threads > 0 ? "%lld" : "-", (long long)ceiling->threads);
+    lab_table_cell(table, "%s", bytes);
+    if (ceiling->gflops > 0)
+        lab_table_cell(table, "%.1f GFLOPS", ceiling->gflops);
+    else
+        lab_table_cell(table, ceiling->gb_s > 0 ? "%.1f GB/s" : "-", ceiling->gb_s);
+    if (*ceiling->why_not)
+        lab_table_cell(table, "%s", ceiling->why_not);
+    else
+        lab_table_cell(table, "%.1f%%", ceiling->spread);
 }
 
 void lab_peak_print_table(const rung_device_info *device, const lab_peak *peak)
@@ -54,9 +58,7 @@ static void write_ceiling(lab_json *json, const lab_peak_ceiling *ceiling)
 void lab_peak_print_json(const rung_device_info *device, const lab_peak *peak, const lab_conditions *before,
                          const lab_conditions *after, const lab_warnings *warnings)
 {
-    lab_json json = {.out = stdout};
-    lab_json_begin(&json, NULL, '{');
-    lab_json_string(&json, "schema", "rung-peak/1");
+    lab_json json = lab_json_open(stdout, "rung-peak/1");
     lab_run_info_print(&json, device);
     lab_conditions_print(&json, before, after, warnings);
     lab_json_begin(&json, "results", '[');

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peer_environment.c - see peer_environment.h. */
-#define _GNU_SOURCE /* pipe2 */
 #include "bench/peer_environment.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +9,7 @@
 #include <unistd.h>
 
 #include "bench/cpu_probe.h"
+#include "process/supervise.h"
 #include "target/target.h"
 
 /* ---- --peers ---------------------------------------------------------------------------------------- */
@@ -73,15 +72,10 @@ static bool set_variable(lab_env_settings *settings, const char *name, const cha
     if (getenv(name) || settings->count == LAB_ENV_SETTINGS_MAX || setenv(name, value, 1) != 0)
         return false;
     lab_env_setting *setting = &settings->list[settings->count++];
-    snprintf(setting->name, sizeof setting->name, "%s", name);
-    snprintf(setting->value, sizeof setting->value, "%s", value);
+    setting->name = name;
+    setting->value = value;
     snprintf(setting->why, sizeof setting->why, "%s", why);
     return true;
-}
-
-static void unset_last(lab_env_settings *settings)
-{
-    unsetenv(settings->list[--settings->count].name);
 }
 
 /* What a library reports about itself in another process. */
@@ -93,8 +87,8 @@ typedef struct library_probe {
 
 enum { PROBE_SECONDS_MAX = 60 }; /* a library that needs longer counts as not installed */
 
-/* Runs in the child: writes "+" and the warning of a plan with this kernel; nothing if there is no plan. */
-static void write_library_warning(const char *name, int pipe)
+/* Runs in the child: creates a plan with this kernel and copies its warning. */
+static void examine_library(const char *name, library_probe_t *found)
 {
     rung_context *context = NULL;
     rung_device *device = NULL;
@@ -109,9 +103,8 @@ static void write_library_warning(const char *name, int pipe)
         rung_plan_create(device, &problem,
                          &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = kernel, .threads = 1},
                          &plan) == RUNG_OK) {
-        const char *warning = rung_plan_describe(plan)->warning;
-        if (write(pipe, "+", 1) != 1 || write(pipe, warning, strlen(warning)) < 0)
-            _exit(1);
+        found->is_installed = true;
+        snprintf(found->warning, sizeof found->warning, "%s", rung_plan_describe(plan)->warning);
     }
     _exit(0);
 }
@@ -119,27 +112,17 @@ static void write_library_warning(const char *name, int pipe)
 /* Loads the library of a kernel in a child process, since a library reads the environment once. */
 static library_probe_t probe_library(const char *name)
 {
-    library_probe_t found = {0};
-    char text[sizeof found.warning + 1];
-    int ends[2], outcome = -1;
-    size_t used = 0;
-    ssize_t got;
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return found;
-    pid_t child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        write_library_warning(name, ends[1]);
+    library_probe_t found = {0}, *shared = lab_shared_memory_allocate(sizeof *shared);
+    int outcome = -1;
+    pid_t child = shared ? fork() : -1;
+    if (child == 0)
+        examine_library(name, shared);
+    if (child > 0 && waitpid(child, &outcome, 0) == child && outcome == 0) {
+        found = *shared;
+        found.exited_normally = true;
     }
-    close(ends[1]);
-    while (child > 0 && used + 1 < sizeof text && (got = read(ends[0], text + used, sizeof text - 1 - used)) > 0)
-        used += (size_t)got;
-    text[used] = '\0';
-    close(ends[0]);
-    found.exited_normally = child > 0 && waitpid(child, &outcome, 0) == child && outcome == 0;
-    found.is_installed = found.exited_normally && used > 0;
-    if (found.is_installed)
-        snprintf(found.warning, sizeof found.warning, "%s", text + 1);
+    if (shared)
+        lab_shared_memory_free(shared, sizeof *shared);
     return found;
 }
 
@@ -193,7 +176,7 @@ static void set_core_type(size_t which, lab_env_settings *settings)
         return;
     library_probe_t after = probe_library(kernel);
     if (!after.exited_normally || *after.warning)
-        unset_last(settings);
+        unsetenv(settings->list[--settings->count].name);
 }
 
 /* How long the threads of a library wait in a loop for more work after a call. A millisecond is long between two calls
@@ -205,11 +188,6 @@ static const struct {
     {"00_vendor:openblas", "OPENBLAS_THREAD_TIMEOUT", "21"}, /* 2^21 cycles; 2^26 by itself */
     {"00_vendor:onednn", "GOMP_SPINCOUNT", "20000"},         /* iterations of a loop; 300,000 by itself */
 };
-
-int64_t lab_peers_spin_ns(void)
-{
-    return 3000000;
-}
 
 void lab_peers_prepare(const rung_kernel *const *kernels, int count, int64_t threads, lab_env_settings *settings)
 {

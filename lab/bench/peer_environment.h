@@ -4,15 +4,15 @@
  * Some libraries take an unknown processor for an old one and run at a fraction of its speed. All of them let their threads
  * spin after a call, which disturbs the next contender. The settings are part of the results; variables that the user has
  * set remain unchanged. */
-#ifndef LAB_PEER_ENVIRONMENT_H
-#define LAB_PEER_ENVIRONMENT_H
+#pragma once
 
 #include "rung/rung.h"
 
 enum { LAB_ENV_SETTINGS_MAX = 8 };
 
 typedef struct lab_env_setting {
-    char name[32], value[32], why[256];
+    const char *name, *value; /* static */
+    char why[256];
 } lab_env_setting;
 
 typedef struct lab_env_settings {
@@ -28,7 +28,5 @@ const char *lab_peers_add(rung_context *context, const char *text, const rung_ke
  * reads the environment once; for the same reason the libraries are examined in child processes. */
 void lab_peers_prepare(const rung_kernel *const *kernels, int count, int64_t threads, lab_env_settings *settings);
 
-/* Returns the nanoseconds after which the threads of all libraries have stopped spinning. */
-int64_t lab_peers_spin_ns(void);
-
-#endif /* LAB_PEER_ENVIRONMENT_H */
+/* Nanoseconds after which the threads of all libraries have stopped spinning. */
+enum { LAB_PEERS_SPIN_NS = 3000000 };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* repeated_runs.c - see repeated_runs.h. */
-#define _GNU_SOURCE /* setpgid, kill */
-#include "bench/repeated_runs.h"
-
+/* repeated_runs.c - rung bench --runs N: the same measurement in N processes, merged into one result; see bench.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -14,17 +11,15 @@
 #include <unistd.h>
 
 #include "bench/baseline.h"
-#include "bench/bench_merge.h"
-#include "bench/bench_save.h"
+#include "bench/bench.h"
+#include "bench/bench_session.h"
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
 #include "io/temporary_file.h"
 #include "process/child_process.h"
-#include "target/target.h"
 
 enum { RUNS_MAX = LAB_BENCH_RUNS_MAX, BASELINE_RUNS_DEFAULT = 10 };
-static const double DEFAULT_BUDGET_SECONDS = 2;
 
 typedef struct repeated_runs {
     const lab_options *options;
@@ -36,14 +31,6 @@ typedef struct repeated_runs {
     bool is_complete;
     bool save_failed;
 } repeated_runs_t;
-
-const char *lab_bench_parse_budget(const lab_options *options, double *seconds)
-{
-    *seconds = DEFAULT_BUDGET_SECONDS;
-    return !options->budget || (lab_parse_number(options->budget, seconds) && *seconds > 0 && *seconds <= 1e6)
-               ? NULL
-               : "--budget must be a number of seconds per kernel and problem: more than 0, at most 1000000";
-}
 
 const char *lab_bench_count_runs(const lab_options *options, int64_t *runs)
 {
@@ -68,37 +55,22 @@ const char *lab_bench_count_runs(const lab_options *options, int64_t *runs)
 
 /* ---- One run -------------------------------------------------------------------------------------------- */
 
-/* Reports whether the parent handles an option, or passes it in another form. */
-static bool is_parent_option(const char *name)
+/* Starts a run, whose results go to `results` and whose messages go to `messages`. The child dies with its parent. It has a
+ * process group of its own: Ctrl-C reaches only the parent, which forwards it once; a second signal would end the child at
+ * once. Returns 0 and the child, or an errno. */
+static int start_run(const lab_options *options, FILE *results, FILE *partner, FILE *messages, pid_t *child)
 {
-    static const char *const names[] = {"baseline", "baseline-json", "json",   "quiet", "output",
-                                        "color",    "runs",          "budget", "seed"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* Also excludes predictions (--arch, --machine), which do not change from run to run. */
-static bool is_parent_or_predict_option(const char *name)
-{
-    return is_parent_option(name) || strcmp(name, "arch") == 0 || strcmp(name, "machine") == 0;
-}
-
-/* Becomes the child, whose results go to `results` and whose messages go to `messages`. The child dies with its parent. It
- * has a process group of its own: Ctrl-C reaches only the parent, which forwards it once; a second signal would end the
- * child at once. */
-static void exec_run(char **list, FILE *results, FILE *partner, FILE *messages, pid_t parent)
-{
-    setpgid(0, 0);
-    if (!lab_child_die_with_parent(parent) || dup2(fileno(results), STDOUT_FILENO) < 0 ||
-        dup2(fileno(messages), STDERR_FILENO) < 0 ||
-        fcntl(fileno(partner), F_SETFD, 0) < 0) /* the child opens it as /proc/self/fd/N */
-        _exit(LAB_EXIT_UNAVAILABLE);
+    char *list[LAB_BENCH_ARGUMENTS_MAX];
+    int first_allocated = lab_bench_arguments("rung", options, list);
+    int error = fcntl(fileno(partner), F_SETFD, 0) < 0 ? errno : 0; /* the child opens it as /proc/self/fd/N */
+    fflush(NULL); /* else the child would write buffered output again */
     setenv(LAB_CHILD_RUN_VARIABLE, "1", 1);
-    execv("/proc/self/exe", list);
-    fprintf(stderr, "rung: cannot run /proc/self/exe: %s\n", strerror(errno));
-    _exit(LAB_EXIT_UNAVAILABLE);
+    if (!error)
+        error = lab_child_start("/proc/self/exe", list, NULL,
+                                (lab_child_streams){-1, fileno(results), fileno(messages)}, child);
+    unsetenv(LAB_CHILD_RUN_VARIABLE);
+    lab_bench_arguments_free(list, first_allocated);
+    return error;
 }
 
 /* Waits for the child without a time limit, and forwards an interruption once. Returns the child's exit code, or -1 if a
@@ -108,57 +80,37 @@ static int wait_for_run(pid_t child, const lab_progress *progress)
     enum { POLL_NS = 100000000 };
     bool is_forwarded = false;
     int status;
-    for (;;) {
-        pid_t ended = waitpid(child, &status, WNOHANG);
-        if (ended == child)
-            return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        if (ended < 0 && errno != EINTR)
-            return -1;
+    while (lab_child_is_running(child, &status)) {
         if (lab_is_interrupted() && !is_forwarded) {
             kill(child, SIGTERM);
             is_forwarded = true;
         }
         lab_progress_show(progress);
-        lab_sleep_ns(POLL_NS);
+        lab_sleep_ns(POLL_NS - LAB_CHILD_POLL_NS); /* rarely: the child measures */
     }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Starts one run and waits for it. Returns its exit code. */
+/* Starts one run and waits for it. Predictions (--arch, --machine) do not change from run to run: only the first run makes
+ * them. Returns its exit code. */
 static int run_child(const repeated_runs_t *set, int64_t index, FILE *results, FILE *partner, FILE *messages)
 {
-    enum { ARGUMENTS_MAX = 96 };
-    const lab_options *options = set->options;
-    char *list[ARGUMENTS_MAX] = {(char *)"rung", (char *)"bench"}, baseline[4200], baseline_json[64], what[64];
-    int count = 2, first_allocated;
-    if (options->argument)
-        list[count++] = (char *)options->argument;
-    if (options->argument2)
-        list[count++] = (char *)options->argument2;
-    list[count++] = (char *)"--json";
-    list[count++] = (char *)"--quiet";
-    list[count++] = (char *)set->budget;
-    if (*set->seed)
-        list[count++] = (char *)set->seed;
-    if (set->is_paired) {
-        if (snprintf(baseline, sizeof baseline, "--baseline=%s", options->baseline) >= (int)sizeof baseline)
-            return LAB_EXIT_USAGE;
-        snprintf(baseline_json, sizeof baseline_json, "--baseline-json=/proc/self/fd/%d", fileno(partner));
-        list[count++] = baseline;
-        list[count++] = baseline_json;
-    }
-    first_allocated = count;
-    count += lab_options_to_arguments(options, index > 0 ? is_parent_or_predict_option : is_parent_option, list + count,
-                                      ARGUMENTS_MAX - 1 - count);
-    fflush(NULL); /* else the child would write buffered output again */
-    pid_t parent = getpid(), child = fork();
-    if (child == 0)
-        exec_run(list, results, partner, messages, parent);
-    for (int i = first_allocated; i < count; i++)
-        free(list[i]);
-    if (child < 0) {
-        fprintf(stderr, "rung: cannot start a process: %s; end other processes, or raise ulimit -u\n", strerror(errno));
-        return LAB_EXIT_UNAVAILABLE;
-    }
+    lab_options options = *set->options;
+    char baseline_json[64], what[64];
+    pid_t child;
+    snprintf(baseline_json, sizeof baseline_json, "/proc/self/fd/%d", fileno(partner));
+    options.baseline = set->is_paired ? options.baseline : NULL;
+    options.baseline_json = set->is_paired ? baseline_json : NULL;
+    options.arch = index == 0 ? options.arch : NULL;
+    options.machine = index == 0 ? options.machine : NULL;
+    options.output = options.color = options.runs = NULL;
+    options.json = options.quiet = "";
+    options.budget = set->budget;
+    options.seed = *set->seed ? set->seed : NULL;
+    int error = start_run(&options, results, partner, messages, &child);
+    if (error)
+        return lab_fail(LAB_EXIT_UNAVAILABLE, "cannot start a process: %s; end other processes, or raise ulimit -u",
+                        strerror(error));
     snprintf(what, sizeof what, "run %lld of %lld", (long long)index + 1, (long long)set->runs);
     return wait_for_run(
         child, &(lab_progress){.what = what, .done = (double)index, .count = (double)set->runs, .units = "runs"});
@@ -213,6 +165,7 @@ static int run_once(repeated_runs_t *set, int64_t index)
 {
     char why[4608];
     FILE *results = lab_temporary_open(), *partner = lab_temporary_open(), *messages = lab_temporary_open();
+    FILE *const files[] = {results, partner, messages};
     int error = errno; /* of the last file, which fails if an earlier one does */
     int code = LAB_EXIT_USAGE;
     if (results && partner && messages) {
@@ -228,12 +181,9 @@ static int run_once(repeated_runs_t *set, int64_t index)
         lab_temporary_error_text(error, why, sizeof why);
         fprintf(stderr, "rung: %s\n", why);
     }
-    if (results)
-        fclose(results);
-    if (partner)
-        fclose(partner);
-    if (messages)
-        fclose(messages);
+    for (int i = 0; i < 3; i++)
+        if (files[i])
+            fclose(files[i]);
     return code;
 }
 
@@ -274,33 +224,30 @@ static void save(repeated_runs_t *set)
 
 static void add_table_row(lab_table *table, const lab_result *row)
 {
-    char kernel[96], problem[96], threads[32] = "-", runs[32], median[32], spread[32] = "-", least[32], gflops[32];
-    double logs[RUNS_MAX], sd;
+    char kernel[96], problem[96];
+    double logs[RUNS_MAX];
     const lab_compare_row one = {.row = row, .by_file = &row};
     int64_t count = lab_compare_row_log_times(&one, 1, logs, RUNS_MAX);
-    char deviation[32] = "-";
     lab_result_format_problem(row, problem, sizeof problem);
     lab_result_format_kernel(row->kernel, lab_json_get_text(row->fields, "library", ""), kernel, sizeof kernel);
-    if (row->threads > 0)
-        snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
+    lab_table_add(table, 3, (const char *[]){kernel, row->params, problem});
+    lab_table_cell(table, row->threads > 0 ? "%lld" : "-", (long long)row->threads);
     if (count == 0) {
-        lab_table_add(table, 10,
-                      (const char *[]){kernel, row->params, problem, threads, "-", "", "", "", "",
-                                       lab_json_get_text(row->fields, "why_not", "")});
+        lab_table_cell(table, "-");
+        for (int i = 0; i < 4; i++)
+            lab_table_cell(table, "%s", "");
+        lab_table_cell(table, "%s", lab_json_get_text(row->fields, "why_not", ""));
         return;
     }
-    sd = lab_standard_deviation(logs, count);
-    snprintf(runs, sizeof runs, "%lld", (long long)count);
-    lab_format_ms(row->median_ns, median, sizeof median);
-    lab_format_ms(row->min_ns, least, sizeof least);
-    if (count > 1) {
-        lab_format_ms(row->ci95_ns, spread, sizeof spread);
-        snprintf(deviation, sizeof deviation, "%.1f%%", 100 * sd);
-    }
-    snprintf(gflops, sizeof gflops, row->gflops < 100 ? "%.2f" : "%.0f", row->gflops);
-    lab_table_add(
-        table, 10,
-        (const char *[]){kernel, row->params, problem, threads, median, spread, deviation, least, gflops, runs});
+    lab_table_cell_ms(table, row->median_ns);
+    if (count > 1)
+        lab_table_cell_ms(table, row->ci95_ns);
+    else
+        lab_table_cell(table, "-");
+    lab_table_cell(table, count > 1 ? "%.1f%%" : "-", 100 * lab_standard_deviation(logs, count));
+    lab_table_cell_ms(table, row->min_ns);
+    lab_table_cell(table, row->gflops < 100 ? "%.2f" : "%.0f", row->gflops);
+    lab_table_cell(table, "%lld", (long long)count);
 }
 
 static void print_table(const lab_results *results)
@@ -347,10 +294,8 @@ static int compare_with_baseline(repeated_runs_t *set)
     lab_results file = {.count = 0};
     char why[768];
     if (!set->is_paired) {
-        if (!lab_results_load(baseline, &file, why, sizeof why)) {
-            fprintf(stderr, "rung: %s\n", why);
-            return LAB_EXIT_USAGE;
-        }
+        if (!lab_results_load(baseline, &file, why, sizeof why))
+            return lab_fail(LAB_EXIT_USAGE, "%s", why);
         before = (lab_compare_side){&file, 1};
     }
     int code = lab_baseline_print_comparison(baseline, &before, &own, out);
@@ -380,11 +325,11 @@ static const char *prepare(repeated_runs_t *set)
     const char *error = lab_bench_parse_budget(options, &budget);
     if (error)
         return error;
-    snprintf(set->budget, sizeof set->budget, "--budget=%.9f", fmax(budget / (double)set->runs, 1e-9));
+    snprintf(set->budget, sizeof set->budget, "%.9f", fmax(budget / (double)set->runs, 1e-9));
     if (options->seed)
-        snprintf(set->seed, sizeof set->seed, "--seed=%.40s", options->seed);
+        snprintf(set->seed, sizeof set->seed, "%.40s", options->seed);
     else if (options->inputs && strcmp(options->inputs, "normal") == 0)
-        snprintf(set->seed, sizeof set->seed, "--seed=%lld", (long long)(time(NULL) & 0x7fffffff));
+        snprintf(set->seed, sizeof set->seed, "%lld", (long long)(time(NULL) & 0x7fffffff));
     return options->baseline ? lab_baseline_detect(options->baseline, &set->is_paired) : NULL;
 }
 

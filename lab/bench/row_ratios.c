@@ -27,17 +27,9 @@ static int64_t median_in_mode(const lab_bench_row *row, lab_speed_mode mode)
 /* Returns how many of the probe's products one product of the row takes; 0 if the row uses other instructions. */
 static int probe_products_per_product(const lab_bench_row *row)
 {
-    bool is_f32 = row->product.in == RUNG_F32;
-    bool is_fma = row->probe == LAB_CPU_PROBE_FMA_F32 || row->probe == LAB_CPU_PROBE_FMA_F64;
-    if (!is_f32 || is_fma)
+    if (row->product.in != RUNG_F32 || lab_cpu_probe_is_fma(row->probe))
         return 1;
     return row->compute == RUNG_COMPUTE_BF16X3 ? 6 : row->compute == RUNG_COMPUTE_BF16X1 ? 1 : 0;
-}
-
-static void compare_with_probe(lab_bench_row *row)
-{
-    if (row->probe_gflops > 0)
-        row->percent_of_probe = 100 * row->gflops * probe_products_per_product(row) / row->probe_gflops;
 }
 
 static bool is_large(const lab_bench_row *row)
@@ -55,10 +47,9 @@ static bool has_time(const lab_bench_row *row)
 /* Warns about a library far below the peak. Uses its shortest time, which a busy machine affects least. */
 static void warn_if_slow(lab_bench_row *row)
 {
-    bool is_fma = row->probe == LAB_CPU_PROBE_FMA_F32 || row->probe == LAB_CPU_PROBE_FMA_F64;
     double percent = row->percent_of_probe * lab_ratio(row->median_ns, row->min_ns);
-    if (row->is_vendor && has_time(row) && !*row->warning && is_fma && is_large(row) && percent > 0 &&
-        percent < 100 * LIBRARY_PEAK_FRACTION_MIN)
+    if (row->is_vendor && has_time(row) && !*row->warning && lab_cpu_probe_is_fma(row->probe) && is_large(row) &&
+        percent > 0 && percent < 100 * LIBRARY_PEAK_FRACTION_MIN)
         snprintf(
             row->warning, sizeof row->warning,
             "it reaches only %.0f %% of this machine's peak: it does not use all instructions, or the machine is busy",
@@ -74,12 +65,11 @@ bool lab_bench_row_exceeds_peak(const lab_bench_row *row)
 
 static void reject_above_peak(lab_bench_row *row)
 {
-    double products = row->gflops * probe_products_per_product(row);
     if (!lab_bench_row_exceeds_peak(row))
         return;
     snprintf(row->why_not, sizeof row->why_not,
-             "implausible: %.0f GFLOPS exceed the peak of %s, %.0f GFLOPS; the measurement is wrong", products,
-             lab_cpu_probe_name(row->probe), row->peak_gflops);
+             "implausible: %.0f GFLOPS exceed the peak of %s, %.0f GFLOPS; the measurement is wrong",
+             row->gflops * probe_products_per_product(row), lab_cpu_probe_name(row->probe), row->peak_gflops);
     row->exceeds_peak = true;
     row->state = LAB_ROW_IMPLAUSIBLE;
     row->median_ns = row->min_ns = row->ci95_ns = row->worst_ns = row->samples = row->outliers = 0;
@@ -127,7 +117,9 @@ void lab_bench_rows_compare(lab_bench_row *rows, int count)
     const lab_bench_row *vendor = NULL, *before = NULL, *first = NULL;
     for (int i = 0; i < count; i++) {
         reject_above_peak(&rows[i]);
-        compare_with_probe(&rows[i]);
+        if (rows[i].probe_gflops > 0)
+            rows[i].percent_of_probe = 100 * rows[i].gflops * probe_products_per_product(&rows[i]) /
+                                       rows[i].probe_gflops;
         warn_if_slow(&rows[i]);
         if (is_comparable_library(&rows[i]) && !rows[i].is_peer)
             vendor = &rows[i];

@@ -5,15 +5,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-const char *lab_speed_mode_name(lab_speed_mode mode)
-{
-    static const char *const names[] = {
-#define X(name, word) word,
-        LAB_SPEED_MODE_LIST(X)
-#undef X
-    };
-    return mode < LAB_SPEED_MODE_COUNT ? names[mode] : "?";
-}
+#include "common/enum_names.h"
+
+LAB_DEFINE_ENUM_NAME(lab_speed_mode_name, lab_speed_mode, LAB_SPEED_MODE_LIST)
 
 void lab_samples_add(lab_samples *samples, int64_t time, double before, double after)
 {

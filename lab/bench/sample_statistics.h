@@ -3,8 +3,7 @@
  *
  * On some machines AMX runs fast or slow for seconds at a time. A median over both modes would describe neither. A probe
  * (cpu_probe.h) before and after each sample identifies the mode, and each mode has a median of its own. */
-#ifndef LAB_SAMPLE_STATISTICS_H
-#define LAB_SAMPLE_STATISTICS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -66,5 +65,3 @@ void lab_samples_round_medians(const lab_samples *samples, lab_speed_mode mode, 
 
 /* Returns the median of the probes of these samples; 0 if there are none. */
 double lab_samples_probe_median(const lab_samples *samples, lab_speed_mode mode, double best);
-
-#endif /* LAB_SAMPLE_STATISTICS_H */

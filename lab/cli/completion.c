@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* completion.c - see completion.h. The script contains all words, because finding the devices at each key press would
+/* completion.c - see manual.h. The script contains all words, because finding the devices at each key press would
  * take a second. */
-#include "common/lab_enum_counts.h"
-#include "cli/completion.h"
+#include "cli/manual.h"
 
 #include <string.h>
 
-#include "cli/colour.h"
+#include "cli/terminal.h"
 #include "cli/options.h"
 #include "common/type_pair.h"
 #include "rung/rung.h"
@@ -21,26 +20,17 @@ static void write_backends(FILE *out)
         fprintf(out, "%s%s", i ? " " : "", backends[i]);
 }
 
-static bool has_kernel(const char *backend, const char *name)
-{
-    rung_kernel *kernel;
-    for (int64_t i = 0; rung_kernel_at(NULL, backend, i, &kernel) == RUNG_OK; i++)
-        if (strcmp(rung_kernel_describe(kernel)->name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Writes the kernels of all backends, each name once. */
 static void write_kernels(FILE *out)
 {
-    rung_kernel *kernel;
+    rung_kernel *kernel, *same;
     fputs("rung_gemm", out);
     for (int i = 0; i < BACKEND_COUNT; i++)
         for (int64_t j = 0; rung_kernel_at(NULL, backends[i], j, &kernel) == RUNG_OK; j++) {
             const char *name = rung_kernel_describe(kernel)->name;
             bool is_listed = false;
             for (int before = 0; before < i; before++)
-                is_listed = is_listed || has_kernel(backends[before], name);
+                is_listed = is_listed || rung_kernel_find(NULL, backends[before], name, &same) == RUNG_OK;
             if (!is_listed)
                 fprintf(out, " %s", name);
         }

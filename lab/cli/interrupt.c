@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "cli/colour.h"
+#include "cli/terminal.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { SIGNAL_COUNT = sizeof signals / sizeof *signals };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* interrupt.h - SIGINT, SIGTERM and SIGHUP end a command after the current step, so that it can report its results so
  * far. A second signal ends the process at once. */
-#ifndef LAB_INTERRUPT_H
-#define LAB_INTERRUPT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,5 +17,3 @@ bool lab_is_interrupted(void);
 
 /* Prints to standard error that the command was interrupted, and what the results are. */
 void lab_interrupt_report(const char *what);
-
-#endif /* LAB_INTERRUPT_H */

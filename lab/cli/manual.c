@@ -54,17 +54,14 @@ static const manual_entry_t exits[] = {
 /* Writes text, with the special characters of man(7) escaped. */
 static void write_text(const char *text, FILE *out)
 {
+    static const char special[] = "-\\~^";
+    static const char *const escapes[] = {"\\-", "\\e", "\\(ti", "\\(ha"};
     if (*text == '.' || *text == '\'')
         fputs("\\&", out);
     for (; *text; text++) {
-        if (*text == '-')
-            fputs("\\-", out);
-        else if (*text == '\\')
-            fputs("\\e", out);
-        else if (*text == '~')
-            fputs("\\(ti", out);
-        else if (*text == '^')
-            fputs("\\(ha", out);
+        const char *found = strchr(special, *text);
+        if (found)
+            fputs(escapes[found - special], out);
         else
             fputc(*text, out);
     }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +14,8 @@
 #define IN(name) (1u << LAB_COMMAND_##name)
 
 static lab_option option_table[] = {
-#define OPTION(field, argument, commands, help) {#field, argument, commands, help},
+#define OPTION(field, argument, commands, help) {#field, argument, commands, help, offsetof(lab_options, field)},
 #include "cli/options.def"
-#undef OPTION
 };
 
 enum { OPTION_COUNT = sizeof option_table / sizeof *option_table };
@@ -23,50 +23,35 @@ enum { OPTION_COUNT = sizeof option_table / sizeof *option_table };
 static const lab_command commands[] = {
 #define COMMAND(name, arguments, help) {#name, arguments, help},
 #include "cli/commands.def"
-#undef COMMAND
 };
 
 /* Short forms. */
 static const struct {
     char letter;
-    const char *field;
+    size_t offset; /* of the option's member of lab_options */
 } letters[] = {
-#define OPTION(field, argument, commands, help)
-#define LETTER(letter, field) {letter, #field},
+#define LETTER(letter, field) {letter, offsetof(lab_options, field)},
 #include "cli/options.def"
-#undef OPTION
 };
 
 enum { LETTER_COUNT = sizeof letters / sizeof *letters };
 
-/* Help texts for single commands, by the index of the option. */
-enum {
-#define OPTION(field, argument, commands, help) ROW_##field,
-#include "cli/options.def"
-#undef OPTION
-};
-
+/* Help texts for single commands. */
 static const struct {
-    int row, command;
+    size_t offset; /* of the option's member of lab_options */
+    int command;
     const char *help;
 } command_meanings[] = {
-#define OPTION(field, argument, commands, help)
-#define MEANING(field, command, help) {ROW_##field, LAB_COMMAND_##command, help},
+#define MEANING(field, command, help) {offsetof(lab_options, field), LAB_COMMAND_##command, help},
 #include "cli/options.def"
-#undef OPTION
 };
 
 const char *const lab_help_option_text = "show this help";
 
 /* Returns the member of an option by its index. */
-static const char **field_of(lab_options *options, int row)
+static const char **field_of(const lab_options *options, int row)
 {
-    const char **fields[] = {
-#define OPTION(field, argument, commands, help) &options->field,
-#include "cli/options.def"
-#undef OPTION
-    };
-    return fields[row];
+    return (const char **)(void *)((char *)options + option_table[row].offset);
 }
 
 static void replace_underscores(void)
@@ -99,7 +84,7 @@ const lab_option *lab_option_at(int index)
 const char *lab_option_help(const lab_option *option, int command)
 {
     for (size_t i = 0; i < sizeof command_meanings / sizeof *command_meanings; i++)
-        if (command_meanings[i].row == option - option_table && command_meanings[i].command == command)
+        if (command_meanings[i].offset == option->offset && command_meanings[i].command == command)
             return command_meanings[i].help;
     return option->help;
 }
@@ -107,7 +92,7 @@ const char *lab_option_help(const lab_option *option, int command)
 char lab_option_letter(const lab_option *option)
 {
     for (int i = 0; i < LETTER_COUNT; i++)
-        if (strcmp(letters[i].field, option->name) == 0)
+        if (letters[i].offset == option->offset)
             return letters[i].letter;
     return 0;
 }
@@ -179,14 +164,6 @@ void lab_options_help(int command, FILE *out)
 
 /* ---- Parsing --------------------------------------------------------------------------------------- */
 
-static const char *nearest_option(int command, const char *text)
-{
-    const char *names[OPTION_COUNT];
-    for (int i = 0; i < OPTION_COUNT; i++)
-        names[i] = option_table[i].commands & 1u << command ? option_table[i].name : NULL;
-    return lab_nearest_word(text, names, OPTION_COUNT);
-}
-
 static bool command_has_option(int command, int row)
 {
     return row >= 0 && row < OPTION_COUNT && option_table[row].commands & 1u << command;
@@ -194,9 +171,21 @@ static bool command_has_option(int command, int row)
 
 static void report_unknown_option(int command, const char *name)
 {
-    const char *nearest = nearest_option(command, name);
+    const char *names[OPTION_COUNT];
+    for (int i = 0; i < OPTION_COUNT; i++)
+        names[i] = command_has_option(command, i) ? option_table[i].name : NULL;
+    const char *nearest = lab_nearest_word(name, names, OPTION_COUNT);
     fprintf(stderr, "rung %s: unknown option --%s%s%s%s.", commands[command].name, name,
             nearest ? " (did you mean --" : "", nearest ? nearest : "", nearest ? "?)" : "");
+}
+
+/* Returns the index of the option for which getopt_long returned `found`; negative if there is none. */
+static int option_index_of(int found)
+{
+    for (int i = 0; found > 0 && found < 256 && i < OPTION_COUNT; i++)
+        if (lab_option_letter(&option_table[i]) == found)
+            return i;
+    return found - 256;
 }
 
 /* Prints the error of getopt_long, which returned `found` for this text. */
@@ -204,10 +193,7 @@ static void report_getopt_error(int command, int found, const char *text)
 {
     char name[64];
     const char *own = commands[command].name;
-    int row = optopt - 256;
-    for (int i = 0; i < LETTER_COUNT; i++)
-        for (int j = 0; optopt == letters[i].letter && j < OPTION_COUNT; j++)
-            row = strcmp(option_table[j].name, letters[i].field) == 0 ? j : row;
+    int row = option_index_of(optopt);
     if (found == ':' && command_has_option(command, row)) {
         fprintf(stderr, "rung %s: --%s needs a value (%s).", own, option_table[row].name, option_table[row].argument);
         return;
@@ -237,14 +223,6 @@ static void fill_table(struct option table[OPTION_COUNT + 2], char *short_forms)
         if (lab_option_letter(&option_table[i]))
             short_forms += sprintf(short_forms, "%c%s", lab_option_letter(&option_table[i]),
                                    *option_table[i].argument ? ":" : "");
-}
-
-static int option_index_of(int found)
-{
-    for (int i = 0; i < OPTION_COUNT && found < 256; i++)
-        if (lab_option_letter(&option_table[i]) == found)
-            return i;
-    return found - 256;
 }
 
 /* Returns the number of arguments after the first "--", which getopt_long does not report. */
@@ -301,15 +279,23 @@ bool lab_options_parse(int command, int argc, char **argv, lab_options *options)
     return false;
 }
 
+const char *lab_option_value(const lab_options *options, const char *name)
+{
+    replace_underscores();
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (strcmp(option_table[i].name, name) == 0)
+            return *field_of(options, i);
+    return NULL;
+}
+
 int lab_options_to_arguments(const lab_options *options, bool (*left_out)(const char *name), char **list, int capacity)
 {
-    lab_options given = *options;
     int count = 0;
     replace_underscores();
     for (int i = 0; i < OPTION_COUNT && count < capacity; i++) {
-        const char *value = *field_of(&given, i);
+        const char *value = *field_of(options, i);
         size_t room = value ? strlen(option_table[i].name) + strlen(value) + 4 : 0;
-        if (!value || left_out(option_table[i].name) || !(list[count] = malloc(room)))
+        if (!value || (left_out && left_out(option_table[i].name)) || !(list[count] = malloc(room)))
             continue;
         snprintf(list[count++], room, "--%s%s%s", option_table[i].name, *option_table[i].argument ? "=" : "", value);
     }
@@ -330,4 +316,34 @@ bool lab_parse_number(const char *text, double *value)
     char *end;
     *value = strtod(text, &end);
     return end != text && !*end;
+}
+
+bool lab_parse_bytes(const char *text, int64_t *bytes)
+{
+    static const char units[] = "KMGT";
+    char number[32];
+    size_t length = strlen(text);
+    const char *unit = length > 0 ? strchr(units, text[length - 1]) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (length >= sizeof number)
+        return false;
+    snprintf(number, sizeof number, "%.*s", (int)length - (shift > 0), text);
+    if (!lab_parse_integer(number, bytes) || *bytes <= 0 || *bytes > INT64_MAX >> shift)
+        return false;
+    *bytes <<= shift;
+    return true;
+}
+
+bool lab_parse_extents(const char *text, int count, int64_t *extents)
+{
+    for (int i = 0; i < count; i++) {
+        char number[32];
+        size_t length = strcspn(text, "x");
+        bool is_last = text[length] == '\0';
+        snprintf(number, sizeof number, "%.*s", (int)length, text);
+        if (length >= sizeof number || is_last != (i == count - 1) || !lab_parse_integer(number, &extents[i]))
+            return false;
+        text += length + 1;
+    }
+    return true;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options.h - parses the command line by the tables commands.def and options.def. */
-#ifndef LAB_OPTIONS_H
-#define LAB_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +15,6 @@ enum {
 enum {
 #define COMMAND(name, arguments, help) LAB_COMMAND_##name,
 #include "cli/commands.def"
-#undef COMMAND
     LAB_COMMAND_COUNT
 };
 
@@ -24,7 +22,6 @@ enum {
 typedef struct lab_options {
 #define OPTION(field, argument, commands, help) const char *field;
 #include "cli/options.def"
-#undef OPTION
     const char *argument;         /* first argument of the command, or NULL */
     const char *argument2;        /* second argument, or NULL */
     const char *const *arguments; /* all arguments, for commands with "..." */
@@ -35,9 +32,12 @@ typedef struct lab_options {
 /* Parses argv from argv[2] for a command. Returns false after printing an error. */
 bool lab_options_parse(int command, int argc, char **argv, lab_options *options);
 
-/* Writes the given options, except those that `left_out` accepts, as "--name=value" texts, which the caller frees.
+/* Writes the given options, except those that `left_out` (or NULL) accepts, as "--name=value" texts, which the caller frees.
  * Returns their number, at most `capacity`. */
 int lab_options_to_arguments(const lab_options *options, bool (*left_out)(const char *name), char **list, int capacity);
+
+/* Returns the value of the option with this name, "" for a switch; NULL if the option is not given. */
+const char *lab_option_value(const lab_options *options, const char *name);
 
 /* Prints the options of a command, or the list of commands for LAB_COMMAND_COUNT. */
 void lab_options_help(int command, FILE *out);
@@ -58,6 +58,7 @@ typedef struct lab_option {
     const char *argument; /* "" for a switch */
     unsigned commands;    /* that accept the option: bits 1 << LAB_COMMAND_name */
     const char *help;     /* default; use lab_option_help() */
+    size_t offset;        /* of its member of lab_options */
 } lab_option;
 
 const lab_command *lab_command_at(int command);
@@ -76,9 +77,12 @@ char lab_option_letter(const lab_option *option);
 bool lab_parse_integer(const char *text, int64_t *value);
 bool lab_parse_number(const char *text, double *value);
 
+/* Parses a size such as "256M" (MiB); without a letter, bytes. Returns false if it is not positive or too large. */
+bool lab_parse_bytes(const char *text, int64_t *bytes);
+
+/* Parses `count` integers with an x between them: "300x400". */
+bool lab_parse_extents(const char *text, int count, int64_t *extents);
+
 /* The functions of the commands. They return an exit code. */
 #define COMMAND(name, arguments, help) int lab_command_##name(const lab_options *options);
 #include "cli/commands.def"
-#undef COMMAND
-
-#endif /* LAB_OPTIONS_H */

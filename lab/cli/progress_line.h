@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* progress_line.h - a progress line on standard error, with the remaining time. It disappears at the end. Nothing is
  * shown if standard error is not a terminal or TERM is dumb. */
-#ifndef LAB_PROGRESS_LINE_H
-#define LAB_PROGRESS_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void lab_progress_end(void);
 
 /* Writes the line, at most `width` characters: "what: 3 of 12 problems, 0:42, about 2:10 left". */
 void lab_progress_format(const lab_progress *progress, double seconds, int width, char *text, size_t capacity);
-
-#endif /* LAB_PROGRESS_LINE_H */

@@ -2,10 +2,9 @@
 /* table.c - see table.h. */
 #include "cli/table.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
-
-#include "cli/terminal.h"
 
 /* Copies a text to a cell. A text that is too long is truncated between characters and ends in "...". */
 static void fill_cell(char *cell, const char *text)
@@ -21,17 +20,39 @@ static void fill_cell(char *cell, const char *text)
     strcpy(cell + length, is_truncated ? more : "");
 }
 
+void lab_table_begin_row(lab_table *table)
+{
+    table->columns = 0;
+    if (table->rows == LAB_TABLE_ROWS_MAX)
+        table->left_out++;
+    else
+        table->colours[table->rows++] = LAB_PLAIN;
+}
+
+void lab_table_cell(lab_table *table, const char *format, ...)
+{
+    char text[8 * LAB_TABLE_CELL_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (table->left_out == 0)
+        fill_cell(table->cells[table->rows - 1][table->columns], text);
+    table->columns++;
+}
+
+void lab_table_cell_ms(lab_table *table, int64_t nanoseconds)
+{
+    char text[32];
+    lab_format_ms(nanoseconds, text, sizeof text);
+    lab_table_cell(table, "%s", text);
+}
+
 void lab_table_add(lab_table *table, int columns, const char *const *cells)
 {
-    if (table->rows == LAB_TABLE_ROWS_MAX) {
-        table->left_out++;
-        return;
-    }
-    table->columns = columns;
-    table->colours[table->rows] = LAB_PLAIN;
+    lab_table_begin_row(table);
     for (int i = 0; i < columns; i++)
-        fill_cell(table->cells[table->rows][i], cells[i]);
-    table->rows++;
+        lab_table_cell(table, "%s", cells[i]);
 }
 
 void lab_table_colour(lab_table *table, lab_terminal_colour colour)

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table.h - tables with aligned columns, and formats of numbers in them. */
-#ifndef LAB_TABLE_H
-#define LAB_TABLE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/colour.h"
-#include "common/number_format.h"
+#include "cli/terminal.h"
+#include "common/text.h"
 
 enum { LAB_TABLE_COLUMNS_MAX = 13, LAB_TABLE_ROWS_MAX = 256, LAB_TABLE_CELL_BYTES = 96 };
 
 typedef struct lab_table {
-    int columns, rows;
-    int left_out; /* rows that did not fit */
+    int columns, rows; /* `columns`: of the last row */
+    int left_out;      /* rows that did not fit */
     char cells[LAB_TABLE_ROWS_MAX][LAB_TABLE_COLUMNS_MAX][LAB_TABLE_CELL_BYTES];
     lab_terminal_colour colours[LAB_TABLE_ROWS_MAX];
 } lab_table;
@@ -23,7 +22,11 @@ typedef struct lab_table {
 void lab_table_add(lab_table *table, int columns, const char *const *cells);
 void lab_table_print(const lab_table *table, const char *align, FILE *out);
 
+/* Adds a row cell by cell: lab_table_begin_row(), then one call per column. lab_table_cell() formats like printf,
+ * lab_table_cell_ms() like lab_format_ms(). */
+void lab_table_begin_row(lab_table *table);
+void lab_table_cell(lab_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void lab_table_cell_ms(lab_table *table, int64_t nanoseconds);
+
 /* Sets the color of the last row. */
 void lab_table_colour(lab_table *table, lab_terminal_colour colour);
-
-#endif /* LAB_TABLE_H */

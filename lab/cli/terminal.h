@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal.h - the width of terminals and texts, and line wrapping. */
-#ifndef LAB_TERMINAL_H
-#define LAB_TERMINAL_H
+/* terminal.h - the width of terminals and texts, line wrapping, and color. */
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,4 +21,21 @@ void lab_text_truncate(char *text, int width);
  * the position of the cursor. A word that is too long gets its own line. Ends with a newline. */
 void lab_text_wrap(const char *text, int column, int indent, int width, FILE *out);
 
-#endif /* LAB_TERMINAL_H */
+/* Color for output to a terminal. It only emphasizes; the text says the same without it. */
+typedef enum lab_terminal_colour {
+    LAB_PLAIN,
+    LAB_RED,    /* wrong, rejected, failed */
+    LAB_YELLOW, /* warning */
+    LAB_BOLD,   /* best value */
+    LAB_TERMINAL_COLOUR_COUNT
+} lab_terminal_colour;
+
+#define LAB_COLOUR_WORDS "auto always never"
+
+/* Sets the mode of this process: auto (also for NULL), always or never. auto uses color on a terminal, unless NO_COLOR
+ * is set or TERM is dumb. Returns false if the text is invalid. */
+bool lab_colour_set_mode(const char *when);
+
+/* Begin and end colored text. They write nothing if color is off. */
+void lab_colour_begin(lab_terminal_colour colour, FILE *out);
+void lab_colour_end(lab_terminal_colour colour, FILE *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster_description.c - see cluster_description.h. */
-#include "cluster/cluster_description.h"
+/* cluster_description.c - reads the description of a cluster from a file; see cluster.h. */
+#include "cluster/cluster.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "io/key_value_file.h"
-#include "verify/oracle.h"
+#include "common/text.h"
+#include "io/input_file.h"
 #include "process/oclgrind_process.h"
 
 enum { PATH_BYTES = 4096 };
@@ -30,9 +30,8 @@ static const char *set_field(void *user, const char *name, const char *value)
 {
     lab_cluster_description *description = user;
     if (strcmp(name, "title") == 0) {
-        return snprintf(description->title, sizeof description->title, "%s", value) < (int)sizeof description->title
-                   ? NULL
-                   : "the title is longer than 63 characters";
+        int length = snprintf(description->title, sizeof description->title, "%s", value);
+        return length < (int)sizeof description->title ? NULL : "the title is longer than 63 characters";
     }
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         double number;
@@ -88,13 +87,12 @@ static bool find_description(const char *name, char path[PATH_BYTES], char *erro
     struct dirent **entries = NULL;
     bool is_found = false;
     int count = list_descriptions(folder, &entries);
-    int used = snprintf(error, capacity, "%s is neither a file nor the name of a cluster; clusters are", name);
+    snprintf(error, capacity, "%s is neither a file nor the name of a cluster; clusters are", name);
     for (int i = 0; i < count; i++) {
         const char *file = entries[i]->d_name;
         if (!is_found && is_named(file, name))
             is_found = snprintf(path, PATH_BYTES, "%s/%s", folder, file) < PATH_BYTES;
-        if (used >= 0 && (size_t)used < capacity)
-            used += snprintf(error + used, capacity - (size_t)used, " %.*s", (int)strlen(file) - 4, file);
+        lab_append(error, capacity, " %.*s", (int)strlen(file) - 4, file);
         free(entries[i]);
     }
     if (count <= 0)
@@ -120,29 +118,4 @@ bool lab_cluster_description_read(const char *name, lab_cluster_description *des
         return true;
     snprintf(error, capacity, "%s has no network speed; add a line such as network = 25e9", path);
     return false;
-}
-
-/* Returns the peak for the input type and, for F32, the compute mode. */
-static double peak_flops(const lab_cluster_description *description, const lab_dtype *dtype)
-{
-    switch (dtype->product.in) {
-    case RUNG_F64: return description->f64;
-    case RUNG_F32: return dtype->compute == RUNG_COMPUTE_TF32 ? description->tf32 : description->f32;
-    case RUNG_F16: return description->f16;
-    case RUNG_BF16: return description->bf16;
-    case RUNG_I8: return description->i8;
-    default: return 0;
-    }
-}
-
-bool lab_cluster_description_speed(const lab_cluster_description *description, const lab_dtype *dtype, int64_t ranks,
-                                   rung_cluster_speed *speed)
-{
-    bool is_within_node = description->node_network > 0 && (double)ranks <= description->ranks_a_node;
-    *speed = rung_cluster_speed_default();
-    speed->flops_per_second = peak_flops(description, dtype);
-    speed->latency_seconds = description->latency;
-    speed->bytes_per_second = is_within_node ? description->node_network : description->network;
-    speed->memory_bytes_per_second = description->memory_bandwidth;
-    return speed->flops_per_second > 0;
 }

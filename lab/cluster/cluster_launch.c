@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster_launch.c - see cluster_launch.h.
+/* cluster_launch.c - runs rung-cluster; see cluster.h.
  *
  * Launchers differ in how they report a rank that died: OpenMPI names it, MPICH does not. Here each rank is two processes:
  * the one that the launcher started waits for the other one and reports its death. */
 #define _GNU_SOURCE /* strsignal, gethostname */
-#include "cluster/cluster_launch.h"
+#include "cluster/cluster.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +15,6 @@
 
 #include "process/oclgrind_process.h"
 #include "process/child_process.h"
-#include "target/target.h"
 
 /* Returns the first environment variable that is set: launchers pass the rank and the number of ranks. */
 static const char *first_environment_value(const char *const *names, int count, const char *default_value)
@@ -79,12 +78,6 @@ static int wait_for_child(pid_t child)
     return LAB_EXIT_WRONG;
 }
 
-static bool is_option_excluded(const char *name)
-{
-    (void)name;
-    return false;
-}
-
 int lab_cluster_launch(const lab_options *options)
 {
     enum { ARGUMENTS = 96 };
@@ -92,22 +85,18 @@ int lab_cluster_launch(const lab_options *options)
     if (options->argument)
         return lab_usage_error(
             "bench", "with --cluster, no kernel can be named: the library chooses one and compares it with the BLAS");
-    if (!find_program(program, sizeof program)) {
-        fprintf(
-            stderr,
-            "rung: rung-cluster, the program that uses MPI, was not found next to this command: build rung with an MPI "
-            "installed (Debian: libopenmpi-dev)\n");
-        return LAB_EXIT_UNAVAILABLE;
-    }
-    int count = 2 + lab_options_to_arguments(options, is_option_excluded, arguments + 2, ARGUMENTS - 3);
+    if (!find_program(program, sizeof program))
+        return lab_fail(
+            LAB_EXIT_UNAVAILABLE,
+            "rung-cluster, the program that uses MPI, was not found next to this command: build rung with an "
+            "MPI installed (Debian: libopenmpi-dev)");
+    int count = 2 + lab_options_to_arguments(options, NULL, arguments + 2, ARGUMENTS - 3);
     pid_t parent = getpid(), child = fork();
     if (child == 0)
         exec_program(program, arguments, parent);
     for (int i = 2; i < count; i++)
         free(arguments[i]);
-    if (child < 0) {
-        fprintf(stderr, "rung: no process could be started: %s\n", strerror(errno));
-        return LAB_EXIT_UNAVAILABLE;
-    }
+    if (child < 0)
+        return lab_fail(LAB_EXIT_UNAVAILABLE, "no process could be started: %s", strerror(errno));
     return wait_for_child(child);
 }

@@ -2,39 +2,19 @@
 /* bench.c - rung bench: times kernels interleaved with each other. lab/bench does the work. */
 #include "bench/bench.h"
 
-#include "cluster/cluster_launch.h"
+#include "cluster/cluster.h"
 #include "process/supervise.h"
 #include "target/target.h"
 
 /* Returns the first given option that does not apply to --cluster, or NULL. */
 static const char *option_invalid_for_cluster(const lab_options *options)
 {
-    const struct {
-        const char *name, *value;
-    } list[] = {
-        {"--kernels", options->kernels},
-        {"--params", options->params},
-        {"--batch", options->batch},
-        {"--epilogue", options->epilogue},
-        {"--splits", options->splits},
-        {"--carveout", options->carveout},
-        {"--seed", options->seed},
-        {"--cache", options->cache},
-        {"--inputs", options->inputs},
-        {"--calls", options->calls},
-        {"--peers", options->peers},
-        {"--trace", options->trace},
-        {"--baseline", options->baseline},
-        {"--baseline-json", options->baseline_json},
-        {"--arch", options->arch},
-        {"--machine", options->machine},
-        {"--runs", options->runs},
-        {"--packed", options->packed},
-        {"--time-limit", options->time_limit},
-    };
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (list[i].value)
-            return list[i].name;
+    static const char *const names[] = {
+        "kernels", "params", "batch",    "epilogue",      "splits", "carveout", "seed", "cache",  "inputs",    "calls",
+        "peers",   "trace",  "baseline", "baseline-json", "arch",   "machine",  "runs", "packed", "time-limit"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (lab_option_value(options, names[i]))
+            return names[i];
     return NULL;
 }
 
@@ -44,7 +24,7 @@ static int run_on_cluster(const lab_options *options)
     char message[64];
     if (!invalid)
         return lab_cluster_launch(options);
-    snprintf(message, sizeof message, "%s cannot be combined with --cluster", invalid);
+    snprintf(message, sizeof message, "--%s cannot be combined with --cluster", invalid);
     return lab_usage_error("bench", message);
 }
 

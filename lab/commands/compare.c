@@ -6,29 +6,15 @@
 #include "cli/options.h"
 #include "target/target.h"
 
-static bool load_results(const char *file, lab_results *results)
-{
-    char why[512];
-    if (lab_results_load(file, results, why, sizeof why))
-        return true;
-    fprintf(stderr, "rung: %s\n", why);
-    return false;
-}
-
 static int compare(const lab_options *options, const lab_compare_side *before, const lab_compare_side *after)
 {
     lab_comparison comparison;
-    if (!lab_comparison_create(before, after, &comparison)) {
-        fprintf(stderr, "rung: out of memory\n");
-        return LAB_EXIT_USAGE;
-    }
-    if (options->json)
-        lab_comparison_print_json(&comparison, stdout);
-    else
-        lab_comparison_print(&comparison, stdout);
+    if (!lab_comparison_create(before, after, &comparison))
+        return lab_fail(LAB_EXIT_USAGE, "out of memory");
+    (options->json ? lab_comparison_print_json : lab_comparison_print)(&comparison, stdout);
     int code = lab_comparison_exit_code(&comparison);
     if (code == LAB_EXIT_UNAVAILABLE)
-        fprintf(stderr, "rung: nothing to compare: no row has a time on both sides\n");
+        lab_fail(code, "nothing to compare: no row has a time on both sides");
     lab_comparison_free(&comparison);
     return code;
 }
@@ -45,15 +31,18 @@ static int count_old_files(const lab_options *options)
 int lab_command_compare(const lab_options *options)
 {
     int count = options->argument_count, old = count_old_files(options), read = 0, code = LAB_EXIT_USAGE;
+    char why[512] = "out of memory";
     if (old < 0)
         return lab_usage_error("compare",
                                "give two results of rung bench -o FILE, the old one first; several per side with -- "
                                "between the sides");
     lab_results *files = calloc((size_t)count, sizeof *files);
-    while (files && read < count && load_results(options->arguments[read], &files[read]))
+    while (files && read < count && lab_results_load(options->arguments[read], &files[read], why, sizeof why))
         read++;
     if (files && read == count)
         code = compare(options, &(lab_compare_side){files, old}, &(lab_compare_side){files + old, count - old});
+    else
+        lab_fail(code, "%s", why);
     for (int i = 0; i < read; i++)
         lab_results_free(&files[i]);
     free(files);

@@ -3,10 +3,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "cli/options.h"
 #include "cli/table.h"
 #include "io/json_writer.h"
-#include "rung/rung.h"
+#include "target/target.h"
 
 /* The numeric properties of a device: field, JSON key, label and unit. The keys stay the same if a field of rung.h is
  * renamed. */
@@ -64,9 +63,8 @@ static void print_device(const rung_device_info *info)
     printf("%s\n  %-28s %s\n  %-28s %s, %s\n", info->name, "name", info->title, "driver", info->platform, info->driver);
     for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
         int64_t value = value_of(info, &properties[i]);
-        size_t used = strlen(unknown);
         if (value == 0) {
-            snprintf(unknown + used, sizeof unknown - used, "%s%s", used ? "; " : "", properties[i].label);
+            lab_append(unknown, sizeof unknown, "%s%s", *unknown ? "; " : "", properties[i].label);
             continue;
         }
         format_property(value, properties[i].unit, text, sizeof text);
@@ -78,13 +76,10 @@ static void print_device(const rung_device_info *info)
 static void add_json(lab_json *json, const rung_device_info *info)
 {
     lab_json_begin(json, NULL, '{');
-    lab_json_string(json, "name", info->name);
-    lab_json_string(json, "backend", info->backend);
+    LAB_JSON_STRINGS(json, {"name", info->name}, {"backend", info->backend});
     lab_json_boolean(json, "present", !*info->missing);
-    lab_json_string(json, "missing", info->missing);
-    lab_json_string(json, "title", info->title);
-    lab_json_string(json, "platform", info->platform);
-    lab_json_string(json, "driver", info->driver);
+    LAB_JSON_STRINGS(json, {"missing", info->missing}, {"title", info->title}, {"platform", info->platform},
+                     {"driver", info->driver});
     for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
         lab_json_integer(json, properties[i].key, value_of(info, &properties[i]));
     lab_json_end(json, '}');
@@ -92,9 +87,7 @@ static void add_json(lab_json *json, const rung_device_info *info)
 
 static void print_json(const rung_device_list *list)
 {
-    lab_json json = {.out = stdout};
-    lab_json_begin(&json, NULL, '{');
-    lab_json_string(&json, "schema", "rung-devices/1");
+    lab_json json = lab_json_open(stdout, "rung-devices/1");
     lab_json_begin(&json, "devices", '[');
     for (int64_t i = 0; i < rung_device_list_count(list); i++)
         add_json(&json, rung_device_list_at(list, i));
@@ -115,14 +108,9 @@ static void print_all(const rung_device_list *list)
 int lab_command_devices(const lab_options *options)
 {
     rung_device_list *list;
-    if (rung_device_list_create(NULL, &list) != RUNG_OK) {
-        fprintf(stderr, "rung: %s\n", rung_error_text());
-        return LAB_EXIT_UNAVAILABLE;
-    }
-    if (options->json)
-        print_json(list);
-    else
-        print_all(list);
+    if (rung_device_list_create(NULL, &list) != RUNG_OK)
+        return lab_fail(LAB_EXIT_UNAVAILABLE, "%s", rung_error_text());
+    (options->json ? print_json : print_all)(list);
     rung_device_list_destroy(list);
     return LAB_EXIT_SUCCESS;
 }

@@ -6,17 +6,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/colour.h"
-#include "cli/options.h"
-#include "explain/access_counters.h"
-#include "explain/sass.h"
+#include "cli/terminal.h"
+#include "explain/explain.h"
 #include "io/json_writer.h"
-#include "rung/rung.h"
+#include "target/target.h"
 #include "verify/verify.h"
 
-enum { TOOL_COUNT = 3, SIZE = 200 };
-
-static const uint64_t seed = 7;
+enum { TOOL_COUNT = 3, SIZE = 200, SEED = 7 };
 
 typedef struct device_check {
     const rung_device_info *info;
@@ -47,8 +43,8 @@ static void multiply_on(const char *device, device_check_t *check)
     rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, SIZE, SIZE, data[0]),
                                            rung_matrix_of(RUNG_F32, SIZE, SIZE, data[1]),
                                            rung_matrix_of(RUNG_F32, SIZE, SIZE, data[2]));
-    lab_fill_small_integers(&problem.a, 1, seed, 1);
-    lab_fill_small_integers(&problem.b, 1, seed, 2);
+    lab_fill_small_integers(&problem.a, 1, SEED, 1);
+    lab_fill_small_integers(&problem.b, 1, SEED, 2);
     memset(data[2], 0xff, sizeof data[2]);
     int64_t start_ns = rungi_clock_ns();
     rung_status status = rung_context_create(&options, &context);
@@ -58,7 +54,7 @@ static void multiply_on(const char *device, device_check_t *check)
     if (status != RUNG_OK)
         snprintf(check->why_not, sizeof check->why_not, "%s", rung_error_text());
     else
-        check->is_correct = lab_freivalds_check(&problem, seed, check->why_not, sizeof check->why_not);
+        check->is_correct = lab_freivalds_check(&problem, SEED, check->why_not, sizeof check->why_not);
     rung_context_destroy(context);
 }
 
@@ -68,15 +64,14 @@ static void find_lab_tools(doctor_report_t *report)
     lab_access_counter_tools_find(&report->tools);
     if (!lab_nvdisasm_find(report->disassembler, sizeof report->disassembler))
         *report->disassembler = '\0';
-    report->tool_dependencies[0] = (rung_dependency){"lab", "Oclgrind", report->tools.oclgrind,
-                                                     "the simulator of rung explain and rung verify FILE",
-                                                     "Oclgrind 21.10 (Debian: oclgrind), or set RUNG_OCLGRIND"};
-    report->tool_dependencies[1] = (rung_dependency){
-        "lab", "microscope", report->tools.plugin, "memory access counts per line for rung explain",
-        "build rung with liboclgrind-dev and llvm-14-dev installed, or set RUNG_MICROSCOPE"};
-    report->tool_dependencies[2] = (rung_dependency){"lab", "nvdisasm", report->disassembler,
-                                                     "the machine code of a kernel for rung explain",
-                                                     lab_nvdisasm_install_hint};
+    const rung_dependency tools[TOOL_COUNT] = {
+        {"lab", "Oclgrind", report->tools.oclgrind, "the simulator of rung explain and rung verify FILE",
+         "Oclgrind 21.10 (Debian: oclgrind), or set RUNG_OCLGRIND"},
+        {"lab", "microscope", report->tools.plugin, "memory access counts per line for rung explain",
+         "build rung with liboclgrind-dev and llvm-14-dev installed, or set RUNG_MICROSCOPE"},
+        {"lab", "nvdisasm", report->disassembler, "the machine code of a kernel for rung explain",
+         lab_nvdisasm_install_hint}};
+    memcpy(report->tool_dependencies, tools, sizeof tools);
     report->dependency_count = rung_dependency_list_count(report->library_dependencies) + TOOL_COUNT;
 }
 
@@ -127,31 +122,25 @@ static void print_device(const device_check_t *check)
     lab_colour_end(colour, stdout);
 }
 
-static void print_dependencies(const doctor_report_t *report)
+static void print_dependency(const rung_dependency *dependency)
 {
-    for (int64_t i = 0; i < report->dependency_count; i++) {
-        const rung_dependency *dependency = dependency_at(report, i);
-        if (*dependency->found)
-            printf("%-10s %s: %s\n", dependency->backend, dependency->name, dependency->found);
-        else
-            printf("%-10s %s: not found (provides %s). To install: %s\n", dependency->backend, dependency->name,
-                   dependency->purpose, dependency->install);
-    }
+    printf("%-10s %s: ", dependency->backend, dependency->name);
+    if (*dependency->found)
+        printf("%s\n", dependency->found);
+    else
+        printf("not found (provides %s). To install: %s\n", dependency->purpose, dependency->install);
 }
 
 static void print_json(const doctor_report_t *report)
 {
-    lab_json json = {.out = stdout};
-    lab_json_begin(&json, NULL, '{');
-    lab_json_string(&json, "schema", "rung-doctor/1");
+    lab_json json = lab_json_open(stdout, "rung-doctor/1");
     lab_json_string(&json, "rung", rung_version_text());
     lab_json_begin(&json, "devices", '[');
     for (int64_t i = 0; i < report->count; i++) {
         const device_check_t *check = &report->checks[i];
         lab_json_begin(&json, NULL, '{');
-        lab_json_string(&json, "name", check->info->name);
-        lab_json_string(&json, "title", check->info->title);
-        lab_json_string(&json, "driver", check->info->driver);
+        LAB_JSON_STRINGS(&json, {"name", check->info->name}, {"title", check->info->title},
+                         {"driver", check->info->driver});
         lab_json_boolean(&json, "present", !*check->info->missing);
         lab_json_string(&json, "missing", check->info->missing);
         lab_json_boolean(&json, "right", check->is_correct);
@@ -163,10 +152,8 @@ static void print_json(const doctor_report_t *report)
     for (int64_t i = 0; i < report->dependency_count; i++) {
         const rung_dependency *dependency = dependency_at(report, i);
         lab_json_begin(&json, NULL, '{');
-        lab_json_string(&json, "backend", dependency->backend);
-        lab_json_string(&json, "name", dependency->name);
-        lab_json_string(&json, "found", dependency->found);
-        lab_json_string(&json, "install", dependency->install);
+        LAB_JSON_STRINGS(&json, {"backend", dependency->backend}, {"name", dependency->name},
+                         {"found", dependency->found}, {"install", dependency->install});
         lab_json_end(&json, '}');
     }
     lab_json_end(&json, ']');
@@ -188,7 +175,8 @@ static void print_all(const doctor_report_t *report)
     for (int64_t i = 0; i < report->count; i++)
         print_device(&report->checks[i]);
     printf("\n");
-    print_dependencies(report);
+    for (int64_t i = 0; i < report->dependency_count; i++)
+        print_dependency(dependency_at(report, i));
     printf("\n%s\n", all_devices_work(report) ? "Everything that is installed works. Next: rung verify, rung bench"
                                               : "At least one device does not work; see FAILED above.");
 }
@@ -197,14 +185,11 @@ int lab_command_doctor(const lab_options *options)
 {
     doctor_report_t report = {.count = 0};
     int result = LAB_EXIT_UNAVAILABLE;
-    if (!run_checks(&report)) {
-        fprintf(stderr, "rung: %s\n", rung_error_text());
-    } else {
-        if (options->json)
-            print_json(&report);
-        else
-            print_all(&report);
+    if (run_checks(&report)) {
+        (options->json ? print_json : print_all)(&report);
         result = all_devices_work(&report) ? LAB_EXIT_SUCCESS : LAB_EXIT_WRONG;
+    } else {
+        lab_fail(result, "%s", rung_error_text());
     }
     free(report.checks);
     rung_dependency_list_destroy(report.library_dependencies);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain.c - the command `rung explain`: reads the options and calls lab/explain. */
 #include "cli/interrupt.h"
-#include "cli/options.h"
 #include "cli/progress_line.h"
 #include "explain/explain.h"
 #include "process/supervise.h"
-#include "target/parameters.h"
 #include "target/sweep.h"
 
 static bool read_size(const char *text, int64_t otherwise, int64_t *value)
@@ -17,17 +15,12 @@ static bool read_size(const char *text, int64_t otherwise, int64_t *value)
 /* Returns NULL or what is wrong. */
 static const char *read_options(const lab_options *options, lab_explain_request *request)
 {
-    lab_dtype dtypes[LAB_DTYPES_MAX];
-    rung_compute compute;
-    int count;
     const char *wrong = lab_gpu_from_options(options->machine, options->arch, &request->machine);
     if (!wrong && !lab_parse_time_limit(options->time_limit, LAB_ACCESS_RUN_SECONDS, &request->seconds))
         wrong = LAB_TIME_LIMIT_USAGE;
     request->seconds = request->seconds > 0 ? request->seconds : -1;
     if (!wrong)
-        wrong = lab_parse_dtypes(options, &compute, dtypes, &count);
-    if (!wrong && count != 1)
-        wrong = "--dtype takes one type here; run the command once per type";
+        wrong = lab_parse_single_dtype(options, LAB_SEVERAL_DTYPES_USAGE, &request->dtype);
     if (!wrong && (!read_size(options->m, 4096, &request->m) || !read_size(options->n, request->m, &request->n) ||
                    !read_size(options->k, request->m, &request->k)))
         wrong = "--m, --n and --k take a number from 1 to 16777215";
@@ -37,8 +30,6 @@ static const char *read_options(const lab_options *options, lab_explain_request 
         wrong = "give a kernel, a file, --all or --compare";
     if (!wrong && options->params && options->compare)
         wrong = "--params cannot be combined with --compare: the table has the parameters of each kernel";
-    if (!wrong)
-        request->dtype = dtypes[0];
     request->parameters = options->params;
     return wrong;
 }
@@ -47,10 +38,8 @@ static int run(lab_explain_jobs *jobs, const lab_options *options)
 {
     char why[2048];
     const char *wrong = NULL;
-    if (options->compare && lab_explain_jobs_add_table(jobs, options->compare, why, sizeof why)) {
-        fprintf(stderr, "rung: %s\n", why);
-        return LAB_EXIT_USAGE;
-    }
+    if (options->compare && lab_explain_jobs_add_table(jobs, options->compare, why, sizeof why))
+        return lab_fail(LAB_EXIT_USAGE, "%s", why);
     if (options->all)
         wrong = lab_explain_jobs_add_all(jobs, why, sizeof why);
     else if (options->argument)
@@ -81,10 +70,8 @@ int lab_command_explain(const lab_options *options)
     if (wrong)
         return lab_usage_error("explain", wrong);
     lab_explain_jobs *jobs = lab_explain_jobs_create(&request, !options->dtype);
-    if (!jobs) {
-        fprintf(stderr, "rung: out of memory\n");
-        return LAB_EXIT_WRONG;
-    }
+    if (!jobs)
+        return lab_fail(LAB_EXIT_WRONG, "out of memory");
     int code = run(jobs, options);
     lab_explain_jobs_free(jobs);
     return code;

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* help.c - the command rung help: the list of commands, the options of one, manual pages and bash completion. */
-#include <string.h>
-
-#include "cli/completion.h"
 #include "cli/manual.h"
 #include "cli/options.h"
-#include "explain/gpus.h"
+#include "common/text.h"
+#include "explain/explain.h"
 #include "rung/rung.h"
 #include "verify/verify.h"
-
-static void append_word(const char *word, char *text, size_t capacity)
-{
-    size_t used = strlen(text);
-    snprintf(text + used, capacity - used, "%s%s", used ? " " : "", word);
-}
 
 static void print_completion(void)
 {
@@ -28,10 +20,10 @@ static void print_completion(void)
     char gpus[1024] = "", architectures[256] = "";
     lab_gpu gpu;
     for (int i = 0; lab_gpu_at(i, &gpu); i++)
-        append_word(gpu.name, gpus, sizeof gpus);
+        lab_append(gpus, sizeof gpus, "%s%s", i ? " " : "", gpu.name);
     for (size_t i = 0; i < sizeof known_architectures / sizeof *known_architectures; i++)
         if (lab_gpu_of_arch(known_architectures[i], &gpu))
-            append_word(known_architectures[i], architectures, sizeof architectures);
+            lab_append(architectures, sizeof architectures, "%s%s", *architectures ? " " : "", known_architectures[i]);
     lab_completion_print(&(lab_completion_words){suites, gpus, architectures}, stdout);
 }
 

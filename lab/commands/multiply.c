@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* multiply.c - rung multiply: multiplies two files of any size into a third one with limited memory. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/lab_clock.h"
 #include "cli/interrupt.h"
 #include "io/json_writer.h"
-#include "cli/options.h"
 #include "cli/progress_line.h"
 #include "rung/outofcore.h"
-#include "verify/sampled_check.h"
+#include "verify/verify.h"
 #include "cli/table.h"
 #include "target/target.h"
 
@@ -36,57 +34,35 @@ typedef struct multiply_command {
 
 /* ---- Options -------------------------------------------------------------------------------- */
 
-/* Reads a size such as "256M"; without a letter, bytes. */
-static bool read_bytes(const char *text, int64_t *bytes)
-{
-    static const char letters[] = "KMGT";
-    char number[32];
-    size_t length = strlen(text);
-    const char *letter = length > 0 ? strchr(letters, text[length - 1]) : NULL;
-    int shift = letter && *letter ? 10 * (int)(letter - letters + 1) : 0;
-    if (length >= sizeof number)
-        return false;
-    snprintf(number, sizeof number, "%.*s", (int)length - (shift > 0), text);
-    if (!lab_parse_integer(number, bytes) || *bytes <= 0 || *bytes > INT64_MAX >> shift)
-        return false;
-    *bytes <<= shift;
-    return true;
-}
-
-/* Reads a shape such as "300x400". */
-static bool read_shape(const char *text, int64_t *rows, int64_t *cols)
-{
-    char number[32];
-    const char *x = text ? strchr(text, 'x') : NULL;
-    if (!x || x - text >= (long)sizeof number)
-        return false;
-    snprintf(number, sizeof number, "%.*s", (int)(x - text), text);
-    return lab_parse_integer(number, rows) && lab_parse_integer(x + 1, cols) && *rows >= 0 && *cols >= 0;
-}
-
 static bool is_npy(const char *path)
 {
     size_t length = strlen(path);
     return length > 4 && strcmp(path + length - 4, ".npy") == 0;
 }
 
-static int print_error(void)
+/* Prints the library's error. Returns an exit code. */
+static int code_of(rung_status status)
 {
-    fprintf(stderr, "rung: %s\n", rung_error_text());
-    return LAB_EXIT_USAGE;
+    return status == RUNG_OK ? LAB_EXIT_SUCCESS : lab_fail(LAB_EXIT_USAGE, "%s", rung_error_text());
 }
 
-/* Opens a file: .npy, or raw rows of the given type and shape. `type` is RUNG_TYPE_NONE if --dtype is not given. */
+/* Opens a .npy file, or a file of raw rows, which has no header and needs the type and the sizes. */
+static int open_file(const char *path, rung_type type, int64_t rows, int64_t cols, rung_outofcore_matrix **matrix)
+{
+    return code_of(is_npy(path) ? rung_outofcore_matrix_open_npy(path, type, matrix)
+                                : rung_outofcore_matrix_open_raw(path, type, rows, cols, matrix));
+}
+
+/* Opens an input file. `type` is RUNG_TYPE_NONE if --dtype is not given. */
 static int open_operand(const char *path, rung_type type, const char *shape, rung_outofcore_matrix **matrix)
 {
-    int64_t rows, cols;
-    if (is_npy(path))
-        return rung_outofcore_matrix_open_npy(path, type, matrix) == RUNG_OK ? LAB_EXIT_SUCCESS : print_error();
-    if (type == RUNG_TYPE_NONE || !read_shape(shape, &rows, &cols))
+    int64_t extents[2] = {0};
+    if (!is_npy(path) &&
+        (type == RUNG_TYPE_NONE || !shape || !lab_parse_extents(shape, 2, extents) || extents[0] < 0 || extents[1] < 0))
         return lab_usage_error(
             "multiply", "a file that does not end in .npy has no header: give --dtype and --shape-a or --shape-b, for "
                         "example --dtype f32 --shape-a 300x400");
-    return rung_outofcore_matrix_open_raw(path, type, rows, cols, matrix) == RUNG_OK ? LAB_EXIT_SUCCESS : print_error();
+    return open_file(path, type, extents[0], extents[1], matrix);
 }
 
 static int open_operands(multiply_command_t *command)
@@ -117,89 +93,45 @@ static int open_operands(multiply_command_t *command)
 static int open_existing_output(multiply_command_t *command)
 {
     rung_outofcore_problem *problem = &command->problem;
-    rung_status status;
     if (problem->beta == 0)
         return LAB_EXIT_SUCCESS;
-    if (problem->format == RUNG_OUTOFCORE_FORMAT_RAW)
-        status = rung_outofcore_matrix_open_raw(problem->path, problem->type, command->a_view.rows,
-                                                command->b_view.cols, &command->c);
-    else
-        status = rung_outofcore_matrix_open_npy(problem->path, problem->type, &command->c);
+    int code = open_file(problem->path, problem->type, command->a_view.rows, command->b_view.cols, &command->c);
     problem->c = command->c;
-    return status == RUNG_OK ? LAB_EXIT_SUCCESS : print_error();
-}
-
-static int read_scalars(multiply_command_t *command)
-{
-    const lab_options *options = command->options;
-    command->problem.alpha = 1;
-    command->problem.beta = 0;
-    if ((options->alpha && !lab_parse_number(options->alpha, &command->problem.alpha)) ||
-        (options->beta && !lab_parse_number(options->beta, &command->problem.beta)))
-        return lab_usage_error("multiply", "--alpha and --beta must be numbers");
-    if (options->memory && !read_bytes(options->memory, &command->memory))
-        return lab_usage_error("multiply", "--memory is a number of bytes, or of KiB, MiB or GiB: 256M");
-    return LAB_EXIT_SUCCESS;
+    return code;
 }
 
 static int read_options(multiply_command_t *command)
 {
     const lab_options *options = command->options;
-    lab_dtype dtypes[LAB_DTYPES_MAX];
-    rung_compute compute;
-    int count;
+    lab_dtype dtype;
     if (!options->argument || !options->argument2 || !options->output || !*options->output)
         return lab_usage_error("multiply",
                                "two input files and an output file are required: rung multiply A.npy B.npy -o C.npy");
-    const char *error = lab_parse_dtypes(options, &compute, dtypes, &count);
-    if (!error && count != 1)
-        error = "--dtype takes one type here, for example f32, or f16:f32 for an F32 result of F16 inputs";
+    const char *error = lab_parse_single_dtype(
+        options, "--dtype takes one type here, for example f32, or f16:f32 for an F32 result of F16 inputs", &dtype);
     if (error)
         return lab_usage_error("multiply", error);
-    command->product = dtypes[0].product;
-    command->problem.compute = dtypes[0].compute;
-    return read_scalars(command);
+    command->product = dtype.product;
+    command->problem.compute = dtype.compute;
+    if ((options->alpha && !lab_parse_number(options->alpha, &command->problem.alpha)) ||
+        (options->beta && !lab_parse_number(options->beta, &command->problem.beta)))
+        return lab_usage_error("multiply", "--alpha and --beta must be numbers");
+    if (options->memory && !lab_parse_bytes(options->memory, &command->memory))
+        return lab_usage_error("multiply", "--memory is a number of bytes, or of KiB, MiB or GiB: 256M");
+    return LAB_EXIT_SUCCESS;
 }
 
 /* ---- Devices ------------------------------------------------------------------------------------------- */
 
-static int open_device(multiply_command_t *command, const char *name)
-{
-    lab_options one = *command->options;
-    lab_target *target = &command->targets[command->device_count];
-    one.device = name;
-    int code = lab_target_open(&one, NULL, target);
-    if (code != LAB_EXIT_SUCCESS) {
-        lab_target_close(target);
-        return code;
-    }
-    if (lab_kernel_may_use_engine(target, NULL))
-        command->rigour = LAB_ACCURACY_ENGINE;
-    command->devices[command->device_count] = target->device;
-    command->device_memory[command->device_count++] = command->memory;
-    return LAB_EXIT_SUCCESS;
-}
-
 static int open_devices(multiply_command_t *command)
 {
-    const char *list = command->options->device, *environment = getenv("RUNG_DEVICE");
-    if (!list)
-        list = environment && *environment ? environment : "cpu";
-    int code = LAB_EXIT_SUCCESS;
-    if (!*list)
-        return lab_usage_error("multiply", "--device is empty; name a device, or leave the option out for the CPU");
-    while (code == LAB_EXIT_SUCCESS && *list) {
-        char name[64];
-        size_t length = strcspn(list, ",");
-        if (length >= sizeof name)
-            return lab_usage_error("multiply",
-                                   "--device lists a name of more than 63 letters; names are like opencl:1, see rung "
-                                   "devices");
-        snprintf(name, sizeof name, "%.*s", (int)length, list);
-        if (command->device_count == MAX_COMMAND_DEVICES)
-            return lab_usage_error("multiply", "--device lists more than 16 devices; the maximum is 16");
-        code = open_device(command, name);
-        list += length + (list[length] == ',');
+    int code = lab_targets_open(command->options, "multiply", command->targets, MAX_COMMAND_DEVICES,
+                                &command->device_count);
+    for (int i = 0; i < command->device_count; i++) {
+        if (lab_kernel_may_use_engine(&command->targets[i], NULL))
+            command->rigour = LAB_ACCURACY_ENGINE;
+        command->devices[i] = command->targets[i].device;
+        command->device_memory[i] = command->memory;
     }
     return code;
 }
@@ -236,8 +168,7 @@ static rung_status check_result(void *user, const rung_outofcore_matrix *d, cons
     if (!command->is_checked)
         return RUNG_OK;
     int64_t start_ns = lab_now_ns();
-    lab_progress shown = {.what = "checking", .done = 0, .count = 1, .units = "samples"};
-    lab_progress_show(&shown);
+    lab_progress_show(&(lab_progress){.what = "checking", .done = 0, .count = 1, .units = "samples"});
     rung_status status = lab_sampled_check(&command->problem, d, report->blocking, command->rigour, (uint64_t)start_ns,
                                            &command->sample);
     command->check_seconds = (double)(lab_now_ns() - start_ns) * 1e-9;
@@ -308,27 +239,17 @@ static void print_json(const multiply_command_t *command, const rung_outofcore_r
     const rung_outofcore_blocking *blocking = report->blocking;
     const rung_outofcore_problem *problem = &command->problem;
     double seconds = compute_seconds(command, report);
-    lab_json json = {.out = stdout};
-    lab_json_begin(&json, NULL, '{');
-    lab_json_string(&json, "schema", "rung-multiply/1");
-    lab_json_string(&json, "path", problem->path);
-    lab_json_string(&json, "dtype", lab_type_pair_name(command->product));
-    lab_json_integer(&json, "m", command->a_view.rows);
-    lab_json_integer(&json, "n", command->b_view.cols);
-    lab_json_integer(&json, "k", command->a_view.cols);
+    lab_json json = lab_json_open(stdout, "rung-multiply/1");
+    LAB_JSON_STRINGS(&json, {"path", problem->path}, {"dtype", lab_type_pair_name(command->product)});
+    LAB_JSON_INTEGERS(&json, {"m", command->a_view.rows}, {"n", command->b_view.cols}, {"k", command->a_view.cols});
     lab_json_number(&json, "seconds", seconds);
     lab_json_number(&json, "gflops", report->flops / seconds * 1e-9);
-    lab_json_integer(&json, "memory", blocking->memory_bytes);
-    lab_json_integer(&json, "used", blocking->used_bytes);
-    lab_json_integer(&json, "block_rows", blocking->block_rows);
-    lab_json_integer(&json, "block_cols", blocking->block_cols);
-    lab_json_integer(&json, "panel_depth", blocking->panel_depth);
-    lab_json_integer(&json, "blocks", blocking->row_blocks * blocking->col_blocks);
-    lab_json_integer(&json, "blocks_before", report->resumed_blocks);
-    lab_json_integer(&json, "read", report->read_bytes);
-    lab_json_integer(&json, "written", report->written_bytes);
-    lab_json_integer(&json, "up", report->upload_bytes);
-    lab_json_integer(&json, "down", report->download_bytes);
+    LAB_JSON_INTEGERS(&json, {"memory", blocking->memory_bytes}, {"used", blocking->used_bytes},
+                      {"block_rows", blocking->block_rows}, {"block_cols", blocking->block_cols},
+                      {"panel_depth", blocking->panel_depth}, {"blocks", blocking->row_blocks * blocking->col_blocks},
+                      {"blocks_before", report->resumed_blocks}, {"read", report->read_bytes},
+                      {"written", report->written_bytes}, {"up", report->upload_bytes},
+                      {"down", report->download_bytes});
     lab_json_number(&json, "bound", blocking->bound_bytes);
     lab_json_number(&json, "waited_percent", waited_percent(command, report));
     lab_json_integer(&json, "checked_elements", command->sample.elements);
@@ -378,7 +299,7 @@ static int run_multiply(multiply_command_t *command)
     if (status == RUNG_STATUS_CANCELLED)
         lab_interrupt_report("run the same command again to resume; --restart discards the completed blocks");
     else if (status != RUNG_OK)
-        print_error();
+        code_of(status);
     else if (command->options->json)
         print_json(command, command->report);
     else
@@ -389,15 +310,11 @@ static int run_multiply(multiply_command_t *command)
 int lab_command_multiply(const lab_options *options)
 {
     multiply_command_t command = {.options = options, .problem = rung_outofcore_problem_of(NULL, NULL)};
-    int code = read_options(&command);
-    if (code == LAB_EXIT_SUCCESS)
-        code = open_operands(&command);
-    if (code == LAB_EXIT_SUCCESS)
-        code = open_existing_output(&command);
-    if (code == LAB_EXIT_SUCCESS)
-        code = open_devices(&command);
-    if (code == LAB_EXIT_SUCCESS)
-        code = run_multiply(&command);
+    int (*const steps[])(multiply_command_t *) = {read_options, open_operands, open_existing_output, open_devices,
+                                                  run_multiply};
+    int code = LAB_EXIT_SUCCESS;
+    for (size_t i = 0; code == LAB_EXIT_SUCCESS && i < sizeof steps / sizeof *steps; i++)
+        code = steps[i](&command);
     close_command(&command);
     return code;
 }

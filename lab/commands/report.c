@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report.c - rung report: result files as one page of pictures and tables.
  *
- * Where no file is named, a short ladder is run first, by the command itself as another process: what is drawn is
- * what rung bench would have written. An interruption (SIGINT, SIGTERM) ends the measurement; the page then shows
- * what was measured so far and says so, and the exit code is 130. */
+ * Without a file, runs a short ladder first: starts rung bench as a child process and draws its result. An interruption
+ * (SIGINT, SIGTERM) ends the measurement; the page then shows what was measured so far and says so, and the exit code
+ * is 130. */
 #define _GNU_SOURCE /* strsignal */
 #include <errno.h>
 #include <signal.h>
@@ -12,73 +12,56 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/lab_clock.h"
 #include "cli/interrupt.h"
-#include "cli/options.h"
 #include "io/output_file.h"
 #include "report/report.h"
-#include "rung/rung.h"
 #include "process/child_process.h"
+#include "target/target.h"
 #include "io/temporary_file.h"
-
-static int print_error(const char *sentence)
-{
-    fprintf(stderr, "rung: %s\n", sentence);
-    return LAB_EXIT_USAGE;
-}
 
 /* ---- A short ladder --------------------------------------------------------------------------------- */
 
-/* Waits for rung bench. An interruption is passed on once: bench then ends after the sample under way. */
+/* Waits for rung bench. Forwards an interruption once: bench then ends after the current sample. */
 static int wait_for_bench(pid_t child)
 {
     bool was_forwarded = false;
-    int status = 0;
-    for (;;) {
-        pid_t ended = waitpid(child, &status, WNOHANG);
-        if (ended == child)
-            break;
-        if (ended < 0 && errno != EINTR)
-            return LAB_EXIT_UNAVAILABLE;
+    int status;
+    while (lab_child_is_running(child, &status))
         if (lab_is_interrupted() && !was_forwarded) {
             kill(child, SIGINT);
             was_forwarded = true;
         }
-        lab_sleep_ns(10000000);
-    }
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
+    if (!WIFSIGNALED(status))
+        return LAB_EXIT_UNAVAILABLE;
     if (was_forwarded)
         return LAB_EXIT_INTERRUPTED;
-    fprintf(stderr,
-            "rung: rung bench was killed by signal %d (%s); no page was written. Run rung bench alone for details\n",
-            WTERMSIG(status), strsignal(WTERMSIG(status)));
-    return LAB_EXIT_WRONG;
+    return lab_fail(LAB_EXIT_WRONG,
+                    "rung bench was killed by signal %d (%s); no page was written. Run rung bench alone for details",
+                    WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
-/* rung bench with its output in this file; its exit code, or LAB_EXIT_UNAVAILABLE if it could not be run. */
+/* Runs rung bench with its output in this file. Returns its exit code, or LAB_EXIT_UNAVAILABLE if it cannot be started. */
 static int run_bench(const char *device, int output)
 {
     const char *const arguments[] = {"rung",        "bench",    "--device", device,   "--sizes",
                                      "128,256,512", "--budget", "0.3",      "--json", NULL};
     pid_t child;
-    int error = lab_child_start("/proc/self/exe", (char *const *)(uintptr_t)arguments,
+    int error = lab_child_start("/proc/self/exe", (char *const *)(uintptr_t)arguments, NULL,
                                 (lab_child_streams){-1, output, -1}, &child);
-    if (error) {
-        fprintf(stderr, "rung: cannot start rung bench: %s\n", strerror(error));
-        return LAB_EXIT_UNAVAILABLE;
-    }
-    return wait_for_bench(child);
+    return error ? lab_fail(LAB_EXIT_UNAVAILABLE, "cannot start rung bench: %s", strerror(error))
+                 : wait_for_bench(child);
 }
 
-/* The file has no name: nothing is left of it, however this process ends. */
+/* Adds the result of a short run. Its file has no name, so nothing is left of it, however this process ends. */
 static int add_short_run(lab_report *report, const char *device)
 {
     char path[64], why[4608];
     FILE *file = lab_temporary_open();
     if (!file) {
         lab_temporary_error_text(errno, why, sizeof why);
-        return print_error(why);
+        return lab_fail(LAB_EXIT_USAGE, "%s", why);
     }
     snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(file));
     lab_interrupt_watch();
@@ -88,7 +71,7 @@ static int add_short_run(lab_report *report, const char *device)
     bool added = has_results && lab_report_add(report, path, "a short ladder, run just now", why, sizeof why);
     fclose(file);
     if (code == LAB_EXIT_SUCCESS && !added)
-        code = print_error(why);
+        code = lab_fail(LAB_EXIT_USAGE, "%s", why);
     else if (code == LAB_EXIT_INTERRUPTED)
         lab_interrupt_report(added ? "the page shows what was measured so far; run the command again for all of it"
                                    : "nothing was measured yet, and no page was written");
@@ -99,9 +82,7 @@ static int add_short_run(lab_report *report, const char *device)
 
 static bool print_write_error(const char *path)
 {
-    char why[LAB_OUTPUT_PATH_BYTES + 256];
-    snprintf(why, sizeof why, "cannot write %s: %s", path, strerror(errno));
-    print_error(why);
+    lab_fail(LAB_EXIT_USAGE, "cannot write %s: %s", path, strerror(errno));
     return false;
 }
 
@@ -114,24 +95,22 @@ static bool write_page(lab_report *report, const char *path, const char *title)
     report->page.out = output.stream;
     lab_report_write(report, title);
     if (*report->page.why)
-        print_error(report->page.why);
+        lab_fail(LAB_EXIT_USAGE, "%s", report->page.why);
     if (!to_standard && !lab_output_commit(&output)) /* main() checks standard output */
         return print_write_error(path);
     return !*report->page.why;
 }
 
-static bool add_files(lab_report *report, const lab_options *options)
+static int add_files(lab_report *report, const lab_options *options)
 {
     char why[1024];
     for (int i = 0; i < options->argument_count; i++)
-        if (!lab_report_add(report, options->arguments[i], NULL, why, sizeof why)) {
-            print_error(why);
-            return false;
-        }
-    return true;
+        if (!lab_report_add(report, options->arguments[i], NULL, why, sizeof why))
+            return lab_fail(LAB_EXIT_USAGE, "%s", why);
+    return LAB_EXIT_SUCCESS;
 }
 
-/* Checks the page's name before anything is read or run. NULL, or what is wrong. */
+/* Checks the page's name before anything is read or run. Returns NULL or what is wrong. */
 static const char *check_page(const char *path, const lab_options *options)
 {
     static char why[LAB_OUTPUT_PATH_BYTES + 128];
@@ -151,22 +130,19 @@ static int make_report(lab_report *report, const lab_options *options)
     const char *path = options->output ? options->output : "rung-report.html";
     int code;
     if (options->argument_count > 0 && options->device)
-        return print_error("--device cannot be combined with result files: give files, or a device to measure now");
+        return lab_fail(LAB_EXIT_USAGE,
+                        "--device cannot be combined with result files: give files, or a device to measure now");
     const char *wrong = check_page(path, options);
     if (wrong)
-        return print_error(wrong);
+        return lab_fail(LAB_EXIT_USAGE, "%s", wrong);
     if (options->argument_count > 0)
-        code = add_files(report, options) ? LAB_EXIT_SUCCESS : LAB_EXIT_USAGE;
+        code = add_files(report, options);
     else
         code = add_short_run(report, options->device ? options->device : "cpu");
-    if (code == LAB_EXIT_USAGE)
+    if (code == LAB_EXIT_USAGE || report->input_count == 0)
         return code;
-    if (report->input_count == 0)
-        return code;
-    if (!lab_report_group_rows(report)) {
-        fprintf(stderr, "rung: out of memory\n");
-        return LAB_EXIT_UNAVAILABLE;
-    }
+    if (!lab_report_group_rows(report))
+        return lab_fail(LAB_EXIT_UNAVAILABLE, "out of memory");
     report->page.charts_folder = options->charts;
     report->page.version = rung_version_text();
     if (!write_page(report, path, options->title ? options->title : "How fast, and why"))

@@ -37,16 +37,11 @@ static bool read_layout(const char *text, bool *is_a_col_major, bool *is_b_col_m
 /* Returns NULL or what is wrong. */
 static const char *read_options(const lab_options *options, lab_tune_request *request)
 {
-    lab_dtype dtypes[LAB_DTYPES_MAX];
-    rung_compute compute;
     int64_t seed = 1;
-    int count;
-    const char *wrong = lab_parse_dtypes(options, &compute, dtypes, &count);
+    *request = (lab_tune_request){.options = options, .budget_seconds = 300};
+    const char *wrong = lab_parse_single_dtype(options, LAB_SEVERAL_DTYPES_USAGE, &request->dtype);
     if (wrong)
         return wrong;
-    *request = (lab_tune_request){.options = options, .dtype = dtypes[0], .budget_seconds = 300};
-    if (count != 1)
-        return "--dtype takes one type here; run the command once per type";
     if (options->budget && (!lab_parse_number(options->budget, &request->budget_seconds) ||
                             !(request->budget_seconds > 0) || request->budget_seconds > 1e7))
         return "--budget takes a number of seconds above 0, at most 10000000";

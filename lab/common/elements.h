@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elements.h - reads and writes single matrix elements of every type as doubles, and splits a batch into items. */
-#ifndef LAB_ELEMENTS_H
-#define LAB_ELEMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ bool lab_type_is_integer(rung_type type);
 
 /* Returns the power of two up to which a type represents every integer. */
 double lab_type_exact_integer_max(rung_type type);
-
-#endif /* LAB_ELEMENTS_H */

@@ -5,16 +5,9 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "common/enum_names.h"
 
-const char *lab_clock_name(lab_clock clock)
-{
-    static const char *const names[] = {
-#define X(name, word) word,
-        LAB_CLOCK_LIST(X)
-#undef X
-    };
-    return clock < LAB_CLOCK_COUNT ? names[clock] : "?";
-}
+LAB_DEFINE_ENUM_NAME(lab_clock_name, lab_clock, LAB_CLOCK_LIST)
 
 int64_t lab_clock_now_ns(lab_clock clock)
 {

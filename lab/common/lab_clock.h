@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lab_clock.h - the clocks of the lab: elapsed time, processor time and the time of day. */
-#ifndef LAB_CLOCK_H
-#define LAB_CLOCK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void lab_sleep_ns(int64_t nanoseconds);
 
 /* Formats the current time of day (UTC) as strftime() does; "" on failure. */
 void lab_format_utc_time(const char *format, char *text, size_t capacity) __attribute__((format(strftime, 1, 0)));
-
-#endif /* LAB_CLOCK_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* random.h - counter-based random numbers: number n of a stream is a function of n, so that matrices do not depend on the
  * device, the order or the number of threads. */
-#ifndef LAB_RANDOM_H
-#define LAB_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ double lab_random_uniform(uint64_t seed, uint64_t stream, uint64_t index);
 
 /* Returns a normally distributed number with mean 0 and standard deviation 1 (Box and Muller, 1958). */
 double lab_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
-
-#endif /* LAB_RANDOM_H */

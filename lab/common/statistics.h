@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* statistics.h - mean, median and standard deviation of small arrays. */
-#ifndef LAB_STATISTICS_H
-#define LAB_STATISTICS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ double lab_mean(const double *numbers, int64_t count);
 
 /* Returns the sample standard deviation (divisor count - 1); 0 for fewer than two numbers. */
 double lab_standard_deviation(const double *numbers, int64_t count);
-
-#endif /* LAB_STATISTICS_H */

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* type_pair.h - the supported pairs of types: the type of A and B, and the type of C. They are found by calling
  * rung_accumulator_type() for every pair, so that there is no second list. */
-#ifndef LAB_TYPE_PAIR_H
-#define LAB_TYPE_PAIR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "rung/rung.h"
+
+/* The number of enumerators that the lab knows, for tables and loops. The public header has no counts, because they grow with
+ * the library; tests/common compares these with the names of the library. */
+enum { LAB_COMPUTE_COUNT = RUNG_COMPUTE_BF16X1 + 1, LAB_ACTIVATION_COUNT = RUNG_ACTIVATION_SILU + 1 };
 
 typedef struct lab_type_pair {
     rung_type in, out;
@@ -35,5 +38,3 @@ rung_type lab_type_pair_accumulator(lab_type_pair pair);
 
 bool lab_type_pair_is(lab_type_pair pair, rung_type in, rung_type out);
 bool lab_type_pair_equal(lab_type_pair x, lab_type_pair y);
-
-#endif /* LAB_TYPE_PAIR_H */

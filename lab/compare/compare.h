@@ -4,8 +4,7 @@
  *
  * A side is one or more files. Each file holds one or more runs (processes); see `runs_ns` in
  * docs/guides/benchmarking.md. */
-#ifndef LAB_COMPARE_H
-#define LAB_COMPARE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -21,7 +20,13 @@ typedef struct lab_compare_side {
 typedef struct lab_compare_row {
     const lab_result *row; /* the first one */
     const lab_result **by_file;
+    bool is_matched; /* set by lab_comparison_create: the other side has such a row, too */
 } lab_compare_row;
+
+typedef struct lab_compare_rows {
+    lab_compare_row *list;
+    int64_t count;
+} lab_compare_rows;
 
 /* A row of both sides. `why_not` says why the rows cannot be compared, `note` why the result is LAB_CHANGE_UNKNOWN;
  * otherwise both are "". */
@@ -35,12 +40,9 @@ typedef struct lab_compare_row_pair {
 
 typedef struct lab_comparison {
     bool interleaved; /* each run of one side was measured next to a run of the other */
-    lab_compare_row_pair *pairs;
-    lab_compare_row *before, *after;
-    int64_t before_count, after_count;
-    int64_t count, totals[LAB_CHANGE_CLASS_COUNT]; /* number of rows per change_class */
-    const lab_result **only_before, **only_after;  /* rows of one side only */
-    int64_t only_before_count, only_after_count;
+    lab_compare_rows before, after;
+    lab_compare_row_pair *pairs;                   /* the rows that both sides have */
+    int64_t count, totals[LAB_CHANGE_CLASS_COUNT]; /* of the pairs, and of each change_class among them */
 } lab_comparison;
 
 /* Compares two sides, which must outlive the comparison. Returns false if memory is exhausted; then nothing needs to be
@@ -55,10 +57,10 @@ void lab_comparison_print_json(const lab_comparison *comparison, FILE *out);
  * no row could be compared, else LAB_EXIT_SUCCESS. */
 int lab_comparison_exit_code(const lab_comparison *comparison);
 
-/* Collects the rows of a side that measure the same. `rows` must have room for all rows of all files. Returns the number
- * of rows, which the caller frees, or -1 if memory is exhausted. */
-int64_t lab_compare_side_collect_rows(const lab_compare_side *side, lab_compare_row *rows);
-void lab_compare_side_free_rows(lab_compare_row *rows, int64_t count);
+/* Collects the rows of a side that measure the same. Returns false if memory is exhausted. The caller frees the rows in
+ * any case. */
+bool lab_compare_rows_collect(const lab_compare_side *side, lab_compare_rows *rows);
+void lab_compare_rows_free(lab_compare_rows *rows);
 
 /* Returns whether the row has a time and its result was verified. */
 bool lab_result_has_time(const lab_result *row);
@@ -75,5 +77,3 @@ bool lab_result_is_same_row(const lab_result *x, const lab_result *y, bool with_
 
 /* Writes the problem of a row: "f32 64x64x64 batch 3 bias". */
 void lab_result_format_problem(const lab_result *row, char *text, size_t capacity);
-
-#endif /* LAB_COMPARE_H */

@@ -44,68 +44,67 @@ static bool side_needs_parameters(const lab_compare_side *side, const lab_result
     return false;
 }
 
-/* Returns the first row that measures the same and has no result of this file yet, or -1. */
-static int64_t find_runs(const lab_compare_row *rows, int64_t count, const lab_result *row, bool with_params, int file)
+/* Returns the row that measures the same and has no result of this file yet. Rows of one file always differ, so those of
+ * the first file need no search. Returns NULL if there is none. */
+static lab_compare_row *find_row(const lab_compare_side *side, const lab_compare_rows *rows, const lab_result *row,
+                                 int file)
 {
-    for (int64_t i = 0; i < count; i++)
-        if (!rows[i].by_file[file] && lab_result_is_same_row(rows[i].row, row, with_params))
-            return i;
-    return -1;
+    bool with_params = needs_parameters(&side->files[0], row) || needs_parameters(&side->files[file], row);
+    for (int64_t i = 0; file > 0 && i < rows->count; i++)
+        if (!rows->list[i].by_file[file] && lab_result_is_same_row(rows->list[i].row, row, with_params))
+            return &rows->list[i];
+    return NULL;
 }
 
-int64_t lab_compare_side_collect_rows(const lab_compare_side *side, lab_compare_row *rows)
+static bool add_row(const lab_compare_side *side, lab_compare_rows *rows, const lab_result *row, int file)
 {
-    int64_t count = 0;
-    for (int file = 0; file < side->count; file++)
-        for (int64_t i = 0; i < side->files[file].count; i++) {
-            const lab_result *row = &side->files[file].rows[i];
-            /* Rows of one file always differ, so those of the first file need no search. */
-            int64_t at = file > 0 ? find_runs(rows, count, row,
-                                              needs_parameters(&side->files[0], row) ||
-                                                  needs_parameters(&side->files[file], row),
-                                              file)
-                                  : -1;
-            if (at < 0) {
-                at = count;
-                rows[at] = (lab_compare_row){row, calloc((size_t)side->count, sizeof *rows->by_file)};
-                if (!rows[at].by_file) {
-                    lab_compare_side_free_rows(rows, count);
-                    return -1;
-                }
-                count++;
-            }
-            rows[at].by_file[file] = row;
-        }
-    return count;
-}
-
-void lab_compare_side_free_rows(lab_compare_row *rows, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++)
-        free(rows[i].by_file);
-}
-
-static void match_rows(const lab_compare_side *before, const lab_compare_side *after, bool *is_matched,
-                       lab_comparison *found)
-{
-    for (int64_t i = 0; i < found->before_count; i++) {
-        const lab_result *row = found->before[i].row;
-        bool with_params = side_needs_parameters(before, row) || side_needs_parameters(after, row);
-        int64_t match = 0;
-        while (match < found->after_count &&
-               (is_matched[match] || !lab_result_is_same_row(row, found->after[match].row, with_params)))
-            match++;
-        if (match == found->after_count) {
-            found->only_before[found->only_before_count++] = row;
-            continue;
-        }
-        is_matched[match] = true;
-        found->pairs[found->count++] = (lab_compare_row_pair){
-            .before = &found->before[i], .after = &found->after[match], .peak_change = NAN, .why_not = "", .note = ""};
+    lab_compare_row *found = find_row(side, rows, row, file);
+    if (!found) {
+        found = &rows->list[rows->count];
+        *found = (lab_compare_row){.row = row, .by_file = calloc((size_t)side->count, sizeof *found->by_file)};
+        if (!found->by_file)
+            return false;
+        rows->count++;
     }
-    for (int64_t i = 0; i < found->after_count; i++)
-        if (!is_matched[i])
-            found->only_after[found->only_after_count++] = found->after[i].row;
+    found->by_file[file] = row;
+    return true;
+}
+
+bool lab_compare_rows_collect(const lab_compare_side *side, lab_compare_rows *rows)
+{
+    size_t room = 1;
+    for (int i = 0; i < side->count; i++)
+        room += (size_t)side->files[i].count;
+    *rows = (lab_compare_rows){.list = calloc(room, sizeof *rows->list)};
+    for (int file = 0; file < side->count; file++)
+        for (int64_t i = 0; i < side->files[file].count; i++)
+            if (!rows->list || !add_row(side, rows, &side->files[file].rows[i], file))
+                return false;
+    return rows->list != NULL;
+}
+
+void lab_compare_rows_free(lab_compare_rows *rows)
+{
+    for (int64_t i = 0; i < rows->count; i++)
+        free(rows->list[i].by_file);
+    free(rows->list);
+    *rows = (lab_compare_rows){.count = 0};
+}
+
+static void match_rows(const lab_compare_side *before, const lab_compare_side *after, lab_comparison *found)
+{
+    for (int64_t i = 0; i < found->before.count; i++) {
+        lab_compare_row *old = &found->before.list[i];
+        bool with_params = side_needs_parameters(before, old->row) || side_needs_parameters(after, old->row);
+        for (int64_t j = 0; !old->is_matched && j < found->after.count; j++) {
+            lab_compare_row *new = &found->after.list[j];
+            if (new->is_matched || !lab_result_is_same_row(old->row, new->row, with_params))
+                continue;
+            old->is_matched = new->is_matched = true;
+            found->pairs[found->count++] = (lab_compare_row_pair){
+                .before = old, .after = new, .peak_change = NAN, .why_not = "", .note = ""};
+        }
+    }
 }
 
 /* ---- Times of runs ---- */
@@ -257,9 +256,10 @@ static const char *why_not_compared(const lab_compare_row_pair *pair, int before
     return same_field(pair->before->row, pair->after->row, "time", "event") ? "" : "timed by different clocks";
 }
 
-static void compare_pair(const lab_compare_side *before, const lab_compare_side *after, bool is_interleaved, double *x,
-                         double *y, lab_compare_row_pair *pair)
+static void compare_pair(const lab_compare_side *before, const lab_compare_side *after, bool is_interleaved,
+                         lab_compare_row_pair *pair)
 {
+    double x[RUNS_MAX], y[RUNS_MAX];
     pair->is_wrong = any_file(pair->after, after->count, is_wrong);
     pair->why_not = why_not_compared(pair, before->count, after->count);
     if (*pair->why_not)
@@ -315,62 +315,33 @@ static bool classify_pairs(lab_comparison *found)
     return true;
 }
 
-static int64_t count_rows(const lab_compare_side *side)
+static bool compare_sides(const lab_compare_side *before, const lab_compare_side *after, lab_comparison *found)
 {
-    int64_t count = 0;
-    for (int i = 0; i < side->count; i++)
-        count += side->files[i].count;
-    return count;
-}
-
-static bool compare_all(const lab_compare_side *before, const lab_compare_side *after, lab_comparison *found)
-{
-    bool *is_matched = calloc((size_t)found->after_count + 1, sizeof *is_matched);
-    double *x = malloc(RUNS_MAX * sizeof *x), *y = malloc(RUNS_MAX * sizeof *y);
-    bool good = is_matched && x && y;
-    if (good) {
-        match_rows(before, after, is_matched, found);
-        for (int64_t i = 0; i < found->count; i++)
-            compare_pair(before, after, found->interleaved, x, y, &found->pairs[i]);
-        good = classify_pairs(found);
-    }
-    free(is_matched);
-    free(x);
-    free(y);
-    return good;
+    if (!lab_compare_rows_collect(before, &found->before) || !lab_compare_rows_collect(after, &found->after))
+        return false;
+    found->pairs = calloc((size_t)found->before.count + 1, sizeof *found->pairs);
+    if (!found->pairs)
+        return false;
+    match_rows(before, after, found);
+    for (int64_t i = 0; i < found->count; i++)
+        compare_pair(before, after, found->interleaved, &found->pairs[i]);
+    return classify_pairs(found);
 }
 
 bool lab_comparison_create(const lab_compare_side *before, const lab_compare_side *after, lab_comparison *found)
 {
-    size_t before_rows = (size_t)count_rows(before) + 1, after_rows = (size_t)count_rows(after) + 1;
     *found = (lab_comparison){.interleaved = are_interleaved(before, after)};
-    found->pairs = calloc(before_rows, sizeof *found->pairs);
-    found->before = calloc(before_rows, sizeof *found->before);
-    found->after = calloc(after_rows, sizeof *found->after);
-    found->only_before = calloc(before_rows, sizeof *found->only_before);
-    found->only_after = calloc(after_rows, sizeof *found->only_after);
-    bool good = found->pairs && found->before && found->after && found->only_before && found->only_after;
-    if (good) {
-        int64_t x = lab_compare_side_collect_rows(before, found->before),
-                y = lab_compare_side_collect_rows(after, found->after);
-        found->before_count = x > 0 ? x : 0;
-        found->after_count = y > 0 ? y : 0;
-        good = x >= 0 && y >= 0 && compare_all(before, after, found);
-    }
-    if (!good)
-        lab_comparison_free(found);
-    return good;
+    if (compare_sides(before, after, found))
+        return true;
+    lab_comparison_free(found);
+    return false;
 }
 
 void lab_comparison_free(lab_comparison *comparison)
 {
-    lab_compare_side_free_rows(comparison->before, comparison->before_count);
-    lab_compare_side_free_rows(comparison->after, comparison->after_count);
-    free(comparison->before);
-    free(comparison->after);
+    lab_compare_rows_free(&comparison->before);
+    lab_compare_rows_free(&comparison->after);
     free(comparison->pairs);
-    free(comparison->only_before);
-    free(comparison->only_after);
     *comparison = (lab_comparison){.count = 0};
 }
 

@@ -43,73 +43,61 @@ static void format_names(const lab_comparison *comparison, const lab_compare_row
         snprintf(text + strlen(text), capacity - strlen(text), " %s", old->params);
 }
 
-static void format_percent(double part, char *text, size_t capacity)
+static bool is_printable(double part)
 {
-    if (isfinite(part) && fabs(part) < 1e6)
-        snprintf(text, capacity, "%+.1f%%", 100 * part);
+    return isfinite(part) && fabs(part) < 1e6;
+}
+
+/* Adds a fraction in percent, with its sign unless it is a deviation; "-" if it is unknown. */
+static void add_percent(lab_table *table, double part, bool has_sign)
+{
+    if (is_printable(part))
+        lab_table_cell(table, has_sign ? "%+.1f%%" : "%.1f%%", 100 * part);
     else
-        snprintf(text, capacity, "-");
+        lab_table_cell(table, "-");
 }
-
-static void format_interval(const lab_change_estimate *estimate, char *text, size_t capacity)
-{
-    char low[32], high[32];
-    format_percent(estimate->low, low, sizeof low);
-    format_percent(estimate->high, high, sizeof high);
-    bool is_known = strcmp(low, "-") != 0 && strcmp(high, "-") != 0;
-    snprintf(text, capacity, is_known ? "%s to %s" : "-", low, high);
-}
-
-static void format_runs(const lab_change_estimate *estimate, char *text, size_t capacity)
-{
-    if (estimate->old_runs == estimate->new_runs)
-        snprintf(text, capacity, "%lld", (long long)estimate->old_runs);
-    else
-        snprintf(text, capacity, "%lld, %lld", (long long)estimate->old_runs, (long long)estimate->new_runs);
-}
-
-enum { COLUMNS = 11 };
 
 static void add_row(lab_table *table, const lab_comparison *comparison, const lab_compare_row_pair *pair)
 {
     const lab_change_estimate *estimate = &pair->estimate;
     const lab_result *row = pair->before->row;
-    char name[224], problem[96], threads[32] = "-", runs[48], before[32], after[32], change[32], interval[72], sd[32],
-                                 peak[32];
-    char result[96];
+    long long old_runs = estimate->old_runs, new_runs = estimate->new_runs;
+    char name[224], problem[96];
     format_names(comparison, pair, name, sizeof name);
     lab_result_format_problem(row, problem, sizeof problem);
-    if (row->threads > 0)
-        snprintf(threads, sizeof threads, "%lld", (long long)row->threads);
+    lab_table_add(table, 2, (const char *[]){name, problem});
+    lab_table_cell(table, row->threads > 0 ? "%lld" : "-", (long long)row->threads);
     if (*pair->why_not) {
-        snprintf(result, sizeof result, "not compared: %s", pair->why_not);
-        lab_table_add(table, COLUMNS,
-                      (const char *[]){name, problem, threads, "-", "-", "-", "-", "-", "-", "-", result});
+        for (int i = 0; i < 7; i++)
+            lab_table_cell(table, "-");
+        lab_table_cell(table, "not compared: %s", pair->why_not);
         return;
     }
-    format_runs(estimate, runs, sizeof runs);
-    snprintf(before, sizeof before, "%.4g", exp(estimate->old_log) * 1e-6);
-    snprintf(after, sizeof after, "%.4g", exp(estimate->new_log) * 1e-6);
-    format_percent(lab_change_estimate_ratio(estimate), change, sizeof change);
-    format_interval(estimate, interval, sizeof interval);
-    format_percent(estimate->old_runs > 1 && estimate->new_runs > 1 ? estimate->run_sd : (double)NAN, sd, sizeof sd);
-    format_percent(pair->peak_change, peak, sizeof peak);
-    snprintf(result, sizeof result, "%s%s%s", lab_change_class_name(estimate->change_class), *pair->note ? " " : "",
-             pair->note);
-    lab_table_add(table, COLUMNS,
-                  (const char *[]){name, problem, threads, runs, before, after, change, interval,
-                                   *sd == '+' ? sd + 1 : sd, peak, result});
+    lab_table_cell(table, old_runs == new_runs ? "%lld" : "%lld, %lld", old_runs, new_runs);
+    lab_table_cell(table, "%.4g", exp(estimate->old_log) * 1e-6);
+    lab_table_cell(table, "%.4g", exp(estimate->new_log) * 1e-6);
+    add_percent(table, lab_change_estimate_ratio(estimate), true);
+    if (is_printable(estimate->low) && is_printable(estimate->high))
+        lab_table_cell(table, "%+.1f%% to %+.1f%%", 100 * estimate->low, 100 * estimate->high);
+    else
+        lab_table_cell(table, "-");
+    add_percent(table, old_runs > 1 && new_runs > 1 ? estimate->run_sd : (double)NAN, false);
+    add_percent(table, pair->peak_change, true);
+    lab_table_cell(table, "%s%s%s", lab_change_class_name(estimate->change_class), *pair->note ? " " : "", pair->note);
 }
 
-static void print_unmatched(const lab_result *const *rows, int64_t count, const char *side, FILE *out)
+static void print_unmatched(const lab_compare_rows *rows, const char *side, FILE *out)
 {
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < rows->count; i++) {
+        const lab_result *row = rows->list[i].row;
         char name[96], problem[96];
-        lab_result_format_kernel(rows[i]->kernel, lab_json_get_text(rows[i]->fields, "library", ""), name, sizeof name);
-        lab_result_format_problem(rows[i], problem, sizeof problem);
+        if (rows->list[i].is_matched)
+            continue;
+        lab_result_format_kernel(row->kernel, lab_json_get_text(row->fields, "library", ""), name, sizeof name);
+        lab_result_format_problem(row, problem, sizeof problem);
         fprintf(out, "only in the %s results: %s %s", side, name, problem);
-        if (rows[i]->threads > 0)
-            fprintf(out, ", %lld thread%s", (long long)rows[i]->threads, rows[i]->threads == 1 ? "" : "s");
+        if (row->threads > 0)
+            fprintf(out, ", %lld thread%s", (long long)row->threads, row->threads == 1 ? "" : "s");
         fputc('\n', out);
     }
 }
@@ -139,7 +127,7 @@ void lab_comparison_print(const lab_comparison *comparison, FILE *out)
     lab_table *table = malloc(sizeof *table);
     for (int64_t start = 0; table && start < comparison->count; start += LAB_TABLE_ROWS_MAX - 1) {
         memset(table, 0, sizeof *table);
-        lab_table_add(table, COLUMNS,
+        lab_table_add(table, 11,
                       (const char *[]){"kernel", "problem", "threads", comparison->interleaved ? "pairs" : "runs",
                                        "old ms", "new ms", "change", "interval", "run sd", "peak", "result"});
         for (int64_t i = start; i < comparison->count && i < start + LAB_TABLE_ROWS_MAX - 1; i++)
@@ -147,8 +135,8 @@ void lab_comparison_print(const lab_comparison *comparison, FILE *out)
         lab_table_print(table, "llrrrrrrrrl", out);
     }
     free(table);
-    print_unmatched(comparison->only_before, comparison->only_before_count, "old", out);
-    print_unmatched(comparison->only_after, comparison->only_after_count, "new", out);
+    print_unmatched(&comparison->before, "old", out);
+    print_unmatched(&comparison->after, "new", out);
     fprintf(
         out,
         "%lld slower, %lld faster, %lld same, %lld cannot tell, of %lld; chance of any wrong \"slower\" or \"faster\": at most 1 %%\n",
@@ -164,9 +152,7 @@ static void write_row_json(lab_json *json, const lab_result *row)
     lab_json_string(json, "kernel", row->kernel);
     lab_json_string(json, "params", row->params);
     lab_json_string(json, "dtype", row->dtype);
-    lab_json_integer(json, "m", row->m);
-    lab_json_integer(json, "n", row->n);
-    lab_json_integer(json, "k", row->k);
+    lab_json_sizes(json, row->m, row->n, row->k);
     lab_json_integer(json, "batch", row->batch);
     lab_json_string(json, "compute", row->compute);
     lab_json_string(json, "epilogue", row->epilogue);
@@ -196,12 +182,14 @@ static void write_pair_json(lab_json *json, const lab_compare_row_pair *pair)
     lab_json_end(json, '}');
 }
 
-static void write_rows_json(lab_json *json, const char *name, const lab_result *const *rows, int64_t count)
+static void write_unmatched_json(lab_json *json, const char *name, const lab_compare_rows *rows)
 {
     lab_json_begin(json, name, '[');
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < rows->count; i++) {
+        if (rows->list[i].is_matched)
+            continue;
         lab_json_begin(json, NULL, '{');
-        write_row_json(json, rows[i]);
+        write_row_json(json, rows->list[i].row);
         lab_json_end(json, '}');
     }
     lab_json_end(json, ']');
@@ -209,9 +197,7 @@ static void write_rows_json(lab_json *json, const char *name, const lab_result *
 
 void lab_comparison_print_json(const lab_comparison *comparison, FILE *out)
 {
-    lab_json json = {.out = out};
-    lab_json_begin(&json, NULL, '{');
-    lab_json_string(&json, "schema", "rung-compare/2");
+    lab_json json = lab_json_open(out, "rung-compare/2");
     lab_json_boolean(&json, "interleaved", comparison->interleaved);
     lab_json_integer(&json, "slower", comparison->totals[LAB_CHANGE_SLOWER]);
     lab_json_integer(&json, "faster", comparison->totals[LAB_CHANGE_FASTER]);
@@ -221,7 +207,7 @@ void lab_comparison_print_json(const lab_comparison *comparison, FILE *out)
     for (int64_t i = 0; i < comparison->count; i++)
         write_pair_json(&json, &comparison->pairs[i]);
     lab_json_end(&json, ']');
-    write_rows_json(&json, "only_old", comparison->only_before, comparison->only_before_count);
-    write_rows_json(&json, "only_new", comparison->only_after, comparison->only_after_count);
+    write_unmatched_json(&json, "only_old", &comparison->before);
+    write_unmatched_json(&json, "only_new", &comparison->after);
     lab_json_end(&json, '}');
 }

@@ -6,19 +6,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *lab_change_class_name(lab_change_class change_class)
-{
-    static const char *const names[] = {
-#define X(name, word) word,
-        LAB_CHANGE_CLASS_LIST(X)
-#undef X
-    };
-    return change_class < LAB_CHANGE_CLASS_COUNT ? names[change_class] : "?";
-}
+#include "common/enum_names.h"
+
+LAB_DEFINE_ENUM_NAME(lab_change_class_name, lab_change_class, LAB_CHANGE_CLASS_LIST)
 
 /* ---- Student's distribution ---- */
 
-/* The continued fraction of the incomplete beta function, by Lentz's method. */
+/* Evaluates the continued fraction of the incomplete beta function by Lentz's method. */
 static double beta_fraction(double a, double b, double x)
 {
     const double tiny = 1e-300;
@@ -26,25 +20,22 @@ static double beta_fraction(double a, double b, double x)
     d = 1 / (fabs(d) < tiny ? tiny : d);
     double fraction = d;
     for (int i = 1; i <= 500; i++) {
-        double even = i * (b - i) * x / ((a + 2 * i - 1) * (a + 2 * i));
-        double odd = -(a + i) * (a + b + i) * x / ((a + 2 * i) * (a + 2 * i + 1));
-        d = 1 + even * d;
-        c = 1 + even / c;
-        d = 1 / (fabs(d) < tiny ? tiny : d);
-        c = fabs(c) < tiny ? tiny : c;
-        fraction *= d * c;
-        d = 1 + odd * d;
-        c = 1 + odd / c;
-        d = 1 / (fabs(d) < tiny ? tiny : d);
-        c = fabs(c) < tiny ? tiny : c;
-        fraction *= d * c;
+        const double terms[] = {i * (b - i) * x / ((a + 2 * i - 1) * (a + 2 * i)),
+                                -(a + i) * (a + b + i) * x / ((a + 2 * i) * (a + 2 * i + 1))};
+        for (int j = 0; j < 2; j++) {
+            d = 1 + terms[j] * d;
+            c = 1 + terms[j] / c;
+            d = 1 / (fabs(d) < tiny ? tiny : d);
+            c = fabs(c) < tiny ? tiny : c;
+            fraction *= d * c;
+        }
         if (fabs(d * c - 1) < 1e-14)
             break;
     }
     return fraction;
 }
 
-/* The regularised incomplete beta function. */
+/* Returns the regularised incomplete beta function. */
 static double beta(double a, double b, double x)
 {
     if (!(x > 0))
@@ -84,9 +75,7 @@ lab_change_estimate lab_change_estimate_paired(const double *old, const double *
                                  .new_runs = count,
                                  .old_log = lab_mean(old, count),
                                  .new_log = lab_mean(new, count),
-                                 .degrees_of_freedom = (double)(count - 1),
-                                 .p = 1,
-                                 .change_class = LAB_CHANGE_UNKNOWN};
+                                 .degrees_of_freedom = (double)(count - 1)};
     double squares = 0, change = found.new_log - found.old_log;
     for (int64_t i = 0; i < count; i++)
         squares += (new[i] - old[i] - change) * (new[i] - old[i] - change);
@@ -104,9 +93,7 @@ lab_change_estimate lab_change_estimate_welch(const double *old, int64_t old_cou
                                  .new_runs = new_count,
                                  .old_log = lab_mean(old, old_count),
                                  .new_log = lab_mean(new, new_count),
-                                 .drift = drift,
-                                 .p = 1,
-                                 .change_class = LAB_CHANGE_UNKNOWN};
+                                 .drift = drift};
     if (old_count < 2 || new_count < 2)
         return found;
     double old_sd = lab_standard_deviation(old, old_count), new_sd = lab_standard_deviation(new, new_count);
@@ -159,14 +146,14 @@ static bool is_decidable(const lab_change_estimate *row)
     return row->old_runs >= LAB_COMPARE_RUNS_MIN && row->new_runs >= LAB_COMPARE_RUNS_MIN;
 }
 
-/* The standard error, at least the resolution of the clock. Times are cut off to whole nanoseconds: up to 1 ns per
+/* Returns the standard error, at least the resolution of the clock. Times are truncated to whole nanoseconds: up to 1 ns per
  * side, however many runs agree. */
 static double standard_error_of(const lab_change_estimate *row)
 {
     return fmax(row->error, exp(-row->old_log) + exp(-row->new_log));
 }
 
-/* The chance of a change this large beyond the drift, of one row alone. */
+/* Returns the probability of a change this large beyond the drift, for one row alone. */
 static double p_value_of(const lab_change_estimate *row)
 {
     double beyond = fabs(row->new_log - row->old_log) - row->drift;

@@ -5,11 +5,12 @@
  * moment, so their spread does not predict the next run. A run therefore counts as one number, the logarithm of its
  * time, and the spread between runs is estimated from the runs. With one run per side that spread is unknown and nothing
  * is decided. */
-#ifndef LAB_SIGNIFICANCE_H
-#define LAB_SIGNIFICANCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "common/statistics.h"
 
 /* Maximum probability that a comparison reports any false difference, over all of its rows. */
 #define LAB_COMPARE_ALPHA 0.01
@@ -76,9 +77,3 @@ bool lab_rounds_trimmed_means(const double *old, const double *new, int64_t coun
 /* Student's distribution: the probability of |t| or more, and the t that is exceeded with a probability. */
 double lab_student_tail(double t, double degrees_of_freedom);
 double lab_student_quantile(double probability, double degrees_of_freedom);
-
-/* Mean and standard deviation (n - 1), which is 0 for fewer than two numbers. */
-double lab_mean(const double *numbers, int64_t count);
-double lab_standard_deviation(const double *numbers, int64_t count);
-
-#endif /* LAB_SIGNIFICANCE_H */

@@ -2,8 +2,7 @@
 /* access_counter_list.h - the list of memory access counters and of their file format. The Oclgrind plugin
  * (tools/access_counters/oclgrind_plugin.cpp) writes the counters and access_counters.c reads them, in this order.
  * Valid C and C++. */
-#ifndef LAB_ACCESS_COUNTER_LIST_H
-#define LAB_ACCESS_COUNTER_LIST_H
+#pragma once
 
 #define LAB_ACCESS_COUNTERS_FORMAT "rung-microscope\t1"
 
@@ -48,5 +47,3 @@
     X(block_sectors_read) X(block_lines_read) X(block_sectors_written) X(sectors_read)           \
     X(sectors_written)
 /* clang-format on */
-
-#endif /* LAB_ACCESS_COUNTER_LIST_H */

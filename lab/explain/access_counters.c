@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/oclgrind_process.h"
+#include "common/enum_names.h"
+#include "common/failure.h"
+#include "common/growing_array.h"
 
 /* The largest shared memory per block of any GPU: 227 KiB, and 1 KiB that CUDA reserves. */
 #define SHARED_BYTES_TEXT "233472"
@@ -36,16 +38,14 @@ bool lab_access_counter_tools_find(lab_access_counter_tools *tools)
 
 static bool find_counter_tools(lab_access_counter_tools *tools, char *why, size_t capacity)
 {
-    bool has_both = lab_access_counter_tools_find(tools);
-    if (!*tools->oclgrind)
-        snprintf(why, capacity,
-                 "Oclgrind was not found: install it (Debian: oclgrind), or set RUNG_OCLGRIND to the "
-                 "path of its liboclgrind-rt-icd.so");
-    else if (!*tools->plugin)
-        snprintf(why, capacity,
-                 "rung_microscope.so was not found: install its build tools (Debian: g++, "
-                 "liboclgrind-dev, llvm-14-dev) and build rung again, or set RUNG_MICROSCOPE to its path");
-    return has_both;
+    return lab_access_counter_tools_find(tools) ||
+           lab_set_reason(
+               why, capacity, "%s",
+               *tools->oclgrind
+                   ? "rung_microscope.so was not found: install its build tools (Debian: g++, liboclgrind-dev, "
+                     "llvm-14-dev) and build rung again, or set RUNG_MICROSCOPE to its path"
+                   : "Oclgrind was not found: install it (Debian: oclgrind), or set RUNG_OCLGRIND to the path of "
+                     "its liboclgrind-rt-icd.so");
 }
 
 /* ---- Child process ---- */
@@ -53,25 +53,16 @@ static bool find_counter_tools(lab_access_counter_tools *tools, char *why, size_
 static bool run_child(const lab_access_request *request, const lab_access_counter_tools *tools,
                       const lab_child_files *work_files, char *why, size_t capacity)
 {
-    char numbers[8][24], text[4096];
+    char numbers[192], text[4096];
     int code = -1;
-    const int64_t values[8] = {request->compute,     request->m,        request->n,        request->k,
-                               request->b_col_major, request->a_stride, request->b_stride, request->c_stride};
-    for (int i = 0; i < 8; i++)
-        snprintf(numbers[i], sizeof numbers[i], "%" PRId64, values[i]);
+    snprintf(numbers, sizeof numbers, LAB_ACCESS_CHILD_NUMBERS(PRId64), (int)request->compute, request->b_col_major,
+             request->m, request->n, request->k, request->a_stride, request->b_stride, request->c_stride);
     char *argv[] = {NULL,
                     "--under-microscope",
                     (char *)request->kernel,
                     (char *)(request->parameters ? request->parameters : ""),
                     (char *)lab_type_pair_name(request->product),
-                    numbers[0],
-                    numbers[1],
-                    numbers[2],
-                    numbers[3],
-                    numbers[4],
-                    numbers[5],
-                    numbers[6],
-                    numbers[7],
+                    numbers,
                     (char *)work_files->output,
                     NULL};
     const lab_env_variable own[] = {{"OCL_ICD_VENDORS", tools->oclgrind},
@@ -102,14 +93,11 @@ static bool run_child(const lab_access_request *request, const lab_access_counte
 /* Appends a zeroed element; NULL if memory is exhausted. */
 static void *append_zeroed(void **array, int64_t *count, size_t size)
 {
-    if ((*count & (*count - 1)) == 0) { /* 0 and powers of two: the array is full */
-        void *more = realloc(*array, (size_t)(*count > 0 ? 2 * *count : 1) * size);
-        if (!more)
-            return NULL;
-        *array = more;
-    }
-    void *added = (char *)*array + (size_t)(*count)++ * size;
-    return memset(added, 0, size);
+    void *grown = lab_array_grow(*array, *count, size);
+    if (!grown)
+        return NULL;
+    *array = grown;
+    return memset((char *)grown + (size_t)(*count)++ * size, 0, size);
 }
 
 /* Returns the next field of a line, "" after the last one. */
@@ -127,15 +115,7 @@ static int64_t next_number(char **rest)
     return strtoll(next_field(rest), NULL, 10);
 }
 
-const char *lab_access_kind_name(lab_access_kind kind)
-{
-    static const char *const names[] = {
-#define X(name, word) word,
-        LAB_ACCESS_KIND_LIST(X)
-#undef X
-    };
-    return names[kind];
-}
+LAB_DEFINE_ENUM_NAME(lab_access_kind_name, lab_access_kind, LAB_ACCESS_KIND_LIST)
 
 static bool read_line(lab_access_counters *counters, char *rest)
 {
@@ -257,11 +237,10 @@ bool lab_access_counters_collect(const lab_access_request *request, lab_access_c
     if (!find_counter_tools(&tools, why, capacity))
         return false;
     if (request->m < 1 || request->n < 1 || request->k < 1 || request->m > 1 << 14 || request->n > 1 << 14 ||
-        request->k > 1 << 14) {
-        snprintf(why, capacity,
-                 "memory accesses are counted for 1 to 16384 rows and columns; choose smaller --m, --n and --k");
-        return false;
-    }
+        request->k > 1 << 14)
+        return lab_set_reason(
+            why, capacity,
+            "memory accesses are counted for 1 to 16384 rows and columns; choose smaller --m, --n and --k");
     if (!lab_child_files_create(&work_files)) {
         lab_temporary_error_text(errno, why, capacity);
         return false;
@@ -269,11 +248,10 @@ bool lab_access_counters_collect(const lab_access_request *request, lab_access_c
     bool good = run_child(request, &tools, &work_files, why, capacity);
     good = check_simulator_log(&work_files, request->kernel, why, capacity) &&
            good; /* the log has the better message */
-    if (good && !read_counters(work_files.output, counters)) {
-        snprintf(why, capacity, "the memory access counts cannot be read: %s may belong to another version of rung",
-                 tools.plugin);
-        good = false;
-    }
+    if (good && !read_counters(work_files.output, counters))
+        good = lab_set_reason(why, capacity,
+                              "the memory access counts cannot be read: %s may belong to another version of rung",
+                              tools.plugin);
     if (!good) {
         char full[4096];
         if (!lab_child_files_check(&work_files, full, sizeof full))

@@ -6,8 +6,7 @@
  * addresses alone, with one request per access in the source. NVIDIA's compilers merge some requests where an unrolled
  * loop reads neighbours (04, 06, 07). Ten million instructions take seconds, so the problem should be one block or a
  * few blocks. */
-#ifndef LAB_ACCESS_COUNTERS_H
-#define LAB_ACCESS_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,8 +111,10 @@ typedef struct lab_access_counter_tools {
  * exist. */
 bool lab_access_counter_tools_find(lab_access_counter_tools *tools);
 
+/* The format of a request's numbers, which are one argument of the child: compute mode, whether B is column-major, sizes
+ * and strides. `number` is PRId64 or SCNd64. */
+#define LAB_ACCESS_CHILD_NUMBERS(number) "%d,%d,%" number ",%" number ",%" number ",%" number ",%" number ",%" number
+
 /* Runs the child's part. main() must check first whether this process was started as a child. */
 bool lab_access_counters_is_child(int argc, char **argv);
 int lab_access_counters_child_main(int argc, char **argv);
-
-#endif /* LAB_ACCESS_COUNTERS_H */

@@ -6,16 +6,18 @@
 #include "explain/access_counters.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "verify/freivalds.h"
+#include "common/failure.h"
 #include "target/target.h"
+#include "verify/verify.h"
 
 static const uint64_t SEED = 3;
 
-enum { CHILD_ARGUMENTS = 13, VECTOR_STORES_BYTES = 4096 };
+enum { CHILD_ARGUMENTS = 6, VECTOR_STORES_BYTES = 4096 };
 
 typedef struct simulated_run {
     lab_target target;
@@ -24,6 +26,7 @@ typedef struct simulated_run {
     rung_problem host_problem, device_problem; /* in host memory, and on the device */
     rung_buffer *workspace;
     rung_plan *plan;
+    char why[8192]; /* what failed; "" if it is already printed */
 } simulated_run_t;
 
 bool lab_access_counters_is_child(int argc, char **argv)
@@ -34,38 +37,32 @@ bool lab_access_counters_is_child(int argc, char **argv)
 /* Reads the arguments that the parent wrote, which are valid. */
 static void read_request(char **argv, lab_access_request *request)
 {
-    *request = (lab_access_request){
-        .kernel = argv[2],
-        .parameters = *argv[3] ? argv[3] : NULL,
-        .compute = (rung_compute)atoi(argv[5]),
-        .m = atoll(argv[6]),
-        .n = atoll(argv[7]),
-        .k = atoll(argv[8]),
-        .b_col_major = atoi(argv[9]) != 0,
-        .a_stride = atoll(argv[10]),
-        .b_stride = atoll(argv[11]),
-        .c_stride = atoll(argv[12]),
-    };
+    int compute = 0, b_col_major = 0;
+    *request = (lab_access_request){.kernel = argv[2], .parameters = *argv[3] ? argv[3] : NULL};
     lab_type_pair_find(argv[4], strlen(argv[4]), &request->product);
+    sscanf(argv[5], LAB_ACCESS_CHILD_NUMBERS(SCNd64), &compute, &b_col_major, &request->m, &request->n, &request->k,
+           &request->a_stride, &request->b_stride, &request->c_stride);
+    request->compute = (rung_compute)compute;
+    request->b_col_major = b_col_major != 0;
 }
 
 /* ---- Kernel and parameters ---- */
 
 /* Passes the lines of put_two and put_four (mma.h) to the plugin, which reads them before each launch. Both are macros
  * with two or four stores, which are one store on a GPU. */
-static bool export_vector_stores(const char *source)
+static bool export_vector_stores(simulated_run_t *run)
 {
+    const char *source = rung_kernel_describe(run->kernel)->source;
     char text[VECTOR_STORES_BYTES] = "";
     size_t used = 0;
     int line = 1;
     bool has_macros = strstr(source, "\"mma.h\"") != NULL;
     for (const char *at = source; has_macros && *at; at++) {
         int parts = strncmp(at, "put_two(", 8) == 0 ? 2 : strncmp(at, "put_four(", 9) == 0 ? 4 : 0;
-        if (parts > 0 && used + 32 >= sizeof text) {
-            fprintf(stderr,
-                    "rung: the kernel has too many calls of put_two and put_four; memory accesses cannot be counted\n");
-            return false;
-        }
+        if (parts > 0 && used + 32 >= sizeof text)
+            return lab_set_reason(
+                run->why, sizeof run->why,
+                "the kernel has too many calls of put_two and put_four; memory accesses cannot be counted");
         if (parts > 0)
             used += (size_t)snprintf(text + used, sizeof text - used, "%d:%d,", line, parts);
         line += *at == '\n';
@@ -96,22 +93,16 @@ bool lab_access_request_parameters(const rung_kernel *kernel, lab_type_pair prod
 static bool open_simulator(const lab_access_request *request, simulated_run_t *run)
 {
     lab_options options = {.device = "opencl"};
-    char why[8192];
-    if (lab_target_open(&options, NULL, &run->target) != LAB_EXIT_SUCCESS)
+    if (lab_target_open(&options, NULL, &run->target) != LAB_EXIT_SUCCESS ||
+        !lab_kernel_open(run->target.context, "opencl", request->kernel, &run->kernel, run->why, sizeof run->why))
         return false;
-    if (!lab_kernel_open(run->target.context, "opencl", request->kernel, &run->kernel, why, sizeof why)) {
-        fprintf(stderr, "rung: %s\n", why);
-        return false;
-    }
     const char *platform = rung_device_describe(run->target.device)->platform;
-    if (strcmp(platform, "Oclgrind") == 0)
-        return true;
-    fprintf(
-        stderr,
-        "rung: OpenCL selected %s instead of Oclgrind, which counts the memory accesses; install the OpenCL loader ocl-icd "
-        "(Debian: ocl-icd-libopencl1) and remove other copies of libOpenCL\n",
-        platform);
-    return false;
+    return strcmp(platform, "Oclgrind") == 0 ||
+           lab_set_reason(
+               run->why, sizeof run->why,
+               "OpenCL selected %s instead of Oclgrind, which counts the memory accesses; install the OpenCL "
+               "loader ocl-icd (Debian: ocl-icd-libopencl1) and remove other copies of libOpenCL",
+               platform);
 }
 
 /* ---- Multiply ---- */
@@ -121,10 +112,8 @@ static bool make_operand(const simulated_run_t *run, rung_type type, int64_t row
                          int64_t stride, rung_matrix *host, rung_matrix *device)
 {
     int64_t along = is_col_major ? rows : cols, across = is_col_major ? cols : rows;
-    int64_t bytes;
-    if (stride < along)
-        stride = along;
-    bytes = across * stride * rung_type_size(type);
+    stride = stride < along ? along : stride;
+    int64_t bytes = across * stride * rung_type_size(type);
     *host = rung_matrix_block(rung_matrix_of(type, across, stride, calloc(1, (size_t)bytes)), 0, 0, across, along);
     *device = *host;
     device->data = NULL;
@@ -145,8 +134,11 @@ static int64_t bytes_of(const rung_matrix *matrix)
     return across * (is_col_major ? matrix->col_stride : matrix->row_stride) * rung_type_size(matrix->type);
 }
 
-static bool upload_matrix(const simulated_run_t *run, const rung_matrix *host, const rung_matrix *device)
+/* Fills an input with small integers and copies it to the device. */
+static bool fill_and_upload(const simulated_run_t *run, const rung_matrix *host, const rung_matrix *device,
+                            uint64_t stream)
 {
+    lab_fill_small_integers(host, 1, SEED, stream);
     return rung_buffer_write(run->target.queue, device->buffer, 0, bytes_of(host), host->data, NULL) == RUNG_OK;
 }
 
@@ -161,9 +153,7 @@ static bool make_problem(const lab_access_request *request, simulated_run_t *run
     run->host_problem = rung_problem_of(host[0], host[1], host[2]);
     run->device_problem = rung_problem_of(device[0], device[1], device[2]);
     run->host_problem.compute = run->device_problem.compute = request->compute;
-    lab_fill_small_integers(&host[0], 1, SEED, 1);
-    lab_fill_small_integers(&host[1], 1, SEED, 2);
-    return upload_matrix(run, &host[0], &device[0]) && upload_matrix(run, &host[1], &device[1]);
+    return fill_and_upload(run, &host[0], &device[0], 1) && fill_and_upload(run, &host[1], &device[1], 2);
 }
 
 static bool run_plan(simulated_run_t *run)
@@ -184,45 +174,37 @@ static bool run_plan(simulated_run_t *run)
            rung_queue_finish(queue) == RUNG_OK;
 }
 
-static bool is_result_correct(const simulated_run_t *run)
+static bool is_result_correct(simulated_run_t *run)
 {
     char why[256];
     if (lab_freivalds_check(&run->host_problem, SEED, why, sizeof why))
         return true;
     const rung_kernel_info *info = rung_kernel_describe(run->kernel);
     bool is_file = info->number == -1;
-    fprintf(stderr, "rung: %s computes a wrong result: %s%s%s%s\n", info->name, why,
-            is_file ? "; run \"rung verify " : "", is_file ? info->file : "", is_file ? "\" for details" : "");
-    return false;
+    return lab_set_reason(run->why, sizeof run->why, "%s computes a wrong result: %s%s%s%s", info->name, why,
+                          is_file ? "; run \"rung verify " : "", is_file ? info->file : "",
+                          is_file ? "\" for details" : "");
 }
 
 /* Writes the last line, without which the parent rejects the file. */
-static bool write_end(const simulated_run_t *run, const char *path)
+static bool write_end(simulated_run_t *run, const char *path)
 {
     FILE *out = fopen(path, "ae");
     bool good = out && fprintf(out, "run\t%s\n", rung_plan_describe(run->plan)->parameters) > 0;
     good = out && fclose(out) == 0 && good;
-    if (!good)
-        fprintf(stderr, "rung: cannot write %s: %s\n", path, strerror(errno));
-    return good;
+    return good || lab_set_reason(run->why, sizeof run->why, "cannot write %s: %s", path, strerror(errno));
 }
 
 static bool run_request(const lab_access_request *request, const char *output, simulated_run_t *run)
 {
-    if (!open_simulator(request, run))
+    if (!open_simulator(request, run) || !export_vector_stores(run))
         return false;
-    const rung_kernel_info *info = rung_kernel_describe(run->kernel);
-    if (!export_vector_stores(info->source))
-        return false;
-    if (!lab_access_request_parameters(run->kernel, request->product, request->parameters, run->parameters)) {
-        fprintf(stderr, "rung: the list of parameters is too long; the maximum is %d bytes, with CHECKED=0\n",
-                RUNG_PARAMETERS_BYTES - 1);
-        return false;
-    }
-    if (!make_problem(request, run) || !run_plan(run)) {
-        fprintf(stderr, "rung: %s\n", rung_error_text());
-        return false;
-    }
+    if (!lab_access_request_parameters(run->kernel, request->product, request->parameters, run->parameters))
+        return lab_set_reason(run->why, sizeof run->why,
+                              "the list of parameters is too long; the maximum is %d bytes, with CHECKED=0",
+                              RUNG_PARAMETERS_BYTES - 1);
+    if (!make_problem(request, run) || !run_plan(run))
+        return lab_set_reason(run->why, sizeof run->why, "%s", rung_error_text());
     return is_result_correct(run) && write_end(run, output);
 }
 
@@ -247,6 +229,8 @@ int lab_access_counters_child_main(int argc, char **argv)
     (void)argc;
     read_request(argv, &request);
     bool good = run_request(&request, argv[CHILD_ARGUMENTS], &run);
+    if (!good && *run.why)
+        fprintf(stderr, "rung: %s\n", run.why);
     close_simulated_run(&run);
     return good ? LAB_EXIT_SUCCESS : LAB_EXIT_WRONG;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/failure.h"
 #include "explain/explain_internal.h"
 
 static rung_problem problem_of(const lab_explain_request *request)
@@ -48,21 +49,21 @@ static void disassemble_kernel(const lab_explain_request *request, const rung_ke
         explanation->math_share = (double)loop->math / (double)loop->instructions;
 }
 
-/* Writes why the kernel did not compile. The most common reason, too much shared memory, is only one number on a page
+/* Writes why the kernel did not compile. Returns false. The most common reason, too much shared memory, is only one number on a page
  * of ptxas output: "65536 bytes smem". */
-static void explain_compile_error(const char *text, char *why, size_t capacity)
+static bool explain_compile_error(const char *text, char *why, size_t capacity)
 {
     enum { STATIC_SHARED_MAX_BYTES = 48 << 10 };
     const char *found = strstr(text, " bytes smem");
     while (found && found > text && found[-1] >= '0' && found[-1] <= '9')
         found--;
     if (found && atoi(found) > STATIC_SHARED_MAX_BYTES)
-        snprintf(why, capacity,
-                 "too much shared memory: a block declares %d bytes; the maximum in CUDA is %d (48 KiB). Make the "
-                 "tiles smaller, or see LARGE_SHARED in dialect.h",
-                 atoi(found), STATIC_SHARED_MAX_BYTES);
-    else
-        snprintf(why, capacity, "%s", text);
+        return lab_set_reason(
+            why, capacity,
+            "too much shared memory: a block declares %d bytes; the maximum in CUDA is %d (48 KiB). Make "
+            "the tiles smaller, or see LARGE_SHARED in dialect.h",
+            atoi(found), STATIC_SHARED_MAX_BYTES);
+    return lab_set_reason(why, capacity, "%s", text);
 }
 
 bool lab_explain_compile(const lab_explain_request *request, const lab_backend_kernels *kernels,
@@ -71,11 +72,10 @@ bool lab_explain_compile(const lab_explain_request *request, const lab_backend_k
     rung_problem problem = problem_of(request);
     rung_code *code;
     if (!lab_access_request_parameters(kernels->opencl_kernel, request->dtype.product, request->parameters,
-                                       explanation->parameters)) {
-        snprintf(why, capacity, "the list of parameters is too long; the maximum is %d bytes, with CHECKED=0",
-                 RUNG_PARAMETERS_BYTES - 1);
-        return false;
-    }
+                                       explanation->parameters))
+        return lab_set_reason(why, capacity,
+                              "the list of parameters is too long; the maximum is %d bytes, with CHECKED=0",
+                              RUNG_PARAMETERS_BYTES - 1);
     rung_status status = kernels->cuda_kernel ? rung_kernel_compile(kernels->cuda_kernel, &problem, request->parameters,
                                                                     request->machine.arch, &code)
                                               : RUNG_STATUS_NO_DEVICE;
@@ -86,10 +86,8 @@ bool lab_explain_compile(const lab_explain_request *request, const lab_backend_k
                                       : "this library was built without CUDA; configure it with -DRUNG_CUDA=ON");
         return true;
     }
-    if (status != RUNG_OK) {
-        explain_compile_error(rung_error_text(), why, capacity);
-        return false;
-    }
+    if (status != RUNG_OK)
+        return explain_compile_error(rung_error_text(), why, capacity);
     explanation->is_compiled = true;
     explanation->threads = code->threads_per_block;
     explanation->registers = code->registers_per_thread;

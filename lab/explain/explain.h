@@ -5,8 +5,7 @@
  * Two simulated runs of one block, with the strides of the real problem and two values of k, separate the work that a
  * block does once from the work of each step along k. The counts are those of the source. Where the kernel was
  * disassembled, instructions and loads from shared memory are the compiler's, which may be wider and fewer. */
-#ifndef LAB_EXPLAIN_H
-#define LAB_EXPLAIN_H
+#pragma once
 
 #include "explain/access_counters.h"
 #include "explain/occupancy.h"
@@ -96,9 +95,6 @@ void lab_explanation_free(lab_explanation *explanation);
 const char *lab_explanation_why_not_counted(const lab_explanation *explanation);
 const char *lab_explanation_why_not_predicted(const lab_explanation *explanation);
 
-/* Returns whether two predictions exist and were made from inputs of the same kind. */
-bool lab_explanation_is_comparable(const lab_explanation *a, const lab_explanation *b);
-
 const char *lab_tool_name(lab_tool tool);     /* "nvdisasm" */
 const char *lab_tool_provides(lab_tool tool); /* the inputs that are unknown without the tool */
 
@@ -149,5 +145,3 @@ typedef enum lab_explain_format {
 } lab_explain_format;
 
 void lab_explain_jobs_print(const lab_explain_jobs *jobs, lab_explain_format format);
-
-#endif /* LAB_EXPLAIN_H */

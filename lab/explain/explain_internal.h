@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain_internal.h - the steps of lab_explain() and the job list, for lab/explain only. */
-#ifndef LAB_EXPLAIN_INTERNAL_H
-#define LAB_EXPLAIN_INTERNAL_H
+#pragma once
 
 #include <pthread.h>
 
@@ -53,7 +52,7 @@ typedef struct lab_explain_job {
 struct lab_explain_jobs {
     lab_explain_request defaults;
     bool is_dtype_default;
-    lab_explain_job *jobs;
+    lab_explain_job jobs[LAB_EXPLAIN_JOBS_MAX];
     int count, next, done; /* next: the first job that no worker has started */
     pthread_mutex_t lock;
 };
@@ -66,5 +65,3 @@ void lab_explain_job_reason(const lab_explain_job *job, char *text, size_t capac
 
 /* Prints the rows of a reported table beside the predictions (reported_table.c). */
 void lab_explain_print_reported(const lab_explain_jobs *jobs);
-
-#endif /* LAB_EXPLAIN_INTERNAL_H */

@@ -5,26 +5,21 @@
 #include <unistd.h>
 
 #include "cli/interrupt.h"
-#include "cli/options.h"
 #include "cli/progress_line.h"
 #include "common/lab_clock.h"
 #include "explain/explain_internal.h"
 #include "target/parameters.h"
-#include "target/sweep.h"
 
 lab_explain_jobs *lab_explain_jobs_create(const lab_explain_request *defaults, bool is_dtype_default)
 {
     lab_explain_jobs *jobs = calloc(1, sizeof *jobs);
-    if (!jobs)
+    if (!jobs || pthread_mutex_init(&jobs->lock, NULL) != 0) {
+        free(jobs);
         return NULL;
+    }
     jobs->defaults = *defaults;
     jobs->is_dtype_default = is_dtype_default;
-    jobs->jobs = calloc(LAB_EXPLAIN_JOBS_MAX, sizeof *jobs->jobs);
-    if (jobs->jobs && pthread_mutex_init(&jobs->lock, NULL) == 0)
-        return jobs;
-    free(jobs->jobs);
-    free(jobs);
-    return NULL;
+    return jobs;
 }
 
 void lab_explain_jobs_free(lab_explain_jobs *jobs)
@@ -34,7 +29,6 @@ void lab_explain_jobs_free(lab_explain_jobs *jobs)
     for (int i = 0; i < jobs->count; i++)
         lab_explanation_free(&jobs->jobs[i].explanation);
     pthread_mutex_destroy(&jobs->lock);
-    free(jobs->jobs);
     free(jobs);
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/enum_names.h"
+#include "common/text.h"
 #include "explain/explain_internal.h"
 
 static bool open_kernels(const char *name, lab_backend_kernels *kernels, char *why, size_t capacity)
@@ -15,12 +17,6 @@ static bool open_kernels(const char *name, lab_backend_kernels *kernels, char *w
     if (!lab_kernel_open(NULL, "cuda", name, &kernels->cuda_kernel, ignored, sizeof ignored))
         kernels->cuda_kernel = NULL;
     return true;
-}
-
-static void close_kernels(lab_backend_kernels *kernels)
-{
-    rung_kernel_destroy(kernels->opencl_kernel);
-    rung_kernel_destroy(kernels->cuda_kernel);
 }
 
 int64_t lab_explain_parameter(const lab_backend_kernels *kernels, const lab_explanation *explanation, rung_type in,
@@ -44,9 +40,8 @@ static void init_explanation(const lab_explain_request *request, const lab_backe
                              lab_explanation *explanation)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernels->opencl_kernel);
-    const char *slash = strrchr(info->file, '/');
     snprintf(explanation->kernel, sizeof explanation->kernel, "%s", info->name);
-    snprintf(explanation->file, sizeof explanation->file, "%s", slash ? slash + 1 : info->file);
+    snprintf(explanation->file, sizeof explanation->file, "%s", lab_base_name(info->file));
     explanation->dtype = request->dtype.name;
     explanation->m = request->m, explanation->n = request->n, explanation->k = request->k;
     explanation->machine = request->machine;
@@ -79,7 +74,8 @@ bool lab_explain(const lab_explain_request *request, lab_explanation *explanatio
     good = good && lab_explain_compile(request, &kernels, explanation, why, capacity);
     if (good)
         explain_kernels(request, &kernels, explanation);
-    close_kernels(&kernels);
+    rung_kernel_destroy(kernels.opencl_kernel);
+    rung_kernel_destroy(kernels.cuda_kernel);
     return good;
 }
 
@@ -88,30 +84,14 @@ void lab_explanation_free(lab_explanation *explanation)
     lab_access_counters_free(&explanation->counters);
 }
 
-bool lab_explanation_is_comparable(const lab_explanation *a, const lab_explanation *b)
-{
-    return a->prediction.runs && b->prediction.runs && a->is_from_compiled_loop == b->is_from_compiled_loop;
-}
-
 /* ---- Missing tools ---- */
 
-static const struct {
-    const char *name, *provides, *missing;
-} tools[] = {
-#define X(name, word, provides) {word, provides, word " is missing"},
-    LAB_TOOL_LIST(X)
-#undef X
-};
-
-const char *lab_tool_name(lab_tool tool)
-{
-    return tools[tool].name;
-}
-
-const char *lab_tool_provides(lab_tool tool)
-{
-    return tools[tool].provides;
-}
+#define WORD(name, word, provides) word,
+#define PROVIDES(name, word, provides) provides,
+#define IS_MISSING(name, word, provides) word " is missing",
+LAB_DEFINE_ENUM_TEXT(lab_tool_name, lab_tool, LAB_TOOL_LIST, WORD)
+LAB_DEFINE_ENUM_TEXT(lab_tool_provides, lab_tool, LAB_TOOL_LIST, PROVIDES)
+LAB_DEFINE_STATIC_ENUM_TEXT(missing_tool_text, lab_tool, LAB_TOOL_LIST, IS_MISSING)
 
 const char *lab_tool_install_hint(const lab_explanation *explanation, lab_tool tool)
 {
@@ -127,7 +107,7 @@ static const char *first_missing(const lab_explanation *explanation, unsigned wa
 {
     for (int tool = 0; tool < LAB_TOOL_COUNT; tool++)
         if (explanation->missing_tools & wanted & 1u << tool)
-            return tools[tool].missing;
+            return missing_tool_text((lab_tool)tool);
     return NULL;
 }
 

@@ -2,7 +2,6 @@
 /* explain_overview.c - prints the jobs of `rung explain`: missing tools, a table with one row per kernel, or JSON. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/table.h"
 #include "explain/explain_internal.h"
@@ -57,9 +56,7 @@ static void write_job_json(lab_json *json, const lab_explain_job *job)
     lab_json_string(json, "arch", job->request.machine.arch);
     lab_json_string(json, "machine", job->request.machine.name);
     lab_json_string(json, "dtype", job->request.dtype.name);
-    lab_json_integer(json, "m", job->request.m);
-    lab_json_integer(json, "n", job->request.n);
-    lab_json_integer(json, "k", job->request.k);
+    lab_json_sizes(json, job->request.m, job->request.n, job->request.k);
     lab_json_string(json, "error", job->good ? "" : job->why);
     lab_explanation_write_summary(json, &job->explanation);
     lab_json_number(json, "reported_gflops", job->table_gflops > 0 ? job->table_gflops : (double)NAN);
@@ -84,30 +81,21 @@ static void write_json(const lab_explain_jobs *jobs)
 static void add_overview_row(lab_table *table, const lab_explain_job *job)
 {
     const lab_explanation *explanation = &job->explanation;
-    char sectors[32] = "-", wavefronts[32] = "-", registers[32] = "-", occupancy[32] = "-", math[32] = "-",
-         gflops[32] = "-";
-    char bound[LAB_TABLE_CELL_BYTES];
-    if (explanation->is_counted)
-        snprintf(sectors, sizeof sectors, "%.2f/%.2f", lab_sectors_per_request(explanation),
-                 lab_sectors_ideal(explanation));
-    if (explanation->is_counted && explanation->block.wavefronts > 0)
-        snprintf(wavefronts, sizeof wavefronts, "%.2f/%.2f", lab_wavefronts_per_request(explanation),
-                 lab_wavefronts_ideal(explanation));
-    if (explanation->is_compiled) {
-        snprintf(registers, sizeof registers, "%lld", (long long)explanation->registers);
-        snprintf(occupancy, sizeof occupancy, "%.0f %%", 100 * explanation->occupancy.fraction);
-    }
-    if (explanation->math_share > 0)
-        snprintf(math, sizeof math, "%.0f %%", 100 * explanation->math_share);
-    lab_explain_job_reason(job, bound, sizeof bound);
-    if (explanation->prediction.runs) {
-        snprintf(gflops, sizeof gflops, "%.0f%s", explanation->prediction.gflops,
-                 explanation->is_from_compiled_loop ? "" : "*");
-        snprintf(bound, sizeof bound, "%s", lab_bottleneck_title(explanation->prediction.bound));
-    }
-    lab_table_add(table, 9,
-                  (const char *[]){job->request.kernel, job->request.dtype.name, sectors, wavefronts, registers,
-                                   occupancy, math, gflops, bound});
+    const lab_prediction *prediction = &explanation->prediction;
+    bool has_wavefronts = explanation->is_counted && explanation->block.wavefronts > 0;
+    char reason[LAB_TABLE_CELL_BYTES];
+    lab_explain_job_reason(job, reason, sizeof reason);
+    lab_table_add(table, 2, (const char *[]){job->request.kernel, job->request.dtype.name});
+    lab_table_cell(table, explanation->is_counted ? "%.2f/%.2f" : "-", lab_sectors_per_request(explanation),
+                   lab_sectors_ideal(explanation));
+    lab_table_cell(table, has_wavefronts ? "%.2f/%.2f" : "-", lab_wavefronts_per_request(explanation),
+                   lab_wavefronts_ideal(explanation));
+    lab_table_cell(table, explanation->is_compiled ? "%lld" : "-", (long long)explanation->registers);
+    lab_table_cell(table, explanation->is_compiled ? "%.0f %%" : "-", 100 * explanation->occupancy.fraction);
+    lab_table_cell(table, explanation->math_share > 0 ? "%.0f %%" : "-", 100 * explanation->math_share);
+    lab_table_cell(table, prediction->runs ? "%.0f%s" : "-", prediction->gflops,
+                   explanation->is_from_compiled_loop ? "" : "*");
+    lab_table_cell(table, "%s", prediction->runs ? lab_bottleneck_title(prediction->bound) : reason);
 }
 
 static void print_overview(const lab_explain_jobs *jobs)

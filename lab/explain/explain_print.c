@@ -8,12 +8,6 @@
 #include "cli/table.h"
 #include "explain/explain.h"
 
-static const char *const memory_op_names[] = {
-#define X(name, operation) operation,
-    LAB_MEMORY_OP_LIST(X)
-#undef X
-};
-
 /* ---- JSON ---- */
 
 static void write_known_number(lab_json *json, const char *name, bool is_known, double value)
@@ -55,14 +49,9 @@ static void write_findings_json(lab_json *json, const lab_explanation *explanati
 {
     lab_json_integer(json, "findings_left_out", explanation->findings_dropped);
     lab_json_begin(json, "findings", '[');
-    for (int i = 0; i < explanation->finding_count; i++) {
-        lab_json_begin(json, NULL, '{');
-        lab_json_string(json, "kind", explanation->findings[i].kind);
-        lab_json_string(json, "file", explanation->findings[i].file);
-        lab_json_integer(json, "line", explanation->findings[i].line);
-        lab_json_string(json, "text", explanation->findings[i].text);
-        lab_json_end(json, '}');
-    }
+    for (int i = 0; i < explanation->finding_count; i++)
+        lab_json_finding(json, explanation->findings[i].kind, explanation->findings[i].file,
+                         explanation->findings[i].line, explanation->findings[i].text);
     lab_json_end(json, ']');
 }
 
@@ -109,18 +98,19 @@ void lab_explanation_write_details(lab_json *json, const lab_explanation *explan
 
 static void add_line(lab_table *table, const lab_access_line *line)
 {
-    char number[32], kind[32], width[32], requests[32], counted[64], ideal[32];
+    const char *kind = lab_access_kind_name(line->kind);
+    int word = (int)strcspn(kind, "_");
     bool is_global = line->kind == LAB_ACCESS_GLOBAL_LOAD || line->kind == LAB_ACCESS_GLOBAL_STORE;
     double all = line->requests > 0 ? (double)line->requests : 1;
-    snprintf(number, sizeof number, "  %lld", (long long)line->line);
-    snprintf(kind, sizeof kind, "%s", lab_access_kind_name(line->kind));
-    *strchr(kind, '_') = ' ';
-    snprintf(width, sizeof width, "%lld", (long long)line->width);
-    snprintf(requests, sizeof requests, "%lld", (long long)line->requests);
-    snprintf(counted, sizeof counted, "%.2f %s", (double)(is_global ? line->sectors : line->wavefronts) / all,
-             is_global ? "sectors" : "wavefronts");
-    snprintf(ideal, sizeof ideal, "%.2f", (double)(is_global ? line->sectors_ideal : line->wavefronts_ideal) / all);
-    lab_table_add(table, 7, (const char *[]){number, kind, line->array, width, requests, counted, ideal});
+    lab_table_begin_row(table);
+    lab_table_cell(table, "  %lld", (long long)line->line);
+    lab_table_cell(table, "%.*s %s", word, kind, kind + word + 1);
+    lab_table_cell(table, "%s", line->array);
+    lab_table_cell(table, "%lld", (long long)line->width);
+    lab_table_cell(table, "%lld", (long long)line->requests);
+    lab_table_cell(table, "%.2f %s", (double)(is_global ? line->sectors : line->wavefronts) / all,
+                   is_global ? "sectors" : "wavefronts");
+    lab_table_cell(table, "%.2f", (double)(is_global ? line->sectors_ideal : line->wavefronts_ideal) / all);
 }
 
 static void print_lines(const lab_explanation *explanation)
@@ -168,7 +158,8 @@ static void print_loop(const lab_explanation *explanation)
     for (int move = 0; move < LAB_MEMORY_OP_COUNT; move++)
         for (int width = 0; width < LAB_ACCESS_WIDTHS; width++)
             if (loop->moves[move][width] > 0)
-                printf(", %lld %s of %d bytes", (long long)loop->moves[move][width], memory_op_names[move], 1 << width);
+                printf(", %lld %s of %d bytes", (long long)loop->moves[move][width],
+                       lab_memory_op_name((lab_memory_op)move), 1 << width);
     printf(", %lld integer and address instructions, %lld barriers, %lld branches, %lld others\n",
            (long long)loop->integer, (long long)loop->barriers, (long long)loop->branches, (long long)loop->other);
     if (explanation->prediction.runs && written > 0 && fabs(explanation->shared_loads_compiled / written - 1) > 0.05)
@@ -257,8 +248,9 @@ void lab_explanation_print(const lab_explanation *explanation)
 
 void lab_explanation_print_next_kernel(const lab_explanation *current, const lab_explanation *next)
 {
-    if (!lab_explanation_is_comparable(current, next))
-        return;
+    if (!current->prediction.runs || !next->prediction.runs ||
+        current->is_from_compiled_loop != next->is_from_compiled_loop)
+        return; /* an estimate is not compared with a prediction */
     printf(
         "\nNext kernel %s: sectors per request %.2f -> %.2f, shared loads per multiply-add %.3g -> %.3g, waits %.0f -> "
         "%.0f; predicted %.0f -> %.0f GFLOPS, limited by %s.\n",

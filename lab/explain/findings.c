@@ -29,16 +29,11 @@ static void add_finding(lab_explanation *explanation, const char *kind, int64_t 
 /* Returns the line of the kernel's declaration, `KERNEL(threads)`. */
 static int64_t kernel_declaration_line(const char *source)
 {
+    const char *found = strncmp(source, "KERNEL(", 7) == 0 ? source : strstr(source, "\nKERNEL(");
     int64_t line = 1;
-    for (const char *at = source; *at; line++) {
-        if (strncmp(at, "KERNEL(", 7) == 0)
-            return line;
-        const char *end = strchr(at, '\n');
-        if (!end)
-            break;
-        at = end + 1;
-    }
-    return 0;
+    for (const char *at = source; found && at <= found; at++)
+        line += *at == '\n';
+    return found ? line : 0;
 }
 
 /* ---- Memory accesses ---- */

@@ -7,14 +7,14 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "io/key_value_file.h"
+#include "io/input_file.h"
 #include "cli/options.h"
 
 typedef struct arch_rates {
     const char *arch;
-    double fp32, fp64, int32, engine16, engine_tf32, engine_i8;
-    double issue, lsu, shared, l1, l2, is_l1_caching;
-    double lat_fma, lat_shared, lat_l1, lat_l2, lat_dram, lat_bar;
+#define X(member, name) double member;
+    LAB_GPU_RATE_LIST(X)
+#undef X
 } arch_rates_t;
 
 static const arch_rates_t all_rates[] = {
@@ -23,15 +23,17 @@ static const arch_rates_t all_rates[] = {
 #undef RATES
 };
 
-typedef struct gpu_entry {
-    const char *name, *title, *arch;
-    double sm_count, clock_mhz, dram_gbs, l2_kib, has_engine;
-    const char *source;
-} gpu_entry_t;
-
-static const gpu_entry_t all_machines[] = {
-#define MACHINE(name, title, arch, units, clock, dram, l2, engine, source) \
-    {name, title, #arch, units, clock, dram, l2, engine, source},
+static const lab_gpu all_machines[] = {
+#define MACHINE(name_, title_, arch_, units, clock, dram, l2_, engine, source_) \
+    {.name = name_,                                                             \
+     .title = title_,                                                           \
+     .arch = #arch_,                                                            \
+     .source = source_,                                                         \
+     .sm_count = units,                                                         \
+     .clock_mhz = clock,                                                        \
+     .dram_gbs = dram,                                                          \
+     .l2_kib = l2_,                                                             \
+     .has_engine = engine},
 #include "explain/gpus.def"
 #undef MACHINE
 };
@@ -40,18 +42,15 @@ enum { RATES_COUNT = sizeof all_rates / sizeof *all_rates, MACHINE_COUNT = sizeo
 
 static void set_rates(lab_gpu *machine)
 {
-    for (int i = 0; i < RATES_COUNT; i++) {
-        const arch_rates_t *of = &all_rates[i];
+    for (const arch_rates_t *of = all_rates; of < all_rates + RATES_COUNT; of++) {
         if (strcmp(of->arch, machine->arch) != 0)
             continue;
-        double engine = machine->has_engine;
-        machine->fp32 = of->fp32, machine->fp64 = of->fp64, machine->int32 = of->int32;
-        machine->engine16 = engine * of->engine16, machine->engine_tf32 = engine * of->engine_tf32;
-        machine->engine_i8 = engine * of->engine_i8;
-        machine->issue = of->issue, machine->lsu = of->lsu, machine->shared = of->shared;
-        machine->l1 = of->l1, machine->l2 = of->l2, machine->is_l1_caching = of->is_l1_caching;
-        machine->lat_fma = of->lat_fma, machine->lat_shared = of->lat_shared, machine->lat_l1 = of->lat_l1;
-        machine->lat_l2 = of->lat_l2, machine->lat_dram = of->lat_dram, machine->lat_bar = of->lat_bar;
+#define X(member, name) machine->member = of->member;
+        LAB_GPU_RATE_LIST(X)
+#undef X
+        machine->engine16 *= machine->has_engine;
+        machine->engine_tf32 *= machine->has_engine;
+        machine->engine_i8 *= machine->has_engine;
     }
 }
 
@@ -59,16 +58,7 @@ bool lab_gpu_at(int index, lab_gpu *machine)
 {
     if (index < 0 || index >= MACHINE_COUNT)
         return false;
-    const gpu_entry_t *of = &all_machines[index];
-    *machine = (lab_gpu){.sm_count = of->sm_count,
-                         .clock_mhz = of->clock_mhz,
-                         .dram_gbs = of->dram_gbs,
-                         .l2_kib = of->l2_kib,
-                         .has_engine = of->has_engine};
-    snprintf(machine->name, sizeof machine->name, "%s", of->name);
-    snprintf(machine->title, sizeof machine->title, "%s", of->title);
-    snprintf(machine->arch, sizeof machine->arch, "%s", of->arch);
-    snprintf(machine->source, sizeof machine->source, "%s", of->source);
+    *machine = all_machines[index];
     set_rates(machine);
     return true;
 }
@@ -81,7 +71,7 @@ bool lab_gpu_of_arch(const char *arch, lab_gpu *machine)
     return false;
 }
 
-static bool find_in_list(const char *name, lab_gpu *machine)
+bool lab_gpu_find_listed(const char *name, lab_gpu *machine)
 {
     for (int i = 0; lab_gpu_at(i, machine); i++)
         if (strcasecmp(machine->name, name) == 0)
@@ -96,29 +86,13 @@ static double *field_of(lab_gpu *machine, const char *name)
     const struct {
         const char *name;
         double *field;
-    } fields[] = {
-        {"units", &machine->sm_count},
-        {"clock_mhz", &machine->clock_mhz},
-        {"dram_gbs", &machine->dram_gbs},
-        {"l2_kib", &machine->l2_kib},
-        {"fp32", &machine->fp32},
-        {"fp64", &machine->fp64},
-        {"int32", &machine->int32},
-        {"engine16", &machine->engine16},
-        {"engine_tf32", &machine->engine_tf32},
-        {"engine_i8", &machine->engine_i8},
-        {"issue", &machine->issue},
-        {"lsu", &machine->lsu},
-        {"shared", &machine->shared},
-        {"l1", &machine->l1},
-        {"l2", &machine->l2},
-        {"caches", &machine->is_l1_caching},
-        {"lat_fma", &machine->lat_fma},
-        {"lat_shared", &machine->lat_shared},
-        {"lat_l1", &machine->lat_l1},
-        {"lat_l2", &machine->lat_l2},
-        {"lat_dram", &machine->lat_dram},
-        {"lat_bar", &machine->lat_bar},
+    } fields[] = {{"units", &machine->sm_count},
+                  {"clock_mhz", &machine->clock_mhz},
+                  {"dram_gbs", &machine->dram_gbs},
+                  {"l2_kib", &machine->l2_kib},
+#define X(member, name) {name, &machine->member},
+                  LAB_GPU_RATE_LIST(X)
+#undef X
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp(fields[i].name, name) == 0)
@@ -135,14 +109,13 @@ static const char *set_field(void *user, const char *name, const char *value)
     if (is_like && machine->arch[0])
         return "\"like\" may be given only once";
     if (is_like)
-        return find_in_list(value, machine) ? NULL : "unknown machine; see --machine in \"rung help explain\"";
+        return lab_gpu_find_listed(value, machine) ? NULL : "unknown machine; see --machine in \"rung help explain\"";
     if (!machine->arch[0])
         return "the first line must be \"like = NAME\"";
-    if (strcmp(name, "title") == 0) {
+    if (strcmp(name, "title") == 0)
         return snprintf(machine->title, sizeof machine->title, "%s", value) < (int)sizeof machine->title
                    ? NULL
                    : "the title is too long; the maximum is 63 characters";
-    }
     double *field = field_of(machine, name);
     if (!field)
         return "unknown field";
@@ -167,7 +140,7 @@ static bool read_machine(const char *name, lab_gpu *machine, char *why, size_t c
 
 bool lab_gpu_find(const char *name, lab_gpu *machine, char *why, size_t capacity)
 {
-    if (find_in_list(name, machine))
+    if (lab_gpu_find_listed(name, machine))
         return true;
     if (access(name, F_OK) == 0)
         return read_machine(name, machine, why, capacity);

@@ -1,27 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpus.h - descriptions of GPUs for the speed model: throughput per clock, latencies and sizes. The list is gpus.def; a
  * file can describe another GPU. */
-#ifndef LAB_GPUS_H
-#define LAB_GPUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* The rates and latencies of a multiprocessor, in the order of gpus.def: member, and name in description files. */
+/* clang-format off */
+#define LAB_GPU_RATE_LIST(X)                                                                              \
+    X(fp32, "fp32") X(fp64, "fp64") X(int32, "int32")                                                     \
+    X(engine16, "engine16") X(engine_tf32, "engine_tf32") X(engine_i8, "engine_i8")                       \
+    X(issue, "issue") X(lsu, "lsu") X(shared, "shared") X(l1, "l1") X(l2, "l2") X(is_l1_caching, "caches") \
+    X(lat_fma, "lat_fma") X(lat_shared, "lat_shared") X(lat_l1, "lat_l1") X(lat_l2, "lat_l2")             \
+    X(lat_dram, "lat_dram") X(lat_bar, "lat_bar")
+/* clang-format on */
 
 /* See gpus.def for the members; rates are per multiprocessor and clock. */
 typedef struct lab_gpu {
     char name[32], title[64], arch[16], source[192];
     double sm_count, clock_mhz, dram_gbs, l2_kib;
     double has_engine;
-    double fp32, fp64, int32, engine16, engine_tf32, engine_i8;
-    double issue, lsu, shared, l1, l2, is_l1_caching;
-    double lat_fma, lat_shared, lat_l1, lat_l2, lat_dram, lat_bar;
+#define X(member, name) double member;
+    LAB_GPU_RATE_LIST(X)
+#undef X
 } lab_gpu;
 
 /* Finds a GPU of the list by name, or reads a file with lines "field = number" after "like = NAME", which sets the other
  * fields. Returns false with a sentence in `why`. */
 bool lab_gpu_find(const char *name, lab_gpu *machine, char *why, size_t capacity);
 
-/* Finds the first GPU of an architecture. */
+/* Find a GPU of gpus.def by its name, or the first one of an architecture. */
+bool lab_gpu_find_listed(const char *name, lab_gpu *machine);
 bool lab_gpu_of_arch(const char *arch, lab_gpu *machine);
 
 /* Finds the GPU of the options --machine and --arch, either of which may be NULL; the default is that of sm_86. Returns
@@ -33,5 +43,3 @@ bool lab_gpu_at(int index, lab_gpu *machine);
 
 /* Returns the peak for `lanes` multiply-adds per multiprocessor and clock. */
 double lab_gpu_peak_gflops(const lab_gpu *machine, double lanes);
-
-#endif /* LAB_GPUS_H */

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "cli/interrupt.h"
+#include "common/failure.h"
 #include "process/child_process.h"
 #include "io/temporary_file.h"
 
@@ -112,15 +112,6 @@ static FILE *write_image(const void *image, int64_t bytes)
     return NULL;
 }
 
-/* Starts nvdisasm with its output in a pipe and its errors in a file. nvdisasm reads named files only, so its input is
- * /proc/self/fd/0. Returns 0 or an errno. */
-static int start_nvdisasm(const char *program, FILE *image, int output, FILE *error_output, pid_t *process)
-{
-    const char *const arguments[] = {program, "-c", "-gi", "/proc/self/fd/0", NULL};
-    return lab_child_start(program, (char *const *)(uintptr_t)arguments,
-                           (lab_child_streams){fileno(image), output, fileno(error_output)}, process);
-}
-
 /* Reads the last line of the errors; the lines before it are warnings. */
 static void read_last_error(FILE *error_output, char *text, size_t capacity)
 {
@@ -132,49 +123,37 @@ static void read_last_error(FILE *error_output, char *text, size_t capacity)
             snprintf(text, capacity, "%.*s", (int)strcspn(line, "\r\n"), line);
 }
 
-/* Reads all output of the process into memory, until the time `end`. Returns NULL with a sentence if the output is too
- * long, on timeout, or if this process is interrupted. The caller frees the text. */
-static char *read_all(int from, int64_t end, size_t *length, char *why, size_t capacity)
+/* Reads all output of the process into memory, until the time `end`. Returns false with a sentence if the output is too
+ * long, on timeout, or if this process is interrupted. The caller frees the text, which is NULL at first. */
+static bool read_all(int from, int64_t end, char **text, size_t *length, char *why, size_t capacity)
 {
     enum { MIB_MAX = 64, CHUNK = 1 << 16, POLL_MS = 100 };
     size_t room = 0;
-    char *text = NULL;
     for (*length = 0;;) {
         int64_t left = (end - rungi_clock_ns()) / 1000000;
         struct pollfd ready = {.fd = from, .events = POLLIN};
-        if (left <= 0) {
-            snprintf(why, capacity, "nvdisasm did not finish within %d seconds", SECONDS_MAX);
-            break;
-        }
-        if (lab_is_interrupted()) {
-            snprintf(why, capacity, "interrupted");
-            break;
-        }
-        if (*length > (size_t)MIB_MAX << 20) {
-            snprintf(why, capacity, "nvdisasm printed more than %d MiB", MIB_MAX);
-            break;
-        }
+        if (left <= 0)
+            return lab_set_reason(why, capacity, "nvdisasm did not finish within %d seconds", SECONDS_MAX);
+        if (lab_is_interrupted())
+            return lab_set_reason(why, capacity, "interrupted");
+        if (*length > (size_t)MIB_MAX << 20)
+            return lab_set_reason(why, capacity, "nvdisasm printed more than %d MiB", MIB_MAX);
         if (*length + CHUNK > room) {
-            char *larger = realloc(text, room = 2 * room + CHUNK);
-            if (!larger) {
-                snprintf(why, capacity, "out of memory");
-                break;
-            }
-            text = larger;
+            room = 2 * room + CHUNK;
+            char *larger = realloc(*text, room);
+            if (!larger)
+                return lab_set_reason(why, capacity, "out of memory");
+            *text = larger;
         }
         if (poll(&ready, 1, left < POLL_MS ? (int)left : POLL_MS) <= 0)
             continue;
-        ssize_t bytes = read(from, text + *length, CHUNK);
+        ssize_t bytes = read(from, *text + *length, CHUNK);
         if (bytes == 0)
-            return text;
+            return true;
         *length += bytes > 0 ? (size_t)bytes : 0;
-        if (bytes < 0 && errno != EINTR) {
-            snprintf(why, capacity, "cannot read the output of nvdisasm: %s", strerror(errno));
-            break;
-        }
+        if (bytes < 0 && errno != EINTR)
+            return lab_set_reason(why, capacity, "cannot read the output of nvdisasm: %s", strerror(errno));
     }
-    free(text);
-    return NULL;
 }
 
 /* Writes why the process failed. */
@@ -195,16 +174,17 @@ static bool read_output(int from, pid_t process, FILE *error_output, lab_sass *c
 {
     const int64_t end = rungi_clock_ns() + (int64_t)SECONDS_MAX * 1000000000;
     size_t length;
-    char *text = read_all(from, end, &length, why, capacity);
+    char *text = NULL;
+    bool is_read = read_all(from, end, &text, &length, why, capacity);
     close(from);
-    int status = lab_child_wait_until(process, text ? end : 0);
+    int status = lab_child_wait_until(process, is_read ? end : 0);
     bool has_succeeded = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    FILE *in = text && has_succeeded ? fmemopen(length > 0 ? text : (char[]){"\n"}, length > 0 ? length : 1, "r")
-                                     : NULL;
+    FILE *in = is_read && has_succeeded ? fmemopen(length > 0 ? text : (char[]){"\n"}, length > 0 ? length : 1, "r")
+                                        : NULL;
     bool good = in && lab_sass_parse(in, code, why, capacity);
-    if (text && !has_succeeded)
+    if (is_read && !has_succeeded)
         describe_failure(status, rungi_clock_ns() >= end, error_output, why, capacity);
-    else if (text && !in)
+    else if (is_read && !in)
         snprintf(why, capacity, "out of memory");
     if (in)
         fclose(in);
@@ -212,31 +192,32 @@ static bool read_output(int from, pid_t process, FILE *error_output, lab_sass *c
     return good;
 }
 
+/* Runs nvdisasm with its output in a pipe and its errors in a file. nvdisasm reads named files only, so its input is
+ * /proc/self/fd/0. */
 static bool run_nvdisasm(const char *program, FILE *image, FILE *error_output, lab_sass *code, char *why,
                          size_t capacity)
 {
+    const char *const arguments[] = {program, "-c", "-gi", "/proc/self/fd/0", NULL};
     int output[2];
     pid_t process;
     int error = pipe2(output, O_CLOEXEC) != 0 ? errno : 0;
     if (error == 0) {
-        error = start_nvdisasm(program, image, output[1], error_output, &process);
+        lab_child_streams streams = {fileno(image), output[1], fileno(error_output)};
+        error = lab_child_start(program, (char *const *)(uintptr_t)arguments, NULL, streams, &process);
         close(output[1]);
         if (error == 0)
             return read_output(output[0], process, error_output, code, why, capacity);
         close(output[0]);
     }
-    snprintf(why, capacity, "cannot start %s: %s", program, strerror(error));
-    return false;
+    return lab_set_reason(why, capacity, "cannot start %s: %s", program, strerror(error));
 }
 
 bool lab_sass_disassemble(const void *image, int64_t bytes, lab_sass *code, char *why, size_t capacity)
 {
     char program[4096];
     *code = (lab_sass){.has_loop = false};
-    if (!lab_nvdisasm_find(program, sizeof program)) {
-        snprintf(why, capacity, "nvdisasm was not found: %s", lab_nvdisasm_install_hint);
-        return false;
-    }
+    if (!lab_nvdisasm_find(program, sizeof program))
+        return lab_set_reason(why, capacity, "nvdisasm was not found: %s", lab_nvdisasm_install_hint);
     FILE *file = write_image(image, bytes), *error_output = file ? lab_temporary_open() : NULL;
     if (!error_output)
         lab_temporary_error_text(errno, why, capacity);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked_arithmetic.h"
+#include "common/enum_names.h"
 
 enum { WARP = 32 };
 
@@ -64,19 +65,16 @@ static int64_t blocks_by_shared(const lab_sm_limits *limits, int64_t bytes)
     return taken > 0 ? limits->shared / taken : INT64_MAX;
 }
 
+LAB_DEFINE_STATIC_ENUM_TEXT(limiter_title, lab_occupancy_limiter, LAB_OCCUPANCY_LIMITER_LIST, LAB_ENUM_WORD)
+
 static void name_limiters(lab_occupancy *occupancy)
 {
-    static const char *const titles[] = {
-#define X(name, title) title,
-        LAB_OCCUPANCY_LIMITER_LIST(X)
-#undef X
-    };
     size_t used = 0;
     for (int i = 0; i < LAB_OCCUPANCY_LIMITER_COUNT; i++) {
         occupancy->is_limiting[i] = occupancy->blocks_allowed[i] == occupancy->blocks;
         if (occupancy->is_limiting[i] && used < sizeof occupancy->bound_by)
             used += (size_t)snprintf(occupancy->bound_by + used, sizeof occupancy->bound_by - used, "%s%s",
-                                     used ? ", " : "", titles[i]);
+                                     used ? ", " : "", limiter_title((lab_occupancy_limiter)i));
     }
 }
 

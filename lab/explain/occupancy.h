@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* occupancy.h - computes how many blocks of a kernel are resident on a multiprocessor, which resource limits them, and
  * how full the waves of a grid are. Follows NVIDIA's rules and needs no GPU. */
-#ifndef LAB_OCCUPANCY_H
-#define LAB_OCCUPANCY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ typedef struct lab_waves {
 } lab_waves;
 
 lab_waves lab_waves_of(const lab_occupancy *occupancy, int64_t sm_count, int64_t blocks_total);
-
-#endif /* LAB_OCCUPANCY_H */

@@ -7,7 +7,6 @@
 #include "cli/options.h"
 #include "explain/explain_internal.h"
 #include "io/input_file.h"
-#include "target/sweep.h"
 
 /* Columns of the table, separated by tabs. */
 enum { MACHINE, KERNEL, PARAMS, DTYPE, SIZE, GFLOPS, DOCUMENT, NOTE, FIELD_COUNT };
@@ -16,12 +15,7 @@ enum { MACHINE, KERNEL, PARAMS, DTYPE, SIZE, GFLOPS, DOCUMENT, NOTE, FIELD_COUNT
 static const char *read_dtype(const char *text, lab_dtype *dtype)
 {
     lab_options options = {.dtype = text};
-    lab_dtype dtypes[LAB_DTYPES_MAX];
-    rung_compute compute;
-    int count;
-    const char *wrong = lab_parse_dtypes(&options, &compute, dtypes, &count);
-    *dtype = dtypes[0];
-    return wrong ? wrong : count != 1 ? "a row takes one type; write one row per type" : NULL;
+    return lab_parse_single_dtype(&options, "a row takes one type; write one row per type", dtype);
 }
 
 static void copy_field(char *text, size_t capacity, const char *field)

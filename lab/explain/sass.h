@@ -5,8 +5,7 @@
  * control flow graph, not ranges of addresses, because compilers rotate loops and move rare code behind the end. Every
  * instruction counts once, with or without a predicate, and a NOP too, because each takes an issue slot. A rare branch
  * therefore counts as if it were always taken. */
-#ifndef LAB_EXPLAIN_SASS_H
-#define LAB_EXPLAIN_SASS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,6 +48,8 @@ typedef struct lab_instruction_mix {
     bool is_integer; /* math is IMAD, some of which may compute addresses; no loop has other math */
 } lab_instruction_mix;
 
+const char *lab_memory_op_name(lab_memory_op move); /* "LDS" */
+
 /* Returns the sum over all widths. */
 int64_t lab_instruction_mix_memory_ops(const lab_instruction_mix *mix, lab_memory_op move);
 
@@ -79,5 +80,3 @@ bool lab_sass_disassemble(const void *image, int64_t bytes, lab_sass *code, char
 bool lab_nvdisasm_find(char *path, size_t capacity);
 
 extern const char *const lab_nvdisasm_install_hint; /* how to install nvdisasm */
-
-#endif /* LAB_EXPLAIN_SASS_H */

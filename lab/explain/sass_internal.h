@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sass_internal.h - the parser state that sass_parser.c (instructions) and sass_loops.c (loops) share. */
-#ifndef LAB_SASS_INTERNAL_H
-#define LAB_SASS_INTERNAL_H
+#pragma once
 
 #include "explain/sass.h"
 
-enum { CODE_MAX = 1 << 16, LABELS_MAX = 1 << 13, LOOPS_MAX = 1 << 10, LABEL_BYTES = 64 };
+enum { CODE_MAX = 1 << 16, LABELS_MAX = 1 << 13, LOOPS_MAX = 1 << 10, LABEL_BYTES = 64, BARRIER_REGISTERS = 16 };
 
 typedef struct source_line {
     char file[64];
@@ -64,5 +63,3 @@ bool lab_sass_find_hottest_loop(sass_parser_t *parser, lab_instruction_mix *hott
 
 /* Returns whether a loop with this mix is hotter than the loop found so far. */
 bool lab_sass_is_hotter_loop(const lab_instruction_mix *mix, const lab_sass *than);
-
-#endif /* LAB_SASS_INTERNAL_H */

@@ -5,8 +5,6 @@
 
 #include "explain/sass_internal.h"
 
-enum { BARRIER_REGISTERS = 16 };
-
 /* ---- Jumps ---- */
 
 /* Returns the instruction at a label or an address of this function, or -1. */

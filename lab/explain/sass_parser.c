@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/enum_names.h"
+#include "common/failure.h"
 #include "explain/sass_internal.h"
 
-enum { BARRIER_REGISTERS = 16, WARP = 32 };
+enum { WARP = 32 };
 
 void lab_sass_fail(sass_parser_t *parser, const char *format, ...)
 {
@@ -45,16 +47,12 @@ static bool has_modifier(const sass_instruction_t *instruction, const char *word
     return false;
 }
 
-static bool is_math(const sass_instruction_t *instruction)
+/* Returns whether an instruction multiplies. Of integer instructions, only a plain IMAD does: IMAD.MOV, .WIDE, .SHL and
+ * so on move data and compute addresses. */
+static bool is_math(const sass_instruction_t *instruction, bool is_integer)
 {
     static const char *const math[] = {"FFMA", "FFMA2", "DFMA", "HMMA", "IMMA", "DMMA", "IDP", NULL};
-    return has_any_opcode(instruction, math);
-}
-
-/* A plain IMAD multiplies. IMAD.MOV, .WIDE, .SHL and so on move data and compute addresses. */
-static bool is_integer_math(const sass_instruction_t *instruction)
-{
-    return strcmp(instruction->operation, "IMAD") == 0;
+    return is_integer ? strcmp(instruction->operation, "IMAD") == 0 : has_any_opcode(instruction, math);
 }
 
 /* Returns the multiply-adds of a warp. The modifier of a matrix instruction is its shape m, n, k. The 884 of sm_70
@@ -92,19 +90,16 @@ static int width_of(const sass_instruction_t *instruction, lab_memory_op move)
     return 2;
 }
 
+LAB_DEFINE_ENUM_NAME(lab_memory_op_name, lab_memory_op, LAB_MEMORY_OP_LIST)
+
 /* Returns LAB_MEMORY_OP_COUNT for other instructions. */
 static lab_memory_op memory_op_of(const sass_instruction_t *instruction)
 {
-    static const char *const names[] = {
-#define X(name, operation) operation,
-        LAB_MEMORY_OP_LIST(X)
-#undef X
-    };
-    int move = 0;
+    lab_memory_op move = (lab_memory_op)0;
     while (move < LAB_MEMORY_OP_COUNT &&
-           (instruction->is_predicated_off || !lab_sass_has_opcode(instruction, names[move])))
+           (instruction->is_predicated_off || !lab_sass_has_opcode(instruction, lab_memory_op_name(move))))
         move++;
-    return (lab_memory_op)move;
+    return move;
 }
 
 /* Counts an instruction that is not math. */
@@ -128,14 +123,13 @@ static void count_instruction(const sass_instruction_t *instruction, lab_instruc
 }
 
 /* Finds the most frequent math operation of the members. */
-static void find_main_opcode(const sass_parser_t *parser, const unsigned char *members, lab_instruction_mix *mix,
-                             bool (*is_multiply)(const sass_instruction_t *))
+static void find_main_opcode(const sass_parser_t *parser, const unsigned char *members, lab_instruction_mix *mix)
 {
     int most = 0;
     for (int i = 0; i < parser->code_count; i++) {
         const sass_instruction_t *instruction = &parser->code[i];
         int count = 0;
-        if ((members && !members[i]) || !is_multiply(instruction) ||
+        if ((members && !members[i]) || !is_math(instruction, mix->is_integer) ||
             strcmp(instruction->operation, mix->operation) == 0)
             continue;
         for (int j = i; j < parser->code_count; j++)
@@ -150,21 +144,20 @@ static void find_main_opcode(const sass_parser_t *parser, const unsigned char *m
 
 lab_instruction_mix lab_sass_count_mix(const sass_parser_t *parser, const unsigned char *members, bool is_integer)
 {
-    bool (*is_multiply)(const sass_instruction_t *) = is_integer ? is_integer_math : is_math;
     lab_instruction_mix mix = {.is_integer = is_integer};
     for (int i = 0; i < parser->code_count; i++) {
         const sass_instruction_t *instruction = &parser->code[i];
         if (members && !members[i])
             continue;
         mix.instructions++;
-        if (!is_multiply(instruction)) {
+        if (!is_math(instruction, is_integer)) {
             count_instruction(instruction, &mix);
             continue;
         }
         mix.math++;
         mix.multiply_adds += multiply_adds_of(instruction);
     }
-    find_main_opcode(parser, members, &mix, is_multiply);
+    find_main_opcode(parser, members, &mix);
     return mix;
 }
 
@@ -310,10 +303,8 @@ bool lab_sass_parse(FILE *in, lab_sass *code, char *why, size_t capacity)
     char line[1 << 12];
     *code = (lab_sass){.has_loop = false};
     sass_parser_t *parser = calloc(1, sizeof *parser);
-    if (!parser) {
-        snprintf(why, capacity, "out of memory");
-        return false;
-    }
+    if (!parser)
+        return lab_set_reason(why, capacity, "out of memory");
     parser->out = code;
     parser->why = why;
     parser->capacity = capacity;

@@ -4,28 +4,14 @@
 
 #include <math.h>
 
-static const struct {
-    const char *name, *title, *advice;
-} bottleneck_texts[] = {
-#define X(name, word, title, advice) {word, title, advice},
-    LAB_BOTTLENECK_LIST(X)
-#undef X
-};
+#include "common/enum_names.h"
 
-const char *lab_bottleneck_name(lab_bottleneck bound)
-{
-    return bound < LAB_BOTTLENECK_COUNT ? bottleneck_texts[bound].name : "?";
-}
-
-const char *lab_bottleneck_title(lab_bottleneck bound)
-{
-    return bound < LAB_BOTTLENECK_COUNT ? bottleneck_texts[bound].title : "?";
-}
-
-const char *lab_bottleneck_advice(lab_bottleneck bound)
-{
-    return bound < LAB_BOTTLENECK_COUNT ? bottleneck_texts[bound].advice : "?";
-}
+#define WORD(name, word, title, advice) word,
+#define TITLE(name, word, title, advice) title,
+#define ADVICE(name, word, title, advice) advice,
+LAB_DEFINE_ENUM_TEXT(lab_bottleneck_name, lab_bottleneck, LAB_BOTTLENECK_LIST, WORD)
+LAB_DEFINE_ENUM_TEXT(lab_bottleneck_title, lab_bottleneck, LAB_BOTTLENECK_LIST, TITLE)
+LAB_DEFINE_ENUM_TEXT(lab_bottleneck_advice, lab_bottleneck, LAB_BOTTLENECK_LIST, ADVICE)
 
 double lab_closed_queue_interval(double customers, double busy, double wait)
 {

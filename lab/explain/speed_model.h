@@ -16,11 +16,9 @@
  * A sum is accumulated in order, so a block takes at least as long as its k dependent multiply-adds. Without barriers,
  * warps alternate instead of blocks. The launch consists of full waves of blocks and a last, partial one, and takes at
  * least as long as DRAM needs for the data that L2 does not hold. Nothing here is fitted to a measurement. */
-#ifndef LAB_SPEED_MODEL_H
-#define LAB_SPEED_MODEL_H
+#pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "explain/gpus.h"
 
@@ -103,5 +101,3 @@ const char *lab_bottleneck_advice(lab_bottleneck bound);
 
 /* Returns Spearman's rank correlation of two lists; ties share their ranks. NAN for fewer than two values. */
 double lab_rank_correlation(const double *a, const double *b, int count);
-
-#endif /* LAB_SPEED_MODEL_H */

@@ -7,22 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Infers the state in files of early versions, whose rows have no "state": verified rows without a time were implausible,
- * and reasons of wrong results began with "WRONG". */
-static lab_row_state infer_state(const lab_json_value *fields)
-{
-    static const char wrong[] = "WRONG";
-    if (lab_json_get_true(fields, "verified"))
-        return lab_json_get_integer(fields, "median_ns", 0) > 0 ? LAB_ROW_OK : LAB_ROW_IMPLAUSIBLE;
-    return strncmp(lab_json_get_text(fields, "why_not", ""), wrong, strlen(wrong)) == 0 ? LAB_ROW_WRONG
-                                                                                        : LAB_ROW_REFUSED;
-}
+#include "common/text.h"
 
-/* Treats a state that this version does not know as missing. */
+/* Treats a state that this version does not know as missing. Files of early versions have no "state": verified rows without a
+ * time were implausible, and reasons of wrong results began with "WRONG". */
 static lab_row_state state_of(const lab_json_value *fields)
 {
+    static const char wrong[] = "WRONG";
     lab_row_state state = lab_row_state_of(lab_json_get_text(fields, "state", ""));
-    return state < LAB_ROW_STATE_COUNT ? state : infer_state(fields);
+    if (state < LAB_ROW_STATE_COUNT)
+        return state;
+    if (lab_json_get_true(fields, "verified"))
+        return lab_json_get_integer(fields, "median_ns", 0) > 0 ? LAB_ROW_OK : LAB_ROW_IMPLAUSIBLE;
+    const char *reason = lab_json_get_text(fields, "why_not", "");
+    return strncmp(reason, wrong, strlen(wrong)) == 0 ? LAB_ROW_WRONG : LAB_ROW_REFUSED;
 }
 
 static lab_result row_of(const lab_json_value *fields)
@@ -81,8 +79,13 @@ static const char *collect_rows(lab_results *results)
     return NULL;
 }
 
-static bool fail(const char *name, const char *error, lab_results *results, char *why, size_t capacity)
+/* Collects the rows of the document, unless there was an error. Returns false with a message that names the source. */
+static bool finish(const char *name, const char *error, lab_results *results, char *why, size_t capacity)
 {
+    if (!error)
+        error = collect_rows(results);
+    if (!error)
+        return true;
     snprintf(why, capacity, "%s: %s", name, error);
     lab_results_free(results);
     return false;
@@ -90,28 +93,21 @@ static bool fail(const char *name, const char *error, lab_results *results, char
 
 bool lab_results_load(const char *file, lab_results *results, char *why, size_t capacity)
 {
-    char inner[256];
+    char error[256];
     *results = (lab_results){0};
-    if (!lab_json_document_load(file, &results->document, inner, sizeof inner)) {
-        bool is_readable = access(file, R_OK) == 0; /* then its text is not JSON: a table, CSV, or incomplete */
-        size_t used = strlen(inner);
-        if (is_readable)
-            snprintf(inner + used, sizeof inner - used, "; write results with: rung bench -o FILE");
-        return fail(file, inner, results, why, capacity);
-    }
-    const char *error = collect_rows(results);
-    return !error || fail(file, error, results, why, capacity);
+    bool good = lab_json_document_load(file, &results->document, error, sizeof error);
+    if (!good && access(file, R_OK) == 0) /* its text is not JSON: a table, CSV, or incomplete */
+        lab_append(error, sizeof error, "; write results with: rung bench -o FILE");
+    return finish(file, good ? NULL : error, results, why, capacity);
 }
 
 bool lab_results_parse(const char *text, size_t length, const char *name, lab_results *results, char *why,
                        size_t capacity)
 {
-    char inner[256];
+    char error[256];
     *results = (lab_results){0};
-    if (!lab_json_document_parse(text, length, &results->document, inner, sizeof inner))
-        return fail(name, inner, results, why, capacity);
-    const char *error = collect_rows(results);
-    return !error || fail(name, error, results, why, capacity);
+    bool good = lab_json_document_parse(text, length, &results->document, error, sizeof error);
+    return finish(name, good ? NULL : error, results, why, capacity);
 }
 
 void lab_results_free(lab_results *results)

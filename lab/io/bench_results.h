@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_results.h - reads results of rung bench (JSON, schema rung-bench/1) for rung compare and rung report. */
-#ifndef LAB_BENCH_RESULTS_H
-#define LAB_BENCH_RESULTS_H
+#pragma once
 
 #include "io/row_state.h"
 #include "io/json_reader.h"
@@ -35,5 +34,3 @@ void lab_results_free(lab_results *results);
 /* Formats the name of a row for tables: the kernel's name, or the name and version of a vendor's library ("OpenBLAS 0.3.21")
  * if `library` (see rung_plan_info) contains them. */
 void lab_result_format_kernel(const char *kernel, const char *library, char *text, size_t capacity);
-
-#endif /* LAB_BENCH_RESULTS_H */

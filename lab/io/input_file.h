@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_file.h - opens the files that the lab reads. A FIFO, a device or a folder would block or never end, so only regular
+/* input_file.h - opens and reads the input files of the lab. A FIFO, a device or a folder would block or never end, so only regular
  * files up to a size are accepted. */
-#ifndef LAB_INPUT_FILE_H
-#define LAB_INPUT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,4 +22,9 @@ FILE *lab_file_open(const char *path, int64_t limit, char *why, size_t capacity)
 /* Reads a whole file, with a zero after its last byte, for free(). Returns NULL with the reason. */
 char *lab_file_read(const char *path, int64_t limit, size_t *length, char *why, size_t capacity);
 
-#endif /* LAB_INPUT_FILE_H */
+/* Receives one field. Returns NULL, or an error. */
+typedef const char *(*lab_key_value_function)(void *user, const char *field, const char *value);
+
+/* Reads a text file with one "field = value" per line and comments after #, and calls `take` for every field. Returns false
+ * with a message that names the file and the line. */
+bool lab_key_values_read(const char *path, lab_key_value_function take, void *user, char *why, size_t capacity);

@@ -55,45 +55,25 @@ static bool consume_word(json_reader_t *reader, const char *word)
 
 /* ---- Strings ------------------------------------------------------------------------------------- */
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static bool read_hex(json_reader_t *reader, unsigned *code)
 {
-    *code = 0;
-    if (reader->end - reader->at < 4)
+    char digits[5];
+    snprintf(digits, sizeof digits, "%.4s", reader->at); /* the text ends in a zero byte */
+    if (strspn(digits, "0123456789abcdefABCDEF") != 4)
         return fail(reader, "\\u must be followed by four hexadecimal digits");
-    for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(*reader->at++);
-        if (digit < 0)
-            return fail(reader, "\\u must be followed by four hexadecimal digits");
-        *code = *code * 16 + (unsigned)digit;
-    }
+    *code = (unsigned)strtoul(digits, NULL, 16);
+    reader->at += 4;
     return true;
 }
 
+/* Writes a code point: the first byte has the length, each of the following bytes has six bits. */
 static char *put_utf8(char *to, unsigned code)
 {
-    if (code < 0x80) {
-        *to++ = (char)code;
-    } else if (code < 0x800) {
-        *to++ = (char)(0xc0 | code >> 6);
-        *to++ = (char)(0x80 | (code & 0x3f));
-    } else if (code < 0x10000) {
-        *to++ = (char)(0xe0 | code >> 12);
-        *to++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *to++ = (char)(0x80 | (code & 0x3f));
-    } else {
-        *to++ = (char)(0xf0 | code >> 18);
-        *to++ = (char)(0x80 | (code >> 12 & 0x3f));
-        *to++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *to++ = (char)(0x80 | (code & 0x3f));
-    }
+    static const unsigned first_bytes[] = {0, 0xc0, 0xe0, 0xf0};
+    int following = (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
+    *to++ = (char)(first_bytes[following] | code >> 6 * following);
+    while (following-- > 0)
+        *to++ = (char)(0x80 | (code >> 6 * following & 0x3f));
     return to;
 }
 
@@ -159,39 +139,32 @@ static bool read_string(json_reader_t *reader, const char **text)
 
 /* ---- Values ---------------------------------------------------------------------------------------- */
 
-static bool is_digit(const json_reader_t *reader)
+/* Skips one of these characters. The text ends in a zero byte, which is none of them. */
+static bool skip_one_of(json_reader_t *reader, const char *characters)
 {
-    return reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9';
+    bool is_there = *reader->at && strchr(characters, *reader->at);
+    reader->at += is_there;
+    return is_there;
 }
 
 static bool skip_digits(json_reader_t *reader)
 {
-    if (!is_digit(reader))
-        return fail(reader, "a value is expected");
-    while (is_digit(reader))
-        reader->at++;
-    return true;
+    size_t count = strspn(reader->at, "0123456789");
+    reader->at += count;
+    return count > 0 || fail(reader, "a value is expected");
 }
 
 /* Checks the syntax first, since strtod accepts more than JSON allows (0x1p3, inf, 01). */
 static bool read_number(json_reader_t *reader, double *number)
 {
     const char *start = reader->at;
-    if (*reader->at == '-')
-        reader->at++;
-    if (reader->at < reader->end && *reader->at == '0')
-        reader->at++;
-    else if (!skip_digits(reader))
+    skip_one_of(reader, "-");
+    if (!skip_one_of(reader, "0") && !skip_digits(reader))
         return false;
-    if (reader->at < reader->end && *reader->at == '.') {
-        reader->at++;
-        if (!skip_digits(reader))
-            return false;
-    }
-    if (reader->at < reader->end && (*reader->at == 'e' || *reader->at == 'E')) {
-        reader->at++;
-        if (reader->at < reader->end && (*reader->at == '+' || *reader->at == '-'))
-            reader->at++;
+    if (skip_one_of(reader, ".") && !skip_digits(reader))
+        return false;
+    if (skip_one_of(reader, "eE")) {
+        skip_one_of(reader, "+-");
         if (!skip_digits(reader))
             return false;
     }
@@ -199,10 +172,11 @@ static bool read_number(json_reader_t *reader, double *number)
     return isfinite(*number) || fail(reader, "a number is too large");
 }
 
-/* Reads the members of an array or object after its opening bracket. */
+/* Reads the opening bracket of an array or object and its members. */
 static bool read_members(json_reader_t *reader, int depth, lab_json_value *value, char close)
 {
     lab_json_value **link = &value->first;
+    reader->at++;
     if (depth == DEPTH_MAX)
         return fail(reader, "values are nested too deeply");
     if (consume(reader, close))
@@ -227,14 +201,8 @@ static bool read_value(json_reader_t *reader, int depth, lab_json_value *value)
     if (reader->at == reader->end)
         return fail(reader, "the text ends too early; was its writer interrupted?");
     switch (*reader->at) {
-    case '{':
-        value->kind = LAB_JSON_OBJECT;
-        reader->at++;
-        return read_members(reader, depth, value, '}');
-    case '[':
-        value->kind = LAB_JSON_ARRAY;
-        reader->at++;
-        return read_members(reader, depth, value, ']');
+    case '{': value->kind = LAB_JSON_OBJECT; return read_members(reader, depth, value, '}');
+    case '[': value->kind = LAB_JSON_ARRAY; return read_members(reader, depth, value, ']');
     case '"':
         value->kind = LAB_JSON_STRING;
         reader->at++;

@@ -2,8 +2,7 @@
 /* json_reader.h - reads a whole JSON document into a tree, strictly by RFC 8259. Used for results that the lab has written.
  *
  * The lab has its own reader, so that it builds on any machine with a C compiler, such as a rented GPU server. */
-#ifndef LAB_JSON_READER_H
-#define LAB_JSON_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ double lab_json_get_number(const lab_json_value *object, const char *name, doubl
 int64_t lab_json_get_integer(const lab_json_value *object, const char *name, int64_t otherwise);
 const char *lab_json_get_text(const lab_json_value *object, const char *name, const char *otherwise);
 bool lab_json_get_true(const lab_json_value *object, const char *name);
-
-#endif /* LAB_JSON_READER_H */

@@ -41,6 +41,14 @@ void lab_json_begin(lab_json *json, const char *name, char bracket)
     json->first = true;
 }
 
+lab_json lab_json_open(FILE *out, const char *schema)
+{
+    lab_json json = {.out = out};
+    lab_json_begin(&json, NULL, '{');
+    lab_json_string(&json, "schema", schema);
+    return json;
+}
+
 void lab_json_end(lab_json *json, char bracket)
 {
     json->depth--;
@@ -78,11 +86,13 @@ void lab_json_times_array(lab_json *json, const char *name, const int64_t *times
 {
     begin_value(json, name);
     fputc('[', json->out);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
+        fputs(i ? "," : "", json->out);
         if (times[i] > 0)
-            fprintf(json->out, "%s%lld", i ? "," : "", (long long)times[i]);
+            fprintf(json->out, "%lld", (long long)times[i]);
         else
-            fprintf(json->out, "%snull", i ? "," : "");
+            fputs("null", json->out);
+    }
     fputc(']', json->out);
 }
 
@@ -90,4 +100,33 @@ void lab_json_boolean(lab_json *json, const char *name, bool value)
 {
     begin_value(json, name);
     fputs(value ? "true" : "false", json->out);
+}
+
+void lab_json_finding(lab_json *json, const char *kind, const char *file, int64_t line, const char *text)
+{
+    lab_json_begin(json, NULL, '{');
+    lab_json_string(json, "kind", kind);
+    lab_json_string(json, "file", file);
+    lab_json_integer(json, "line", line);
+    lab_json_string(json, "text", text);
+    lab_json_end(json, '}');
+}
+
+void lab_json_sizes(lab_json *json, int64_t m, int64_t n, int64_t k)
+{
+    lab_json_integer(json, "m", m);
+    lab_json_integer(json, "n", n);
+    lab_json_integer(json, "k", k);
+}
+
+void lab_json_integers(lab_json *json, const lab_json_integer_field *fields)
+{
+    for (; fields->name; fields++)
+        lab_json_integer(json, fields->name, fields->value);
+}
+
+void lab_json_strings(lab_json *json, const lab_json_string_field *fields)
+{
+    for (; fields->name; fields++)
+        lab_json_string(json, fields->name, fields->value);
 }

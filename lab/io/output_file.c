@@ -8,32 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Copies `name` to `path` and follows it while it is a symbolic link, also to a file that does not exist yet. False, with
- * errno set, if it is too long or a loop. */
-static bool follow_links(const char *name, char path[LAB_OUTPUT_PATH_BYTES])
-{
-    enum { LINKS_MAX = 40 };
-    char target[LAB_OUTPUT_PATH_BYTES];
-    size_t length = strlen(name);
-    errno = length == 0 ? ENOENT : ENAMETOOLONG;
-    if (length == 0 || length >= LAB_OUTPUT_PATH_BYTES)
-        return false;
-    memcpy(path, name, length + 1);
-    for (int i = 0; i < LINKS_MAX; i++) {
-        ssize_t bytes = readlink(path, target, sizeof target - 1);
-        if (bytes < 0)
-            return true;
-        const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
-        size_t kept = slash ? (size_t)(slash + 1 - path) : 0;
-        errno = ENAMETOOLONG;
-        if (kept + (size_t)bytes >= LAB_OUTPUT_PATH_BYTES)
-            return false;
-        memcpy(path + kept, target, (size_t)bytes);
-        path[kept + (size_t)bytes] = '\0';
-    }
-    errno = ELOOP;
-    return false;
-}
+#include "base/file_io.h"
 
 bool lab_output_is_same_file(const char *name, const char *input)
 {
@@ -57,17 +32,19 @@ static int create_temporary(lab_output_file *file, const struct stat *before)
     return descriptor;
 }
 
-static void remove_temporary(lab_output_file *file)
+/* Removes the temporary file, if there is one, and sets errno. */
+static void remove_temporary(lab_output_file *file, int number)
 {
     if (*file->temporary)
         unlink(file->temporary);
+    errno = number;
 }
 
 bool lab_output_open(const char *name, lab_output_file *file)
 {
     struct stat about;
     *file = (lab_output_file){.stream = NULL};
-    if (!follow_links(name, file->path))
+    if (!rungi_follow_links(name, file->path))
         return false;
     bool exists = stat(file->path, &about) == 0;
     if (exists && S_ISDIR(about.st_mode)) {
@@ -86,8 +63,7 @@ bool lab_output_open(const char *name, lab_output_file *file)
         return true;
     int number = errno;
     close(descriptor);
-    remove_temporary(file);
-    errno = number;
+    remove_temporary(file, number);
     return false;
 }
 
@@ -105,8 +81,7 @@ bool lab_output_commit(lab_output_file *file)
         return true;
     if (!failed)
         number = errno;
-    remove_temporary(file);
-    errno = number ? number : EIO; /* a write before the last one failed, and its errno is gone */
+    remove_temporary(file, number ? number : EIO); /* 0: a write before the last one failed, and its errno is gone */
     return false;
 }
 
@@ -116,7 +91,7 @@ void lab_output_discard(lab_output_file *file)
         return;
     fclose(file->stream);
     file->stream = NULL;
-    remove_temporary(file);
+    remove_temporary(file, errno);
 }
 
 /* Opening a pipe would wait for its reader, so a file that is written directly is not opened. */
@@ -139,13 +114,23 @@ const char *lab_output_check(const char *name)
 {
     static _Thread_local char why[LAB_OUTPUT_PATH_BYTES + 256];
     struct stat about;
-    if (stat(name, &about) == 0 && S_ISDIR(about.st_mode)) {
+    if (stat(name, &about) == 0 && S_ISDIR(about.st_mode))
         snprintf(why, sizeof why, "%.*s is a directory; give a file in it with --output", LAB_OUTPUT_PATH_BYTES, name);
-        return why;
-    }
-    if (can_write(name))
+    else if (can_write(name))
         return NULL;
-    snprintf(why, sizeof why, "%.*s cannot be written: %s; give a file in a writable folder with --output",
-             LAB_OUTPUT_PATH_BYTES, name, strerror(errno));
+    else
+        snprintf(why, sizeof why, "%.*s cannot be written: %s; give a file in a writable folder with --output",
+                 LAB_OUTPUT_PATH_BYTES, name, strerror(errno));
     return why;
+}
+
+void lab_csv_write(FILE *out, const char *text)
+{
+    bool is_quoted = strpbrk(text, ",\"\n\r") != NULL;
+    if (is_quoted)
+        fputc('"', out);
+    for (; *text; text++)
+        fprintf(out, "%s%c", *text == '"' ? "\"" : "", *text);
+    if (is_quoted)
+        fputc('"', out);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* output_file.h - writes files of --output: checks them before a measurement, and replaces them as a whole by a rename. */
-#ifndef LAB_OUTPUT_FILE_H
-#define LAB_OUTPUT_FILE_H
+#pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { LAB_OUTPUT_PATH_BYTES = 4096 };
+enum { LAB_OUTPUT_PATH_BYTES = PATH_MAX };
 
 /* A file that is being written. A regular file is written under a temporary name in the same folder and renamed at the end; a
  * device or a pipe is written directly. */
@@ -32,7 +32,8 @@ bool lab_output_open(const char *name, lab_output_file *file);
  * lab_output_open: then the temporary file is removed, and an existing file is unchanged. */
 bool lab_output_commit(lab_output_file *file);
 
+/* Writes one value of a CSV file, in quotes if necessary. */
+void lab_csv_write(FILE *out, const char *text);
+
 /* Closes and removes the temporary file. */
 void lab_output_discard(lab_output_file *file);
-
-#endif /* LAB_OUTPUT_FILE_H */

@@ -4,11 +4,9 @@
 
 #include <string.h>
 
-static const char *const names[] = {
-#define X(name, word) word,
-    LAB_ROW_STATE_LIST(X)
-#undef X
-};
+#include "common/enum_names.h"
+
+static const char *const names[] = {LAB_ROW_STATE_LIST(LAB_ENUM_WORD)};
 
 const char *lab_row_state_name(lab_row_state state)
 {

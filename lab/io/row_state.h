@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* row_state.h - the outcome of one kernel on one problem of a measurement. Programs use the state; the message next to it
  * (why_not) is for people. */
-#ifndef LAB_ROW_STATE_H
-#define LAB_ROW_STATE_H
+#pragma once
 
 /* Name, word in JSON. */
 /* clang-format off */
@@ -27,5 +26,3 @@ const char *lab_row_state_name(lab_row_state state);
 
 /* Returns the state with this name, LAB_ROW_STATE_COUNT if there is none. */
 lab_row_state lab_row_state_of(const char *name);
-
-#endif /* LAB_ROW_STATE_H */

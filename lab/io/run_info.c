@@ -19,15 +19,11 @@ void lab_run_info_print(lab_json *json, const rung_device_info *device)
     rung_device_list_create(NULL, &list);
     const rung_device_info *processor = rung_device_list_at(list, 0);
     lab_json_begin(json, "machine", '{');
-    lab_json_string(json, "device", device->name);
-    lab_json_string(json, "title", device->title);
-    lab_json_string(json, "platform", device->platform);
-    lab_json_string(json, "driver", device->driver);
+    LAB_JSON_STRINGS(json, {"device", device->name}, {"title", device->title}, {"platform", device->platform},
+                     {"driver", device->driver});
     lab_json_integer(json, "compute_units", device->compute_units);
-    lab_json_string(json, "processor", processor ? processor->title : "");
-    lab_json_string(json, "version", rung_version_text());
-    lab_json_string(json, "compiler", __VERSION__);
-    lab_json_string(json, "time", when);
+    LAB_JSON_STRINGS(json, {"processor", processor ? processor->title : ""}, {"version", rung_version_text()},
+                     {"compiler", __VERSION__}, {"time", when});
     lab_json_number(json, "load", load);
     lab_json_end(json, '}');
     rung_device_list_destroy(list);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* temporary_file.h - temporary files: where they go, and how they are opened so that no child process inherits them. */
-#ifndef LAB_TEMPORARY_FILE_H
-#define LAB_TEMPORARY_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -18,5 +17,3 @@ FILE *lab_temporary_open(void);
 
 /* Returns the whole contents of a file and their length; the caller frees the text. NULL on failure. */
 char *lab_temporary_read(FILE *file, size_t *length);
-
-#endif /* LAB_TEMPORARY_FILE_H */

@@ -15,6 +15,8 @@
 #include "common/lab_clock.h"
 #include "cli/interrupt.h"
 
+extern char **environ;
+
 bool lab_child_die_with_parent(int parent)
 {
 #ifdef __linux__
@@ -29,7 +31,8 @@ static bool redirect(int from, int to)
 }
 
 /* In the child, between fork and exec: async-signal-safe calls only. An errno goes to `report`, which exec closes. */
-static void exec_child(const char *program, char *const *arguments, lab_child_streams streams, pid_t parent, int report)
+static void exec_child(const char *program, char *const *arguments, char *const *environment, lab_child_streams streams,
+                       pid_t parent, int report)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     setpgid(0, 0);
@@ -37,13 +40,14 @@ static void exec_child(const char *program, char *const *arguments, lab_child_st
         signal(signals[i], SIG_DFL);
     if (lab_child_die_with_parent(parent) && redirect(streams.in, STDIN_FILENO) &&
         redirect(streams.out, STDOUT_FILENO) && redirect(streams.err, STDERR_FILENO))
-        execv(program, arguments);
+        execve(program, arguments, environment);
     int error = errno;
     ssize_t written = write(report, &error, sizeof error);
     _exit(written < 0 ? 126 : 127);
 }
 
-int lab_child_start(const char *program, char *const *arguments, lab_child_streams streams, pid_t *process)
+int lab_child_start(const char *program, char *const *arguments, char *const *environment, lab_child_streams streams,
+                    pid_t *process)
 {
     int report[2], error = 0;
     ssize_t count;
@@ -51,7 +55,7 @@ int lab_child_start(const char *program, char *const *arguments, lab_child_strea
         return errno;
     pid_t parent = getpid(), child = fork();
     if (child == 0)
-        exec_child(program, arguments, streams, parent, report[1]);
+        exec_child(program, arguments, environment ? environment : environ, streams, parent, report[1]);
     if (child < 0)
         error = errno;
     close(report[1]);
@@ -68,18 +72,25 @@ int lab_child_start(const char *program, char *const *arguments, lab_child_strea
     return error;
 }
 
+bool lab_child_is_running(pid_t process, int *status)
+{
+    pid_t ended = waitpid(process, status, WNOHANG);
+    bool is_running = ended == 0 || (ended < 0 && errno == EINTR);
+    if (is_running)
+        lab_sleep_ns(LAB_CHILD_POLL_NS);
+    else if (ended < 0)
+        *status = -1;
+    return is_running;
+}
+
 int lab_child_wait_until(pid_t process, int64_t until)
 {
-    enum { POLL_NS = 5000000 };
     bool is_killed = false;
-    int status = 0;
-    pid_t ended;
-    while ((ended = waitpid(process, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
+    int status;
+    while (lab_child_is_running(process, &status))
         if (!is_killed && (lab_now_ns() >= until || lab_is_interrupted())) {
             kill(-process, SIGKILL);
             is_killed = true;
         }
-        lab_sleep_ns(POLL_NS);
-    }
     return status;
 }

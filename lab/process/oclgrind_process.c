@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +61,7 @@ void lab_oclgrind_find(char *path, size_t capacity)
         lab_find_first_match(drivers, 4, path, capacity);
 }
 
-/* ---- A files to work in ---------------------------------------------------------------------------- */
+/* ---- Files of a child ------------------------------------------------------------------------------ */
 
 bool lab_child_files_check(const lab_child_files *files, char *why, size_t capacity)
 {
@@ -148,51 +147,26 @@ static char **make_environment(const lab_env_variable *own, int own_count)
 /* Waits for a child, and kills it after its time limit or an interruption. */
 static bool wait_for_child(pid_t child, double seconds, int *code)
 {
-    const int64_t began = lab_now_ns();
-    int ended_for = 0, status;
-    pid_t ended;
-    while ((ended = waitpid(child, &status, WNOHANG)) != child) {
-        if (ended < 0 && errno != EINTR)
-            return false;
-        if (!ended_for && lab_is_interrupted())
-            ended_for = LAB_CHILD_INTERRUPTED;
-        else if (!ended_for && seconds > 0 && (double)(lab_now_ns() - began) > seconds * 1e9)
-            ended_for = LAB_CHILD_TIMED_OUT;
-        if (ended_for)
-            kill(-child, SIGKILL);
-        lab_sleep_ns(10000000);
-    }
-    *code = WIFEXITED(status) ? WEXITSTATUS(status) : ended_for ? ended_for : -1;
+    int64_t until = seconds > 0 ? lab_now_ns() + (int64_t)(seconds * 1e9) : INT64_MAX;
+    int status = lab_child_wait_until(child, until);
+    if (WIFEXITED(status))
+        *code = WEXITSTATUS(status);
+    else if (lab_is_interrupted())
+        *code = LAB_CHILD_INTERRUPTED;
+    else if (lab_now_ns() >= until)
+        *code = LAB_CHILD_TIMED_OUT;
     return WIFEXITED(status);
 }
 
-/* In the child, between fork and exec: async-signal-safe calls only. A process group of its own lets the parent end
- * the child together with all processes that the child starts. */
-static void exec_rung(const char *path, char **argv, char **environment, const char *output, const char *errors,
-                      pid_t parent)
+static int open_for_child(const char *path)
 {
-    int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int out = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int other = out;
-    if (strcmp(output, errors) != 0)
-        other = open(errors, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    setpgid(0, 0);
-    if (lab_child_die_with_parent(parent) && in >= 0 && out >= 0 && other >= 0 && dup2(in, 0) >= 0 &&
-        dup2(out, 1) >= 0 && dup2(other, 2) >= 0)
-        execve(path, argv, environment);
-    _exit(127);
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 }
 
-static bool start_and_wait(const char *path, char **argv, char **environment, const char *output, const char *errors,
-                           double seconds, int *code)
+static void close_file(int file)
 {
-    pid_t parent = getpid(), child = fork();
-    if (child == 0)
-        exec_rung(path, argv, environment, output, errors, parent);
-    if (child < 0)
-        return false;
-    setpgid(child, child); /* in both processes, so that neither depends on the other's timing */
-    return wait_for_child(child, seconds, code);
+    if (file >= 0)
+        close(file);
 }
 
 bool lab_rung_child_run(char **argv, const lab_env_variable *own, int count, const char *output, const char *errors,
@@ -200,8 +174,19 @@ bool lab_rung_child_run(char **argv, const lab_env_variable *own, int count, con
 {
     char name[] = "rung";
     char **environment = make_environment(own, count);
+    bool is_same = strcmp(output, errors) == 0;
+    lab_child_streams streams = {.in = open("/dev/null", O_RDONLY | O_CLOEXEC), .out = open_for_child(output)};
+    streams.err = is_same ? streams.out : open_for_child(errors);
+    pid_t child;
     argv[0] = name;
-    bool ended = environment && start_and_wait("/proc/self/exe", argv, environment, output, errors, seconds, code);
+    *code = -1;
+    bool ended = environment && streams.in >= 0 && streams.out >= 0 && streams.err >= 0 &&
+                 lab_child_start("/proc/self/exe", argv, environment, streams, &child) == 0 &&
+                 wait_for_child(child, seconds, code);
+    close_file(streams.in);
+    close_file(streams.out);
+    if (!is_same)
+        close_file(streams.err);
     free(environment);
     return ended;
 }

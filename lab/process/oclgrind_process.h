@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* oclgrind_process.h - starts rung again as a child process on the Oclgrind simulator, which counts memory accesses and checks
  * kernel files. */
-#ifndef LAB_OCLGRIND_PROCESS_H
-#define LAB_OCLGRIND_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ void lab_file_read_prefix(const char *path, char *text, size_t capacity);
 
 /* Returns where the message of rung begins, after messages of a compiler. */
 const char *lab_child_message(const char *text);
-
-#endif /* LAB_OCLGRIND_PROCESS_H */

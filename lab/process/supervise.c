@@ -3,7 +3,6 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "process/supervise.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -18,7 +17,7 @@
 #include "cli/options.h"
 #include "process/child_process.h"
 
-static const int64_t second_ns = 1000000000, poll_ns = 10000000;
+static const int64_t second_ns = 1000000000;
 
 enum { GRACE_SECONDS = 3 }; /* for a child to finish its step and report after a signal */
 
@@ -85,7 +84,7 @@ typedef struct stopwatch {
 static void update_stopwatch(stopwatch_t *watch, long long step)
 {
     int64_t now = lab_now_ns(), passed = now - watch->last_ns;
-    passed = passed < second_ns ? passed : poll_ns;
+    passed = passed < second_ns ? passed : LAB_CHILD_POLL_NS;
     watch->last_ns = now;
     watch->step_ns = step == watch->step ? watch->step_ns + passed : 0;
     watch->step = step;
@@ -120,20 +119,18 @@ static void wait_for_child(pid_t child, shared_state_t *state, const volatile do
 {
     stopwatch_t watch = {.last_ns = lab_now_ns()};
     bool is_ended = false;
-    int status = 0;
-    pid_t ended;
-    while ((ended = waitpid(child, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
+    int status;
+    while (lab_child_is_running(child, &status)) {
         forward_interrupt(state);
         update_stopwatch(&watch, atomic_load(&state->step));
         if (!is_ended && must_kill(&watch, *seconds, &result->ending)) {
             is_ended = true;
             kill(child, SIGKILL);
         }
-        lab_sleep_ns(poll_ns);
     }
-    if (ended < 0 || WIFEXITED(status)) {
+    if (WIFEXITED(status) || !WIFSIGNALED(status)) {
         result->ending = LAB_ENDED_EXITED;
-        result->code = ended < 0 ? LAB_EXIT_UNAVAILABLE : WEXITSTATUS(status);
+        result->code = WIFEXITED(status) ? WEXITSTATUS(status) : LAB_EXIT_UNAVAILABLE;
     } else {
         result->ending = is_ended ? result->ending : LAB_ENDED_CRASHED;
         result->code = WTERMSIG(status);

@@ -4,8 +4,7 @@
  * A kernel file may contain an endless loop or crash. An OpenCL driver that runs kernels on the CPU then never
  * returns to its caller. A command that runs such a file therefore forks before it opens a device: the child does
  * the work, and the parent ends the child when one step exceeds the limit or when a signal asks for the end. */
-#ifndef LAB_SUPERVISE_H
-#define LAB_SUPERVISE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void lab_shared_memory_free(void *memory, size_t bytes);
 /* Reads --time-limit: a number of seconds from 0 (no limit) to 1e6, `otherwise` if `text` is NULL. */
 bool lab_parse_time_limit(const char *text, double otherwise, double *seconds);
 #define LAB_TIME_LIMIT_USAGE "--time-limit must be a number of seconds from 0 (no limit) to 1000000"
-
-#endif /* LAB_SUPERVISE_H */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chart.c - what the charts share: axes, numbers as words, legends, labels pushed apart. */
+/* chart.c - shared by the charts: numbers, axes and legends; see chart.h. */
 #include "report/chart.h"
 
 #include <math.h>
-#include <string.h>
 
 static const double AXIS_MIN = 1e-300, AXIS_MAX = 1e300;
 
-void lab_format_short(double value, char *text, size_t capacity)
+lab_formatted lab_short_number(double value)
 {
     double size = fabs(value);
     const char *format = size == 0                    ? "%.0f"
@@ -16,12 +15,26 @@ void lab_format_short(double value, char *text, size_t capacity)
                          : size >= 9.995              ? "%.1f"
                          : size >= 0.9995             ? "%.2f"
                                                       : "%.3g";
-    snprintf(text, capacity, format, value);
+    lab_formatted number;
+    snprintf(number.text, sizeof number.text, format, value);
+    return number;
 }
 
-void lab_format_tick(double value, char *text, size_t capacity)
+lab_formatted lab_tick_number(double value)
 {
-    snprintf(text, capacity, value >= 1e4 && value < 1e7 ? "%.0f" : "%.4g", value);
+    lab_formatted number;
+    snprintf(number.text, sizeof number.text, value >= 1e4 && value < 1e7 ? "%.0f" : "%.4g", value);
+    return number;
+}
+
+lab_text_style lab_label_style(lab_anchor anchor)
+{
+    return (lab_text_style){.size = LAB_FONT_SIZE, .anchor = anchor, .colour = LAB_COLOUR_ink};
+}
+
+lab_text_style lab_tick_style(lab_anchor anchor)
+{
+    return (lab_text_style){.size = LAB_FONT_SIZE, .anchor = anchor, .colour = LAB_COLOUR_soft};
 }
 
 /* ---- Axes ---- */
@@ -31,7 +44,7 @@ static double clamp(double value, double low, double high)
     return isfinite(value) ? fmin(fmax(value, low), high) : low;
 }
 
-/* The least of 1, 2 and 5 times a power of ten that is not below. */
+/* Rounds up to 1, 2 or 5 times a power of ten. */
 static double round_up_125(double value)
 {
     double power = pow(10, floor(log10(value))), part = value / power;
@@ -53,9 +66,9 @@ lab_axis lab_axis_log(double lowest, double highest, double from, double to)
 
 double lab_axis_position(const lab_axis *axis, double value)
 {
-    double kept = clamp(value, axis->low, axis->high);
-    double part = axis->is_log ? (log(kept) - log(axis->low)) / (log(axis->high) - log(axis->low))
-                               : (kept - axis->low) / (axis->high - axis->low);
+    double clamped = clamp(value, axis->low, axis->high);
+    double part = axis->is_log ? (log(clamped) - log(axis->low)) / (log(axis->high) - log(axis->low))
+                               : (clamped - axis->low) / (axis->high - axis->low);
     return axis->from + clamp(part, 0, 1) * (axis->to - axis->from);
 }
 
@@ -88,63 +101,84 @@ int lab_axis_ticks(const lab_axis *axis, int most, double ticks[LAB_TICKS_MAX])
     return count;
 }
 
-double lab_axis_label_width(const lab_axis *axis, int most, double size)
+/* ---- Axes of a chart with two axes ---- */
+
+static int y_ticks(const lab_axis *axis, double ticks[LAB_TICKS_MAX])
 {
-    double ticks[LAB_TICKS_MAX], widest = 0;
-    int count = lab_axis_ticks(axis, most, ticks);
-    for (int i = 0; i < count; i++) {
-        char label[32];
-        lab_format_tick(ticks[i], label, sizeof label);
-        widest = fmax(widest, lab_svg_text_width(label, size));
-    }
+    return lab_axis_ticks(axis, axis->is_log ? 9 : 8, ticks);
+}
+
+/* Returns the style of the labels of a vertical axis, which are smaller on a phone. */
+static lab_text_style y_axis_style(const lab_svg *svg, lab_anchor anchor)
+{
+    lab_text_style style = lab_tick_style(anchor);
+    style.size = svg->is_narrow ? 11 : LAB_FONT_SIZE;
+    return style;
+}
+
+double lab_y_axis_width(const lab_svg *svg, const lab_axis *axis)
+{
+    double ticks[LAB_TICKS_MAX], widest = 0, size = y_axis_style(svg, LAB_ANCHOR_END).size;
+    int count = y_ticks(axis, ticks);
+    for (int i = 0; i < count; i++)
+        widest = fmax(widest, lab_svg_text_width(lab_tick_number(ticks[i]).text, size));
     return size + 8 + widest + 8;
 }
 
-/* ---- Labels ---- */
-
-void lab_spread_labels(double *places, int count, double gap, double low, double high)
+void lab_draw_y_ticks(lab_svg *svg, const lab_chart_frame *frame, double label_gap)
 {
-    if (count > 1 && (count - 1) * gap > high - low)
-        gap = (high - low) / (count - 1);
+    double ticks[LAB_TICKS_MAX];
+    int count = y_ticks(&frame->y, ticks);
     for (int i = 0; i < count; i++) {
-        double least = i == 0 ? low : places[i - 1] + gap;
-        places[i] = fmax(places[i], least);
-    }
-    for (int i = count - 1; i >= 0; i--) {
-        double most = i == count - 1 ? high : places[i + 1] - gap;
-        places[i] = fmin(places[i], most);
+        double y = lab_axis_position(&frame->y, ticks[i]);
+        lab_svg_line(svg, frame->left, y, frame->right, y, LAB_COLOUR_rule, 1, "");
+        lab_svg_text(svg, frame->left - label_gap, y + 4, y_axis_style(svg, LAB_ANCHOR_END),
+                     lab_tick_number(ticks[i]).text);
     }
 }
 
-enum { LEGEND_SAMPLE_WIDTH = 28, LEGEND_GAP = 22, LEGEND_ROW_HEIGHT = 20, LEGEND_FONT_SIZE = 12 };
+void lab_draw_x_unit(lab_svg *svg, const lab_chart_frame *frame, const char *unit)
+{
+    lab_svg_text(svg, (frame->left + frame->right) / 2, frame->bottom + 36, lab_tick_style(LAB_ANCHOR_MIDDLE), unit);
+}
+
+void lab_draw_y_unit(lab_svg *svg, const lab_chart_frame *frame, const char *unit)
+{
+    lab_svg_text_vertical(svg, 11, (frame->top + frame->bottom) / 2, y_axis_style(svg, LAB_ANCHOR_MIDDLE), unit);
+}
+
+/* ---- Legend ---- */
+
+enum { LEGEND_SAMPLE_WIDTH = 28, LEGEND_GAP = 22, LEGEND_ROW_HEIGHT = 20 };
 
 static void draw_legend_entry(lab_svg *svg, const lab_legend_entry *key, double x, double y, double room)
 {
-    char label[LAB_LABEL_MAX];
     if (key->is_line)
         lab_svg_line(svg, x, y - 4, x + 22, y - 4, key->mark.colour, 2, key->dash);
     if (!key->is_line || key->mark.shape >= 0)
         lab_svg_marker(svg, x + (key->is_line ? 11 : 14), y - 4, 4.2, key->mark);
-    lab_svg_text_truncate(key->label, LEGEND_FONT_SIZE, room - LEGEND_SAMPLE_WIDTH, label, sizeof label);
-    lab_svg_text(
-        svg, (lab_text_style){.x = x + LEGEND_SAMPLE_WIDTH, .y = y, .size = LEGEND_FONT_SIZE, .colour = LAB_COLOUR_ink},
-        label);
+    lab_svg_text_within(svg, x + LEGEND_SAMPLE_WIDTH, y, lab_label_style(LAB_ANCHOR_START), room - LEGEND_SAMPLE_WIDTH,
+                        key->label);
 }
 
-/* One behind the other where all fit into a row, else in columns. */
+static double legend_entry_width(const lab_legend_entry *key)
+{
+    return LEGEND_SAMPLE_WIDTH + lab_svg_text_width(key->label, LAB_FONT_SIZE) + LEGEND_GAP;
+}
+
+/* Draws all entries in one row if they fit, else in columns. */
 double lab_draw_legend(lab_svg *svg, const lab_legend_entry *keys, int count, double left, double y)
 {
     double widest = 0, all = 0, room = svg->width - left;
     for (int i = 0; i < count; i++) {
-        double width = LEGEND_SAMPLE_WIDTH + lab_svg_text_width(keys[i].label, LEGEND_FONT_SIZE) + LEGEND_GAP;
-        widest = fmax(widest, width);
-        all += width;
+        widest = fmax(widest, legend_entry_width(&keys[i]));
+        all += legend_entry_width(&keys[i]);
     }
     if (all - LEGEND_GAP <= room) {
         double x = left;
         for (int i = 0; i < count; i++) {
             draw_legend_entry(svg, &keys[i], x, y + 13, room);
-            x += LEGEND_SAMPLE_WIDTH + lab_svg_text_width(keys[i].label, LEGEND_FONT_SIZE) + LEGEND_GAP;
+            x += legend_entry_width(&keys[i]);
         }
         return y + LEGEND_ROW_HEIGHT;
     }

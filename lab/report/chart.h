@@ -4,40 +4,61 @@
  * A chart is drawn for a given width and determines its height. At the width of a phone its parts are arranged
  * differently, so that texts keep their size. Texts never overlap: they are moved apart, or left to the legend or
  * the table. */
-#ifndef LAB_CHART_H
-#define LAB_CHART_H
+#pragma once
 
 #include "report/svg.h"
 
-enum { LAB_LABEL_MAX = 128, LAB_TICKS_MAX = 32, LAB_CEILINGS_MAX = 12, LAB_STACKED_PARTS_MAX = 4 };
+enum {
+    LAB_LABEL_MAX = 128,
+    LAB_TICKS_MAX = 32,
+    LAB_CEILINGS_MAX = 12,
+    LAB_STACKED_PARTS_MAX = 4,
+    LAB_BARS_MAX = 40,
+    LAB_FONT_SIZE = 12
+};
 
-/* ---- What charts share ---- */
+/* ---- Shared by the charts ---- */
 
-/* A value as few digits tell it: 0.012, 4.56, 78.9, 1234, 1.2e+30. */
-void lab_format_short(double value, char *text, size_t capacity);
+/* A short text that a function returns by value, so that calls can be nested:
+ * printf("%s", lab_short_number(x).text). */
+typedef struct lab_formatted {
+    char text[128];
+} lab_formatted;
 
-/* The same for a round one: 0.5, 20, 4096. */
-void lab_format_tick(double value, char *text, size_t capacity);
+lab_formatted lab_short_number(double value); /* with few digits: 0.012, 4.56, 78.9, 1234, 1.2e+30 */
+lab_formatted lab_tick_number(double value);  /* of round values: 0.5, 20, 4096 */
+
+/* Text styles of labels, and of secondary text such as the ticks of an axis. */
+lab_text_style lab_label_style(lab_anchor anchor);
+lab_text_style lab_tick_style(lab_anchor anchor);
 
 /* Maps values to positions in the picture, logarithmically or linearly. Values beyond the ends are drawn at the
  * ends. */
 typedef struct lab_axis {
     double low, high;
     bool is_log;
-    double from, to; /* the places of both ends */
+    double from, to; /* positions of both ends */
 } lab_axis;
 
-/* From 0 to the value or a little above it; from one to the other, which are twice as far apart at least. */
+/* Return an axis from 0 to `highest`, rounded up, and a logarithmic axis whose ends differ by a factor of at least 2. */
 lab_axis lab_axis_linear(double highest, double from, double to);
 lab_axis lab_axis_log(double lowest, double highest, double from, double to);
 double lab_axis_position(const lab_axis *axis, double value);
 int lab_axis_ticks(const lab_axis *axis, int most, double ticks[LAB_TICKS_MAX]);
 
-/* Returns the width of the labels of a vertical axis, including its unit. */
-double lab_axis_label_width(const lab_axis *axis, int most, double size);
+/* The area of a chart with two axes. */
+typedef struct lab_chart_frame {
+    lab_axis x, y;
+    double left, right, top, bottom;
+} lab_chart_frame;
 
-/* Moves sorted places apart until each is `gap` from the next and all are within. */
-void lab_spread_labels(double *places, int count, double gap, double low, double high);
+/* Returns the width of the labels of a vertical axis, including its unit. */
+double lab_y_axis_width(const lab_svg *svg, const lab_axis *axis);
+
+/* Draw the grid lines and labels of the vertical axis; the units of both axes. */
+void lab_draw_y_ticks(lab_svg *svg, const lab_chart_frame *frame, double label_gap);
+void lab_draw_x_unit(lab_svg *svg, const lab_chart_frame *frame, const char *unit);
+void lab_draw_y_unit(lab_svg *svg, const lab_chart_frame *frame, const char *unit);
 
 typedef struct lab_legend_entry {
     const char *label;
@@ -46,27 +67,27 @@ typedef struct lab_legend_entry {
     const char *dash; /* of the line */
 } lab_legend_entry;
 
-/* Below y, in as many columns as there is room for; where it ends. */
+/* Draws a legend below y, in one row or in columns. Returns the y of its end. */
 double lab_draw_legend(lab_svg *svg, const lab_legend_entry *keys, int count, double left, double y);
 
-/* A line across that nothing passes, or that is to be reached. */
+/* A line across the bars: a ceiling or a value to reach. */
 typedef struct lab_limit_line {
     char label[LAB_LABEL_MAX];
     double value;
     lab_chart_colour colour;
 } lab_limit_line;
 
-/* ---- Bars: one below the other ---- */
+/* ---- Horizontal bars ---- */
 
 typedef struct lab_bar {
-    char label[LAB_LABEL_MAX], heading[LAB_LABEL_MAX]; /* a heading begins a part; "" if none does */
-    double value, low, high;                           /* low and high: its interval, or 0 */
+    char label[LAB_LABEL_MAX], heading[LAB_LABEL_MAX]; /* heading: above the bar, "" without one */
+    double value, low, high;                           /* low and high: its interval, 0 if unknown */
     lab_marker mark;
 } lab_bar;
 
 typedef struct lab_bars {
     const char *unit;
-    lab_bar *list;
+    lab_bar list[LAB_BARS_MAX];
     int count;
     lab_limit_line limits[LAB_CEILINGS_MAX];
     int limit_count;
@@ -74,7 +95,7 @@ typedef struct lab_bars {
 
 void lab_draw_bars(lab_svg *svg, const void *bars);
 
-/* ---- Parts: bars of a whole that is cut into parts ---- */
+/* ---- Stacked bars: the parts of a whole ---- */
 
 typedef struct lab_stacked_bar {
     char label[LAB_LABEL_MAX], total[LAB_LABEL_MAX]; /* the total is printed after the bar */
@@ -83,20 +104,19 @@ typedef struct lab_stacked_bar {
 
 typedef struct lab_stacked_bars {
     const char *names[LAB_STACKED_PARTS_MAX];
-    int name_count;
-    lab_stacked_bar *list;
+    lab_stacked_bar list[LAB_BARS_MAX];
     int count;
 } lab_stacked_bars;
 
 void lab_draw_stacked_bars(lab_svg *svg, const void *parts);
 
-/* ---- Lines: something over a size ---- */
+/* ---- Lines: values over a size ---- */
 
 typedef struct lab_curve {
     char label[LAB_LABEL_MAX];
     lab_marker mark;
     bool is_limit; /* a ceiling: a thin line without markers */
-    double *x, *y; /* by rising x */
+    double *x, *y; /* by ascending x */
     int count;
 } lab_curve;
 
@@ -111,14 +131,14 @@ void lab_draw_line_chart(lab_svg *svg, const void *lines);
 /* ---- Roofline: both axes logarithmic ---- */
 
 typedef struct lab_roofline_point {
-    char label[LAB_LABEL_MAX], short_label[16]; /* the short label is printed beside it; may be "" */
+    char label[LAB_LABEL_MAX], short_label[16]; /* short_label: beside the point; may be "" */
     lab_marker mark;
     double intensity, gflops;
 } lab_roofline_point;
 
 typedef struct lab_roofline_ceiling {
     char label[LAB_LABEL_MAX];
-    double gflops, gb_s; /* one of them; the other is 0 */
+    double gflops, gb_s; /* one of them is 0 */
     bool is_memory;      /* gb_s is of main memory, not of a cache */
 } lab_roofline_ceiling;
 
@@ -130,17 +150,23 @@ typedef struct lab_roofline {
     int ceiling_count;
 } lab_roofline;
 
+/* Adds a ceiling labelled with its name and value. Returns NULL if there is no room. */
+lab_roofline_ceiling *lab_roofline_add_ceiling(lab_roofline *roofline, const char *name, double gflops, double gb_s);
+
 void lab_draw_roofline(lab_svg *svg, const void *roofline);
 
-/* ---- Heat: a value for each pair of two parameters' values ---- */
+/* ---- Heat map: a value for each pair of values of two parameters ---- */
+
+enum { LAB_HEAT_VALUES_MAX = 24, LAB_HEAT_TEXT_BYTES = 32 };
+
+typedef struct lab_heat_axis {
+    char name[LAB_HEAT_TEXT_BYTES], values[LAB_HEAT_VALUES_MAX][LAB_HEAT_TEXT_BYTES];
+    int count;
+} lab_heat_axis;
 
 typedef struct lab_heat_map {
-    const char *x_name, *y_name;
-    const char **x_values, **y_values;
-    int x_count, y_count;
-    double *cells; /* x_count a row; 0: nothing was tried */
+    const lab_heat_axis *x, *y;
+    double cells[LAB_HEAT_VALUES_MAX][LAB_HEAT_VALUES_MAX]; /* rows of y, columns of x; 0: not tried */
 } lab_heat_map;
 
 void lab_draw_heat_map(lab_svg *svg, const void *heat);
-
-#endif /* LAB_CHART_H */

@@ -5,14 +5,13 @@
 #include "report/chart.h"
 
 #include <math.h>
-#include <string.h>
 
-enum { FONT_SIZE = 12, LIMIT_ROW = 18 };
+enum { LIMIT_ROW = 18 };
 
 /* The layout of both kinds of bars. */
-typedef struct layout {
-    double label, left, right; /* the widest label; the bars' both ends */
-    double pitch, thick, drop; /* from bar to bar; a bar's height; where in the pitch it begins */
+typedef struct bar_layout {
+    double label, left, right; /* the widest label; both ends of the bars */
+    double pitch, thick, drop; /* distance between bars; height of a bar; offset of a bar in the pitch */
 } bar_layout_t;
 
 static bar_layout_t compute_bar_layout(const lab_svg *svg, double widest_label, double widest_value)
@@ -27,20 +26,10 @@ static bar_layout_t compute_bar_layout(const lab_svg *svg, double widest_label, 
 
 static void draw_label(lab_svg *svg, const bar_layout_t *layout, double top, const char *text)
 {
-    char label[LAB_LABEL_MAX + 8];
-    lab_svg_text_truncate(text, FONT_SIZE, layout->label, label, sizeof label);
-    if (svg->is_narrow)
-        lab_svg_text(
-            svg, (lab_text_style){.x = 1, .y = top + 13, .size = FONT_SIZE, .colour = LAB_COLOUR_ink, .has_halo = true},
-            label);
-    else
-        lab_svg_text(svg,
-                     (lab_text_style){.x = layout->label,
-                                      .y = top + layout->drop + 13,
-                                      .size = FONT_SIZE,
-                                      .colour = LAB_COLOUR_ink,
-                                      .anchor = LAB_ANCHOR_END},
-                     label);
+    lab_text_style style = lab_label_style(svg->is_narrow ? LAB_ANCHOR_START : LAB_ANCHOR_END);
+    style.has_halo = svg->is_narrow;
+    lab_svg_text_within(svg, svg->is_narrow ? 1 : layout->label, top + (svg->is_narrow ? 0 : layout->drop) + 13, style,
+                        layout->label, text);
 }
 
 /* ---- Bars ---- */
@@ -77,53 +66,36 @@ static void draw_value_axis(lab_svg *svg, const lab_axis *axis, double top, doub
     double ticks[LAB_TICKS_MAX], ends = -1e9;
     int count = lab_axis_ticks(axis, svg->is_narrow ? 4 : 8, ticks);
     for (int i = 0; i < count; i++) {
-        char label[32];
-        double x = lab_axis_position(axis, ticks[i]);
-        lab_format_tick(ticks[i], label, sizeof label);
-        double half = lab_svg_text_width(label, FONT_SIZE) / 2, at = fmin(fmax(x, half), svg->width - half);
+        lab_formatted label = lab_tick_number(ticks[i]);
+        double x = lab_axis_position(axis, ticks[i]), half = lab_svg_text_width(label.text, LAB_FONT_SIZE) / 2;
+        double center = fmin(fmax(x, half), svg->width - half);
         lab_svg_line(svg, x, top, x, bottom, i == 0 ? LAB_COLOUR_axis : LAB_COLOUR_rule, 1, "");
-        if (at - half < ends + 8)
+        if (center - half < ends + 8)
             continue;
-        lab_svg_text(
-            svg,
-            (lab_text_style){
-                .x = at, .y = bottom + 16, .size = FONT_SIZE, .colour = LAB_COLOUR_soft, .anchor = LAB_ANCHOR_MIDDLE},
-            label);
-        ends = at + half;
+        lab_svg_text(svg, center, bottom + 16, lab_tick_style(LAB_ANCHOR_MIDDLE), label.text);
+        ends = center + half;
     }
-    lab_svg_text(svg,
-                 (lab_text_style){.x = (axis->from + axis->to) / 2,
-                                  .y = bottom + 34,
-                                  .size = FONT_SIZE,
-                                  .colour = LAB_COLOUR_soft,
-                                  .anchor = LAB_ANCHOR_MIDDLE},
-                 unit);
+    lab_svg_text(svg, (axis->from + axis->to) / 2, bottom + 34, lab_tick_style(LAB_ANCHOR_MIDDLE), unit);
 }
 
-/* A row each above the bars, so that they never meet. */
+/* Draws each limit with its label in its own row above the bars, so that labels never overlap. */
 static void draw_limits(lab_svg *svg, const lab_bars *bars, const lab_axis *axis, double bottom)
 {
     for (int i = 0; i < bars->limit_count; i++) {
         const lab_limit_line *limit = &bars->limits[i];
         double x = lab_axis_position(axis, limit->value), y = LIMIT_ROW * i + 12;
         bool is_right = x > svg->width / 2, is_beyond = limit->value > axis->high * 1.0001;
-        char label[LAB_LABEL_MAX + 8], words[LAB_LABEL_MAX + 8];
-        snprintf(words, sizeof words, "%s%s", limit->label, is_beyond ? " \xe2\x86\x92" : "");
-        lab_svg_text_truncate(words, FONT_SIZE, (is_right ? x : svg->width - x) - 8, label, sizeof label);
+        char label[LAB_LABEL_MAX + 8];
+        lab_text_style style = lab_label_style(is_right ? LAB_ANCHOR_END : LAB_ANCHOR_START);
+        style.has_halo = true;
+        snprintf(label, sizeof label, "%s%s", limit->label, is_beyond ? " \xe2\x86\x92" : "");
         if (!is_beyond)
             lab_svg_line(svg, x, y - 10, x, bottom, limit->colour, 1.5, "5 4");
-        lab_svg_text(svg,
-                     (lab_text_style){.x = is_right ? x - 6 : x + 6,
-                                      .y = y,
-                                      .size = FONT_SIZE,
-                                      .colour = LAB_COLOUR_ink,
-                                      .anchor = is_right ? LAB_ANCHOR_END : LAB_ANCHOR_START,
-                                      .has_halo = true},
-                     label);
+        lab_svg_text_within(svg, is_right ? x - 6 : x + 6, y, style, (is_right ? x : svg->width - x) - 8, label);
     }
 }
 
-/* In paper on the bar, in ink beyond it: to be seen on both. */
+/* Draws the interval in the paper colour on the bar and in ink beyond the bar, so that both parts are visible. */
 static void draw_interval(lab_svg *svg, const lab_axis *axis, const lab_bar *bar, double y)
 {
     double low = lab_axis_position(axis, bar->low), high = lab_axis_position(axis, bar->high),
@@ -137,24 +109,21 @@ static void draw_interval(lab_svg *svg, const lab_axis *axis, const lab_bar *bar
     lab_svg_line(svg, high, y - 4, high, y + 4, LAB_COLOUR_ink, 1.3, "");
 }
 
+static lab_text_style bold_style(lab_chart_colour colour)
+{
+    return (lab_text_style){.size = LAB_FONT_SIZE, .colour = colour, .is_bold = true, .has_halo = true};
+}
+
 static void draw_bar(lab_svg *svg, const bar_layout_t *layout, const lab_axis *axis, const lab_bar *bar, double top)
 {
-    char value[32];
     double y = top + layout->drop, end = lab_axis_position(axis, bar->value);
     lab_box box = {axis->from, y, fmax(end - axis->from, 1.5), layout->thick};
     lab_svg_rect(svg, box, bar->mark.colour, 2);
-    if (bar->mark.is_hollow && box.width > 8) /* another's: a lighter heart tells it without its colour */
+    if (bar->mark.is_hollow && box.width > 8) /* other libraries are recognizable without colours */
         lab_svg_rect(svg, (lab_box){box.x + 2.5, box.y + 2.5, box.width - 5, box.height - 5}, LAB_COLOUR_paper, 1);
     draw_interval(svg, axis, bar, y + layout->thick / 2);
-    lab_format_short(bar->value, value, sizeof value);
-    lab_svg_text(svg,
-                 (lab_text_style){.x = fmax(end, lab_axis_position(axis, bar->high)) + 7,
-                                  .y = y + layout->thick / 2 + 4.5,
-                                  .size = FONT_SIZE,
-                                  .colour = LAB_COLOUR_ink,
-                                  .is_bold = true,
-                                  .has_halo = true},
-                 value);
+    lab_svg_text(svg, fmax(end, lab_axis_position(axis, bar->high)) + 7, y + layout->thick / 2 + 4.5,
+                 bold_style(LAB_COLOUR_ink), lab_short_number(bar->value).text);
 }
 
 void lab_draw_bars(lab_svg *svg, const void *data)
@@ -162,33 +131,22 @@ void lab_draw_bars(lab_svg *svg, const void *data)
     const lab_bars *bars = data;
     double widest = 0, value_width = 0, top = LIMIT_ROW * bars->limit_count + 8.0;
     for (int i = 0; i < bars->count; i++) {
-        char value[32];
-        lab_format_short(bars->list[i].value, value, sizeof value);
-        widest = fmax(widest, lab_svg_text_width(bars->list[i].label, FONT_SIZE));
-        value_width = fmax(value_width, 1.08 * lab_svg_text_width(value, FONT_SIZE));
+        lab_formatted value = lab_short_number(bars->list[i].value);
+        widest = fmax(widest, lab_svg_text_width(bars->list[i].label, LAB_FONT_SIZE));
+        value_width = fmax(value_width, 1.08 * lab_svg_text_width(value.text, LAB_FONT_SIZE));
     }
     bar_layout_t layout = compute_bar_layout(svg, widest, value_width);
-    double bottom = top + bars_height(bars, &layout) + 4;
+    double bottom = top + bars_height(bars, &layout) + 4, heading_x = svg->is_narrow ? 1 : layout.left;
     lab_axis axis = lab_axis_linear(highest_of(bars), layout.left, layout.right);
     draw_value_axis(svg, &axis, top, bottom, bars->unit);
     draw_limits(svg, bars, &axis, bottom);
     for (int i = 0; i < bars->count; i++) {
-        double heading = heading_height(&bars->list[i], i == 0);
-        if (heading > 0) {
-            char text[LAB_LABEL_MAX + 8];
-            double x = svg->is_narrow ? 1 : layout.left;
-            lab_svg_text_truncate(bars->list[i].heading, FONT_SIZE, (svg->width - x) / 1.1, text, sizeof text);
-            lab_svg_text(svg,
-                         (lab_text_style){.x = x,
-                                          .y = top + heading - 8,
-                                          .size = FONT_SIZE,
-                                          .colour = LAB_COLOUR_soft,
-                                          .is_bold = true,
-                                          .has_halo = true},
-                         text);
-        }
-        draw_bar(svg, &layout, &axis, &bars->list[i], top + heading);
-        draw_label(svg, &layout, top + heading, bars->list[i].label);
+        const lab_bar *bar = &bars->list[i];
+        double heading = heading_height(bar, i == 0);
+        lab_svg_text_within(svg, heading_x, top + heading - 8, bold_style(LAB_COLOUR_soft),
+                            (svg->width - heading_x) / 1.1, bar->heading);
+        draw_bar(svg, &layout, &axis, bar, top + heading);
+        draw_label(svg, &layout, top + heading, bar->label);
         top += layout.pitch + heading;
     }
     svg->height = bottom + 42;
@@ -222,11 +180,8 @@ static void draw_part_bar(lab_svg *svg, const bar_layout_t *layout, const lab_ax
             lab_svg_rect(svg, (lab_box){box.x, box.y, fmax(box.width - 1, 1), box.height}, part_markers[i].colour, 0);
         before += share;
     }
-    lab_svg_text(
-        svg,
-        (lab_text_style){
-            .x = layout->right + 7, .y = box.y + layout->thick / 2 + 4.5, .size = FONT_SIZE, .colour = LAB_COLOUR_ink},
-        bar->total);
+    lab_svg_text(svg, layout->right + 7, box.y + layout->thick / 2 + 4.5, lab_label_style(LAB_ANCHOR_START),
+                 bar->total);
 }
 
 void lab_draw_stacked_bars(lab_svg *svg, const void *data)
@@ -235,13 +190,13 @@ void lab_draw_stacked_bars(lab_svg *svg, const void *data)
     lab_legend_entry keys[LAB_STACKED_PARTS_MAX];
     double widest = 0, total = 0;
     for (int i = 0; i < parts->count; i++) {
-        widest = fmax(widest, lab_svg_text_width(parts->list[i].label, FONT_SIZE));
-        total = fmax(total, lab_svg_text_width(parts->list[i].total, FONT_SIZE));
+        widest = fmax(widest, lab_svg_text_width(parts->list[i].label, LAB_FONT_SIZE));
+        total = fmax(total, lab_svg_text_width(parts->list[i].total, LAB_FONT_SIZE));
     }
-    for (int i = 0; i < parts->name_count; i++)
+    for (int i = 0; i < LAB_STACKED_PARTS_MAX; i++)
         keys[i] = (lab_legend_entry){parts->names[i], part_markers[i], false, ""};
     bar_layout_t layout = compute_bar_layout(svg, widest, total);
-    double top = lab_draw_legend(svg, keys, parts->name_count, svg->is_narrow ? 1 : layout.left - 6, 0) + 8;
+    double top = lab_draw_legend(svg, keys, LAB_STACKED_PARTS_MAX, svg->is_narrow ? 1 : layout.left - 6, 0) + 8;
     double bottom = top + layout.pitch * parts->count + 4;
     lab_axis axis = {.low = 0, .high = 100, .from = layout.left, .to = layout.right};
     draw_value_axis(svg, &axis, top, bottom, "per cent of the parts' sum");

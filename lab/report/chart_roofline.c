@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chart_roofline.c - how much is computed for each byte that is moved, how fast that is, and what memory
- * and the processor allow at most. */
+/* chart_roofline.c - draws speed over arithmetic intensity below the ceilings of memory and processor. */
 #include "report/chart.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FONT_SIZE = 12, TOP_MARGIN = 12, KEYS_MAX = 64 };
+enum { TOP_MARGIN = 12, KEYS_MAX = 64 };
 
-typedef struct frame {
-    lab_axis x, y;
-    double left, right, bottom;
-} roofline_frame_t;
+lab_roofline_ceiling *lab_roofline_add_ceiling(lab_roofline *roofline, const char *name, double gflops, double gb_s)
+{
+    if (roofline->ceiling_count == LAB_CEILINGS_MAX)
+        return NULL;
+    lab_roofline_ceiling *ceiling = &roofline->ceilings[roofline->ceiling_count++];
+    *ceiling = (lab_roofline_ceiling){.gflops = gflops, .gb_s = gb_s};
+    snprintf(ceiling->label, sizeof ceiling->label, "%.60s %s %s", name, lab_short_number(gflops + gb_s).text,
+             gb_s > 0 ? "GB/s" : "GFLOPS");
+    return ceiling;
+}
 
 static double above_zero(double value)
 {
     return value > 1e-30 ? value : 1e-30;
 }
 
-/* Around all points and the knee of the slowest memory, with some air. */
-static roofline_frame_t compute_roofline_frame(const lab_svg *svg, const lab_roofline *roofline)
+/* Computes a frame around all points and the knee of the slowest memory, with margins. */
+static lab_chart_frame compute_roofline_frame(const lab_svg *svg, const lab_roofline *roofline)
 {
     double low_x = 1e300, high_x = 0, low_y = 1e300, high_y = 0, slowest = 0;
     for (int i = 0; i < roofline->count; i++) {
@@ -31,101 +36,71 @@ static roofline_frame_t compute_roofline_frame(const lab_svg *svg, const lab_roo
     }
     for (int i = 0; i < roofline->ceiling_count; i++)
         high_y = fmax(high_y, roofline->ceilings[i].gflops);
-    for (int i = 0; i < roofline->ceiling_count; i++) /* faster ones come in as far as they reach */
+    for (int i = 0; i < roofline->ceiling_count; i++) /* faster memories are shown as far as they reach */
         if (roofline->ceilings[i].gb_s > 0 && (slowest == 0 || roofline->ceilings[i].gb_s < slowest))
             slowest = roofline->ceilings[i].gb_s;
     if (slowest > 0)
         low_x = fmin(low_x, fmax(high_y / slowest, low_x / 1e3) / 6);
-    roofline_frame_t frame = {.right = svg->width - 12, .bottom = TOP_MARGIN + (svg->is_narrow ? 280.0 : 380.0)};
+    lab_chart_frame frame = {
+        .right = svg->width - 12, .top = TOP_MARGIN, .bottom = TOP_MARGIN + (svg->is_narrow ? 280.0 : 380.0)};
     frame.y = lab_axis_log(low_y / 1.8, above_zero(high_y) * 1.7, frame.bottom, TOP_MARGIN);
-    frame.left = lab_axis_label_width(&frame.y, 9, svg->is_narrow ? 11 : FONT_SIZE);
+    frame.left = lab_y_axis_width(svg, &frame.y);
     frame.x = lab_axis_log(low_x / 1.5, above_zero(high_x) * 1.8, frame.left, frame.right);
     return frame;
 }
 
-static void draw_grid(lab_svg *svg, const roofline_frame_t *frame, const char *x_unit)
+static void draw_grid(lab_svg *svg, const lab_chart_frame *frame, const char *x_unit)
 {
-    double ticks[LAB_TICKS_MAX], size = svg->is_narrow ? 11 : FONT_SIZE;
-    char label[32];
-    int count = lab_axis_ticks(&frame->y, 9, ticks);
+    double ticks[LAB_TICKS_MAX];
+    lab_text_style style = lab_tick_style(LAB_ANCHOR_MIDDLE);
+    lab_draw_y_ticks(svg, frame, 6);
+    int count = lab_axis_ticks(&frame->x, svg->is_narrow ? 5 : 10, ticks);
     for (int i = 0; i < count; i++) {
-        double y = lab_axis_position(&frame->y, ticks[i]);
-        lab_format_tick(ticks[i], label, sizeof label);
-        lab_svg_line(svg, frame->left, y, frame->right, y, LAB_COLOUR_rule, 1, "");
-        lab_svg_text(
-            svg,
-            (lab_text_style){
-                .x = frame->left - 6, .y = y + 4, .size = size, .colour = LAB_COLOUR_soft, .anchor = LAB_ANCHOR_END},
-            label);
-    }
-    count = lab_axis_ticks(&frame->x, svg->is_narrow ? 5 : 10, ticks);
-    for (int i = 0; i < count; i++) {
+        lab_formatted label = lab_tick_number(ticks[i]);
         double x = lab_axis_position(&frame->x, ticks[i]);
-        lab_format_tick(ticks[i], label, sizeof label);
-        lab_text_style words = {.x = fmin(x, svg->width - lab_svg_text_width(label, FONT_SIZE) / 2),
-                                .y = frame->bottom + 18,
-                                .size = FONT_SIZE,
-                                .colour = LAB_COLOUR_soft,
-                                .anchor = LAB_ANCHOR_MIDDLE};
+        double center = fmin(x, svg->width - lab_svg_text_width(label.text, LAB_FONT_SIZE) / 2);
         lab_svg_line(svg, x, TOP_MARGIN, x, frame->bottom, LAB_COLOUR_rule, 1, "");
-        if (lab_svg_text_fits(svg, words, label))
-            lab_svg_text(svg, words, label);
+        if (lab_svg_text_fits(svg, center, frame->bottom + 18, style, label.text))
+            lab_svg_text(svg, center, frame->bottom + 18, style, label.text);
     }
     lab_svg_line(svg, frame->left, frame->bottom, frame->right, frame->bottom, LAB_COLOUR_axis, 1, "");
     lab_svg_line(svg, frame->left, TOP_MARGIN, frame->left, frame->bottom, LAB_COLOUR_axis, 1, "");
-    lab_svg_text(svg,
-                 (lab_text_style){.x = (frame->left + frame->right) / 2,
-                                  .y = frame->bottom + 36,
-                                  .size = FONT_SIZE,
-                                  .colour = LAB_COLOUR_soft,
-                                  .anchor = LAB_ANCHOR_MIDDLE},
-                 x_unit);
-    lab_svg_text_vertical(svg,
-                          (lab_text_style){.x = 11,
-                                           .y = (TOP_MARGIN + frame->bottom) / 2,
-                                           .size = size,
-                                           .colour = LAB_COLOUR_soft,
-                                           .anchor = LAB_ANCHOR_MIDDLE},
-                          "GFLOPS");
+    lab_draw_x_unit(svg, frame, x_unit);
+    lab_draw_y_unit(svg, frame, "GFLOPS");
 }
 
 /* ---- Ceilings ---- */
 
-/* Words above a flat line, from its right end on, at the first place that is free. */
-static void draw_flat_label(lab_svg *svg, const roofline_frame_t *frame, double x, double y, const char *label)
+/* Writes a label above a horizontal line, or below it, at the first free position from its right end. */
+static void draw_flat_label(lab_svg *svg, const lab_chart_frame *frame, double x, double y, const char *label)
 {
     enum { LABEL_POSITIONS = 16 };
-    double width = lab_svg_text_width(label, FONT_SIZE);
+    double width = lab_svg_text_width(label, LAB_FONT_SIZE);
+    lab_text_style style = lab_label_style(LAB_ANCHOR_END);
+    style.has_halo = true;
     for (int i = 0; i < 2 * LABEL_POSITIONS; i++) {
         double end = frame->right - 4 - (frame->right - x) * (i % LABEL_POSITIONS) / LABEL_POSITIONS;
-        lab_text_style words = {.x = end,
-                                .y = y + (i < LABEL_POSITIONS ? -6 : 16),
-                                .size = FONT_SIZE,
-                                .anchor = LAB_ANCHOR_END,
-                                .colour = LAB_COLOUR_ink,
-                                .has_halo = true};
-        if (end - width > frame->left + 2 && words.y > TOP_MARGIN + 9 && lab_svg_text_fits(svg, words, label)) {
-            lab_svg_text(svg, words, label);
+        double label_y = y + (i < LABEL_POSITIONS ? -6 : 16);
+        if (end - width > frame->left + 2 && label_y > TOP_MARGIN + 9 &&
+            lab_svg_text_fits(svg, end, label_y, style, label)) {
+            lab_svg_text(svg, end, label_y, style, label);
             return;
         }
     }
 }
 
-/* Words along a slope, above it, from its lower end on. */
-static void draw_slope_label(lab_svg *svg, double x1, double y1, double x2, double y2, const char *label)
+/* Writes a label along a slope, above it, at the first free position from its lower end. */
+static void draw_slope_label(lab_svg *svg, const double x[2], const double y[2], const char *label)
 {
     enum { LABEL_POSITIONS = 12 };
-    double angle = atan2(y2 - y1, x2 - x1), degrees = angle * 180 / 3.14159265358979,
-           long_enough = hypot(x2 - x1, y2 - y1) - 12;
-    double width = lab_svg_text_width(label, FONT_SIZE);
-    for (int i = 0; i < LABEL_POSITIONS && width < long_enough; i++) {
-        double part = (8 + (long_enough - width) * i / LABEL_POSITIONS) / hypot(x2 - x1, y2 - y1);
-        lab_text_style words = {.x = x1 + part * (x2 - x1) + 6 * sin(angle),
-                                .y = y1 + part * (y2 - y1) - 6 * cos(angle),
-                                .size = FONT_SIZE,
-                                .colour = LAB_COLOUR_ink,
-                                .has_halo = true};
-        if (lab_svg_text_rotated(svg, words, degrees, label))
+    double dx = x[1] - x[0], dy = y[1] - y[0], angle = atan2(dy, dx), room = hypot(dx, dy) - 12;
+    double width = lab_svg_text_width(label, LAB_FONT_SIZE);
+    lab_text_style style = lab_label_style(LAB_ANCHOR_START);
+    style.has_halo = true;
+    for (int i = 0; i < LABEL_POSITIONS && width < room; i++) {
+        double part = (8 + (room - width) * i / LABEL_POSITIONS) / hypot(dx, dy);
+        if (lab_svg_text_rotated(svg, x[0] + part * dx + 6 * sin(angle), y[0] + part * dy - 6 * cos(angle), style,
+                                 angle * 180 / 3.14159265358979, label))
             return;
     }
 }
@@ -138,8 +113,9 @@ static double highest_gflops(const lab_roofline *roofline)
     return highest;
 }
 
-/* What memory gives, up to the highest of the processor's: both ends, false if none of it is in the picture. */
-static bool find_slope(const roofline_frame_t *frame, const lab_roofline_ceiling *ceiling, double highest, double x[2],
+/* Finds both ends of a memory ceiling, up to the highest ceiling of the processor. Returns false if the ceiling is not
+ * in the picture. */
+static bool find_slope(const lab_chart_frame *frame, const lab_roofline_ceiling *ceiling, double highest, double x[2],
                        double y[2])
 {
     double low = fmax(frame->x.low, frame->y.low / ceiling->gb_s);
@@ -153,8 +129,8 @@ static bool find_slope(const roofline_frame_t *frame, const lab_roofline_ceiling
     return true;
 }
 
-/* From the steepest slope on. */
-static double flat_start(const roofline_frame_t *frame, const lab_roofline *roofline,
+/* Returns where a ceiling of the processor begins: at the steepest slope. */
+static double flat_start(const lab_chart_frame *frame, const lab_roofline *roofline,
                          const lab_roofline_ceiling *ceiling)
 {
     double steepest = 0, low = frame->x.low;
@@ -165,46 +141,41 @@ static double flat_start(const roofline_frame_t *frame, const lab_roofline *roof
     return lab_axis_position(&frame->x, low < frame->x.high ? low : frame->x.low);
 }
 
-/* First all lines, then their words: no line goes through words. */
-static void draw_ceilings(lab_svg *svg, const roofline_frame_t *frame, const lab_roofline *roofline)
+/* Draws all lines before the labels, so that no line crosses a label. */
+static void draw_ceilings(lab_svg *svg, const lab_chart_frame *frame, const lab_roofline *roofline)
 {
     double highest = highest_gflops(roofline), x[2], y[2];
-    for (int words = 0; words < 2; words++)
+    for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < roofline->ceiling_count; i++) {
             const lab_roofline_ceiling *ceiling = &roofline->ceilings[i];
             double start = flat_start(frame, roofline, ceiling), height = lab_axis_position(&frame->y, ceiling->gflops);
             bool is_slope = find_slope(frame, ceiling, highest, x, y);
-            if (ceiling->gflops > 0 && !words)
+            if (ceiling->gflops > 0 && pass == 0)
                 lab_svg_line(svg, start, height, frame->right, height, LAB_COLOUR_roof, 2, "");
             else if (ceiling->gflops > 0)
                 draw_flat_label(svg, frame, start, height, ceiling->label);
-            else if (is_slope && !words)
+            else if (is_slope && pass == 0)
                 lab_svg_line(svg, x[0], y[0], x[1], y[1], LAB_COLOUR_roof, 1.5, "6 4");
             else if (is_slope)
-                draw_slope_label(svg, x[0], y[0], x[1], y[1], ceiling->label);
+                draw_slope_label(svg, x, y, ceiling->label);
         }
 }
 
 /* ---- Points ---- */
 
-/* Beside its point, where there is room; the legend has its whole name anyhow. */
+/* Writes a label beside its point if there is room; the legend has the full name. */
 static void draw_point_label(lab_svg *svg, double x, double y, const char *label)
 {
     static const struct {
         double x, y;
         lab_anchor anchor;
-    } places[] = {{8, 4, LAB_ANCHOR_START},   {-8, 4, LAB_ANCHOR_END},   {0, -9, LAB_ANCHOR_MIDDLE},
-                  {0, 18, LAB_ANCHOR_MIDDLE}, {8, -6, LAB_ANCHOR_START}, {8, 14, LAB_ANCHOR_START},
-                  {-8, -6, LAB_ANCHOR_END},   {-8, 14, LAB_ANCHOR_END}};
-    for (size_t i = 0; *label && i < sizeof places / sizeof *places; i++) {
-        lab_text_style words = {.x = x + places[i].x,
-                                .y = y + places[i].y,
-                                .size = 11,
-                                .colour = LAB_COLOUR_ink,
-                                .anchor = places[i].anchor,
-                                .has_halo = true};
-        if (lab_svg_text_fits(svg, words, label)) {
-            lab_svg_text(svg, words, label);
+    } offsets[] = {{8, 4, LAB_ANCHOR_START},   {-8, 4, LAB_ANCHOR_END},   {0, -9, LAB_ANCHOR_MIDDLE},
+                   {0, 18, LAB_ANCHOR_MIDDLE}, {8, -6, LAB_ANCHOR_START}, {8, 14, LAB_ANCHOR_START},
+                   {-8, -6, LAB_ANCHOR_END},   {-8, 14, LAB_ANCHOR_END}};
+    for (size_t i = 0; *label && i < sizeof offsets / sizeof *offsets; i++) {
+        lab_text_style style = {.size = 11, .colour = LAB_COLOUR_ink, .anchor = offsets[i].anchor, .has_halo = true};
+        if (lab_svg_text_fits(svg, x + offsets[i].x, y + offsets[i].y, style, label)) {
+            lab_svg_text(svg, x + offsets[i].x, y + offsets[i].y, style, label);
             return;
         }
     }
@@ -226,10 +197,10 @@ static int gather_keys(const lab_roofline *roofline, lab_legend_entry keys[KEYS_
 void lab_draw_roofline(lab_svg *svg, const void *data)
 {
     const lab_roofline *roofline = data;
-    roofline_frame_t frame = compute_roofline_frame(svg, roofline);
+    lab_chart_frame frame = compute_roofline_frame(svg, roofline);
     lab_legend_entry keys[KEYS_MAX];
     draw_grid(svg, &frame, roofline->x_unit);
-    for (int i = 0; i < roofline->count; i++) /* no words on points */
+    for (int i = 0; i < roofline->count; i++) /* labels must not cover points */
         if (svg->text_count < LAB_SVG_TEXTS_MAX / 2)
             svg->texts[svg->text_count++] = (lab_box){lab_axis_position(&frame.x, roofline->list[i].intensity) - 4,
                                                       lab_axis_position(&frame.y, roofline->list[i].gflops) - 4, 8, 8};

@@ -3,63 +3,36 @@
 #define _GNU_SOURCE /* vasprintf */
 #include "report/html_page.h"
 
-#include <ctype.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/growing_array.h"
 #include "report/chart.h"
-
-/* ---- Tables ---- */
-
-static void add_cell(lab_data_table *grid, const char *text)
-{
-    if (grid->count == grid->room) {
-        int64_t room = grid->room > 0 ? 2 * grid->room : 256;
-        char **larger = realloc(grid->cells, (size_t)room * sizeof *larger);
-        if (!larger) {
-            grid->has_failed = true;
-            return;
-        }
-        grid->cells = larger;
-        grid->room = room;
-    }
-    char *copy = malloc(strlen(text) + 1);
-    if (copy)
-        grid->cells[grid->count++] = strcpy(copy, text);
-    else
-        grid->has_failed = true;
-}
 
 void lab_data_table_begin(lab_data_table *grid, int columns, const char *align, const char *const *heads)
 {
     *grid = (lab_data_table){.columns = columns, .align = align};
     for (int i = 0; i < columns; i++)
-        add_cell(grid, heads[i]);
+        lab_data_table_add(grid, "%s", heads[i]);
 }
 
 void lab_data_table_add(lab_data_table *grid, const char *format, ...)
 {
-    char *text = NULL;
     va_list arguments;
+    char **larger = lab_array_grow(grid->cells, grid->count, sizeof *larger);
+    grid->cells = larger ? larger : grid->cells;
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
-    va_end(arguments);
-    if (text)
-        add_cell(grid, text);
+    if (larger && vasprintf(&larger[grid->count], format, arguments) >= 0)
+        grid->count++;
     else
         grid->has_failed = true;
-    free(text);
+    va_end(arguments);
 }
 
 void lab_data_table_add_number(lab_data_table *grid, double value)
 {
-    char text[40] = "-";
-    if (value > 0)
-        lab_format_short(value, text, sizeof text);
-    add_cell(grid, text);
+    lab_data_table_add(grid, "%s", value > 0 ? lab_short_number(value).text : "-");
 }
 
 int64_t lab_data_table_rows(const lab_data_table *grid)
@@ -75,13 +48,9 @@ void lab_data_table_free(lab_data_table *grid)
     *grid = (lab_data_table){0};
 }
 
-void lab_format_exact(double value, char *text, size_t capacity)
+static bool is_gap(const char *cell)
 {
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, capacity, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            return;
-    }
+    return !*cell || strcmp(cell, "-") == 0;
 }
 
 static bool is_number(const char *text)
@@ -91,39 +60,29 @@ static bool is_number(const char *text)
     return end != text && (!*end || strcmp(end, " %") == 0 || strcmp(end, " x") == 0);
 }
 
-/* A column of numbers and gaps. */
-static bool is_right_aligned(const lab_data_table *grid, int column)
+/* Returns the alignment of a column, l or r; 0 if the column has nothing but gaps and is not shown. The first column is
+ * always shown. */
+static char alignment_of(const lab_data_table *grid, int column)
 {
-    bool any = false;
-    if (grid->align)
-        return grid->align[column] == 'r';
+    bool has_numbers = false, has_texts = false;
     for (int64_t i = grid->columns + column; i < grid->count; i += grid->columns) {
-        const char *cell = grid->cells[i];
-        if (!*cell || strcmp(cell, "-") == 0)
-            continue;
-        if (!is_number(cell))
-            return false;
-        any = true;
+        has_numbers = has_numbers || (!is_gap(grid->cells[i]) && is_number(grid->cells[i]));
+        has_texts = has_texts || (!is_gap(grid->cells[i]) && !is_number(grid->cells[i]));
     }
-    return any;
+    if (column > 0 && !has_numbers && !has_texts)
+        return 0;
+    if (grid->align)
+        return grid->align[column];
+    return has_numbers && !has_texts ? 'r' : 'l';
 }
 
-/* Short words stay on a line, long ones get room to wrap in. */
+/* Short texts stay on one line; long texts may wrap. */
 static void write_cell(lab_page *page, const char *tag, bool is_right, const char *text)
 {
     enum { SHORT = 34 };
     fprintf(page->out, "<%s%s>", tag, is_right ? " class=\"r\"" : strlen(text) > SHORT ? " class=\"w\"" : "");
     lab_html_escape(page->out, text);
     fprintf(page->out, "</%.2s>", tag);
-}
-
-/* Nothing but gaps: not shown. */
-static bool is_empty_column(const lab_data_table *grid, int column)
-{
-    for (int64_t i = grid->columns + column; i < grid->count; i += grid->columns)
-        if (*grid->cells[i] && strcmp(grid->cells[i], "-") != 0)
-            return false;
-    return true;
 }
 
 static void write_row(lab_page *page, const lab_data_table *grid, int64_t row, const char *column_alignment)
@@ -141,19 +100,19 @@ static void write_row(lab_page *page, const lab_data_table *grid, int64_t row, c
 
 static void write_table(lab_page *page, const char *caption, const lab_data_table *grid)
 {
-    char *column_alignment = calloc((size_t)grid->columns + 1, 1); /* of each column l, r, or 0 where it is not shown */
+    char *column_alignment = calloc((size_t)grid->columns + 1, 1); /* per column: l, r, or 0 if not shown */
     if (grid->has_failed || !column_alignment) {
         snprintf(page->why, sizeof page->why, "out of memory");
         free(column_alignment);
         return;
     }
     for (int i = 0; i < grid->columns; i++)
-        column_alignment[i] = i > 0 && is_empty_column(grid, i) ? 0 : is_right_aligned(grid, i) ? 'r' : 'l';
-    fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", page->out);
-    lab_html_escape(page->out, caption);
-    fputs("\"><table><caption>", page->out);
-    lab_html_escape(page->out, caption);
-    fputs("</caption>\n<thead>", page->out);
+        column_alignment[i] = alignment_of(grid, i);
+    lab_html_write(
+        page->out,
+        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"%s\"><table><caption>%s</caption>\n"
+        "<thead>",
+        caption, caption);
     write_row(page, grid, 0, column_alignment);
     fputs("</thead>\n<tbody>\n", page->out);
     for (int64_t row = 1; row <= lab_data_table_rows(grid); row++)
@@ -172,9 +131,7 @@ void lab_page_details(lab_page *page, const char *summary, const lab_data_table 
 {
     if (lab_data_table_rows(grid) == 0)
         return;
-    fputs("<details><summary>", page->out);
-    lab_html_escape(page->out, summary);
-    fputs("</summary>\n", page->out);
+    lab_html_write(page->out, "<details><summary>%s</summary>\n", summary);
     write_table(page, summary, grid);
     fputs("</details>\n", page->out);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* html_page.c - see html_page.h. */
-#define _GNU_SOURCE /* vasprintf */
 #include "report/html_page.h"
 
 #include <ctype.h>
@@ -11,9 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/failure.h"
 #include "report/chart.h"
 
-/* Widths of a picture on a desktop and on a phone, and the margin of a picture in a file of its own. */
+/* Widths of a chart on a desktop and on a phone, and the margin of a chart in a file of its own. */
 enum { WIDE_WIDTH = 860, NARROW_WIDTH = 350, FILE_MARGIN = 24, FILE_HEADER_HEIGHT = 58 };
 
 static const char FONT[] = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', "
@@ -72,7 +72,7 @@ static const char page_style[] =
     "dt{font-weight:600}dd{margin:0;max-width:64ch;color:var(--soft)}\n"
     "footer{margin-top:64px;padding-top:20px;border-top:1px solid var(--rule);font-size:14px;color:var(--soft)}\n";
 
-/* On a telephone, and on paper. */
+/* For phones and for paper. */
 static const char small_and_print_style[] =
     "@media (max-width:680px){body{padding:0 20px 56px}header{padding-top:32px}h1{font-size:29px}h2{font-size:22px}"
     "section{margin-top:48px;padding-top:22px}svg.wide{display:none}svg.narrow{display:block}"
@@ -92,29 +92,23 @@ static const char small_and_print_style[] =
 
 void lab_page_begin(lab_page *page, const char *title)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n<meta "
-          "charset=\"utf-8\"/>\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
-          page->out);
-    lab_html_escape(page->out, title);
-    fputs("</title>\n<style>\n", page->out);
+    lab_html_write(
+        page->out,
+        "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"
+        "<meta charset=\"utf-8\"/>\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>%s</title>\n<style>\n",
+        title);
     lab_svg_page_style(page->out);
-    fprintf(page->out,
-            "body{font-family:%s}\n%s%s</style>\n</head>\n<body>\n<header>\n<p class=\"eyebrow\">rung report</p>\n<h1>",
-            FONT, page_style, small_and_print_style);
-    lab_html_escape(page->out, title);
-    fputs("</h1>\n", page->out);
+    fprintf(page->out, "body{font-family:%s}\n%s%s</style>\n</head>\n<body>\n<header>\n", FONT, page_style,
+            small_and_print_style);
+    lab_html_write(page->out, "<p class=\"eyebrow\">rung report</p>\n<h1>%s</h1>\n", title);
     page->open_element = "header";
 }
 
 void lab_page_section(lab_page *page, const char *id, const char *title)
 {
-    fprintf(page->out, "</%s>\n<section id=\"", page->open_element);
+    lab_html_write(page->out, "</%s>\n<section id=\"%s\">\n<h2>%s</h2>\n", page->open_element, id, title);
     page->open_element = "section";
-    lab_html_escape(page->out, id);
-    fputs("\">\n<h2>", page->out);
-    lab_html_escape(page->out, title);
-    fputs("</h2>\n", page->out);
 }
 
 void lab_page_text(lab_page *page, const char *kind, const char *format, ...)
@@ -124,9 +118,7 @@ void lab_page_text(lab_page *page, const char *kind, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(page->out, "<p%s%s%s>", *kind ? " class=\"" : "", kind, *kind ? "\"" : "");
-    lab_html_escape(page->out, text);
-    fputs("</p>\n", page->out);
+    lab_html_write(page->out, "<p class=\"%s\">%s</p>\n", kind, text);
 }
 
 void lab_page_end(lab_page *page)
@@ -139,9 +131,9 @@ void lab_page_end(lab_page *page)
     page->slugs = NULL;
 }
 
-/* ---- Pictures ---- */
+/* ---- Charts ---- */
 
-/* Small letters, digits and dashes, and no two alike. */
+/* Makes a unique name of lowercase letters, digits and dashes. */
 static void make_slug(lab_page *page, const char *wanted, char slug[64])
 {
     size_t used = 0;
@@ -159,55 +151,41 @@ static void make_slug(lab_page *page, const char *wanted, char slug[64])
     for (int i = 0, copies = 1; i < page->figure_count; i++)
         if (strcmp(page->slugs[i], slug) == 0) {
             snprintf(slug, 64, "%s-%d", base, ++copies);
-            i = -1; /* that one may be taken, too */
+            i = -1; /* the new name may be taken, too */
         }
 }
 
 static bool remember_slug(lab_page *page, const char *slug)
 {
     char(*larger)[64] = realloc(page->slugs, (size_t)(page->figure_count + 1) * sizeof *larger);
-    if (!larger) {
-        snprintf(page->why, sizeof page->why, "out of memory");
-        return false;
-    }
+    if (!larger)
+        return lab_set_reason(page->why, sizeof page->why, "out of memory");
     page->slugs = larger;
     snprintf(page->slugs[page->figure_count++], 64, "%s", slug);
     return true;
 }
 
-/* What a drawing consists of, and its height; NULL if there is no memory. */
+/* Returns the elements of a chart, which the caller frees, and its height; NULL if memory is exhausted. */
 static char *render_figure(const lab_figure *figure, bool is_narrow, double *height)
 {
     char *body = NULL;
     size_t length;
-    lab_svg *svg = calloc(1, sizeof *svg);
-    FILE *out = svg ? open_memstream(&body, &length) : NULL;
-    if (out) {
-        svg->out = out;
-        svg->width = is_narrow ? NARROW_WIDTH : WIDE_WIDTH;
-        svg->is_narrow = is_narrow;
-        figure->draw(svg, figure->data);
-        *height = ceil(svg->height);
-        if (fclose(out) != 0) {
-            free(body);
-            body = NULL;
-        }
-    }
-    free(svg);
-    return body;
+    lab_svg svg = {.width = is_narrow ? NARROW_WIDTH : WIDE_WIDTH, .is_narrow = is_narrow};
+    svg.out = open_memstream(&body, &length);
+    if (!svg.out)
+        return NULL;
+    figure->draw(&svg, figure->data);
+    *height = ceil(svg.height);
+    if (fclose(svg.out) == 0)
+        return body;
+    free(body);
+    return NULL;
 }
 
 static void write_svg_title(FILE *out, const lab_figure *figure, const char *id)
 {
-    fprintf(out, "<title id=\"%s-t\">", id);
-    lab_html_escape(out, figure->title);
-    if (figure->context) {
-        fputs(", ", out);
-        lab_html_escape(out, figure->context);
-    }
-    fprintf(out, "</title><desc id=\"%s-d\">", id);
-    lab_html_escape(out, figure->description);
-    fputs("</desc>\n", out);
+    lab_html_write(out, "<title id=\"%s-t\">%s%s%s</title><desc id=\"%s-d\">%s</desc>\n", id, figure->title,
+                   figure->context ? ", " : "", figure->context ? figure->context : "", id, figure->description);
 }
 
 static void write_inline_svg(lab_page *page, const lab_figure *figure, const char *slug, bool is_narrow)
@@ -228,9 +206,9 @@ static void write_inline_svg(lab_page *page, const lab_figure *figure, const cha
     free(body);
 }
 
-/* ---- Pictures and numbers as files of their own ---- */
+/* ---- Charts and their numbers as files ---- */
 
-/* NULL after a sentence in page->why. */
+/* Returns NULL with a sentence in page->why if the file cannot be created. */
 static FILE *open_chart_file(lab_page *page, const char *slug, const char *ending, lab_output_file *output)
 {
     char path[LAB_OUTPUT_PATH_BYTES];
@@ -253,62 +231,39 @@ static void commit_chart_file(lab_page *page, lab_output_file *output)
         snprintf(page->why, sizeof page->why, "%s cannot be written: %s", output->path, strerror(errno));
 }
 
+/* Writes the title and, at the right, the context and kind of the numbers. */
+static void write_file_header(FILE *out, const lab_figure *figure, double width, double height)
+{
+    char beside[320];
+    lab_svg svg = {.out = out, .width = width};
+    snprintf(beside, sizeof beside, "%.240s%s%s", figure->context ? figure->context : "", figure->context ? ", " : "",
+             figure->kind);
+    lab_svg_rect(&svg, (lab_box){0, 0, width, height}, LAB_COLOUR_paper, 0);
+    lab_svg_text_within(&svg, FILE_MARGIN, 34, (lab_text_style){.size = 16, .colour = LAB_COLOUR_ink, .is_bold = true},
+                        WIDE_WIDTH / 2, figure->title);
+    lab_svg_text_within(&svg, FILE_MARGIN + WIDE_WIDTH, 34, lab_tick_style(LAB_ANCHOR_END), WIDE_WIDTH / 2 - 40,
+                        beside);
+}
+
 static void write_svg_file(lab_page *page, const lab_figure *figure, const char *slug)
 {
     double height = 0;
-    char title[256], *body = render_figure(figure, false, &height);
+    char *body = render_figure(figure, false, &height);
     lab_output_file output;
     FILE *out = body ? open_chart_file(page, slug, "svg", &output) : NULL;
     if (out) {
         double wide = WIDE_WIDTH + 2 * FILE_MARGIN, high = height + FILE_HEADER_HEIGHT + FILE_MARGIN;
-        char beside[320];
-        lab_svg *head = calloc(1, sizeof *head);
-        snprintf(beside, sizeof beside, "%.240s%s%s", figure->context ? figure->context : "",
-                 figure->context ? ", " : "", figure->kind);
         fprintf(out,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-                "role=\"img\" "
-                "aria-labelledby=\"%s-t %s-d\" font-family=\"%s\">\n",
+                "role=\"img\" aria-labelledby=\"%s-t %s-d\" font-family=\"%s\">\n",
                 wide, high, wide, high, slug, slug, FONT);
         write_svg_title(out, figure, slug);
         lab_svg_standalone_style(out);
-        if (head) {
-            *head = (lab_svg){.out = out, .width = wide};
-            lab_svg_rect(head, (lab_box){0, 0, wide, high}, LAB_COLOUR_paper, 0);
-            lab_svg_text_truncate(figure->title, 16, WIDE_WIDTH / 2, title, sizeof title);
-            lab_svg_text(
-                head,
-                (lab_text_style){.x = FILE_MARGIN, .y = 34, .size = 16, .colour = LAB_COLOUR_ink, .is_bold = true},
-                title);
-            lab_svg_text_truncate(beside, 12, WIDE_WIDTH / 2 - 40, title, sizeof title);
-            lab_svg_text(head,
-                         (lab_text_style){.x = FILE_MARGIN + WIDE_WIDTH,
-                                          .y = 34,
-                                          .size = 12,
-                                          .colour = LAB_COLOUR_soft,
-                                          .anchor = LAB_ANCHOR_END},
-                         title);
-            free(head);
-        }
+        write_file_header(out, figure, wide, high);
         fprintf(out, "<g transform=\"translate(%d %d)\">\n%s</g>\n</svg>\n", FILE_MARGIN, FILE_HEADER_HEIGHT, body);
         commit_chart_file(page, &output);
     }
     free(body);
-}
-
-static void write_quoted(FILE *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
 }
 
 static void write_csv(lab_page *page, const lab_data_table *grid, const char *slug)
@@ -318,7 +273,7 @@ static void write_csv(lab_page *page, const lab_data_table *grid, const char *sl
     if (!out)
         return;
     for (int64_t i = 0; i < grid->count; i++) {
-        write_quoted(out, grid->cells[i]);
+        lab_csv_write(out, grid->cells[i]);
         fputc((i + 1) % grid->columns == 0 ? '\n' : ',', out);
     }
     commit_chart_file(page, &output);
@@ -330,11 +285,10 @@ void lab_page_figure(lab_page *page, const lab_figure *figure)
     make_slug(page, figure->slug, slug);
     if (!remember_slug(page, slug))
         return;
-    fprintf(page->out, "<figure id=\"%s\">\n<figcaption><h3>", slug);
-    lab_html_escape(page->out, figure->title);
-    fprintf(page->out, "<span class=\"kind\">%s</span></h3>\n<p>", figure->kind);
-    lab_html_escape(page->out, figure->caption);
-    fputs("</p></figcaption>\n", page->out);
+    lab_html_write(page->out,
+                   "<figure id=\"%s\">\n<figcaption><h3>%s<span class=\"kind\">%s</span></h3>\n"
+                   "<p>%s</p></figcaption>\n",
+                   slug, figure->title, figure->kind, figure->caption);
     write_inline_svg(page, figure, slug, false);
     write_inline_svg(page, figure, slug, true);
     snprintf(summary, sizeof summary, "As a table: %.280s", figure->title);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* html_page.h - writes a report as one self-contained HTML file: style, tables, charts, and the numbers of each chart.
  * The file is also valid XML, so that any XML parser can check it. */
-#ifndef LAB_HTML_PAGE_H
-#define LAB_HTML_PAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,7 +13,7 @@ typedef struct lab_data_table {
     const char *align; /* one l or r per column; NULL: numbers are right-aligned */
     int columns;
     char **cells;
-    int64_t count, room;
+    int64_t count;
     bool has_failed; /* memory was exhausted */
 } lab_data_table;
 
@@ -23,9 +22,6 @@ void lab_data_table_add(lab_data_table *grid, const char *format, ...);
 void lab_data_table_add_number(lab_data_table *grid, double value); /* with few digits; "-" for 0 and below */
 int64_t lab_data_table_rows(const lab_data_table *grid);            /* without the titles */
 void lab_data_table_free(lab_data_table *grid);
-
-/* Formats a number with the fewest digits that restore the same value. */
-void lab_format_exact(double value, char *text, size_t capacity);
 
 typedef struct lab_page {
     FILE *out;
@@ -54,11 +50,8 @@ typedef struct lab_figure {
 
 void lab_page_begin(lab_page *page, const char *title);
 void lab_page_end(lab_page *page);
-void lab_page_section(lab_page *page, const char *id, const char *title); /* closes the previous one */
-void lab_page_text(lab_page *page, const char *kind, const char *format,
-                   ...); /* a paragraph with a CSS class, "" for none */
+void lab_page_section(lab_page *page, const char *id, const char *title);      /* closes the previous one */
+void lab_page_text(lab_page *page, const char *kind, const char *format, ...); /* kind: the CSS class */
 void lab_page_table(lab_page *page, const char *caption, const lab_data_table *grid);
 void lab_page_details(lab_page *page, const char *summary, const lab_data_table *grid);
 void lab_page_figure(lab_page *page, const lab_figure *figure);
-
-#endif /* LAB_HTML_PAGE_H */

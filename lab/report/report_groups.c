@@ -3,16 +3,16 @@
 #include "report/report.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/growing_array.h"
 #include "common/type_pair.h"
 #include "rung/rung.h"
 
-/* ---- Names, marks, numbers ---- */
+/* ---- Names, markers, numbers ---- */
 
-bool lab_kernel_is_library(const char *kernel)
+static bool is_library(const char *kernel)
 {
     return strncmp(kernel, "00_", 3) == 0;
 }
@@ -41,8 +41,8 @@ static void format_label(const lab_result *row, char *text, size_t capacity)
 {
     const char *name = lab_kernel_chart_name(row->kernel), *library = lab_json_get_text(row->fields, "library", "");
     bool is_vendor = strcmp(row->kernel, "00_vendor") == 0;
-    lab_result_format_kernel(is_vendor ? lab_result_device_library(row) : name,
-                             lab_kernel_is_library(row->kernel) ? library : "", text, capacity);
+    lab_result_format_kernel(is_vendor ? lab_result_device_library(row) : name, is_library(row->kernel) ? library : "",
+                             text, capacity);
 }
 
 static unsigned text_hash(const char *text)
@@ -56,7 +56,7 @@ static unsigned text_hash(const char *text)
 lab_marker lab_kernel_marker(const char *kernel)
 {
     static const char *const libraries[] = {"library", "MKL", "OpenBLAS", "BLIS", "oneDNN"};
-    if (lab_kernel_is_library(kernel)) {
+    if (is_library(kernel)) {
         for (int i = 0; i < LAB_COLOUR_WARM_COUNT; i++)
             if (strcmp(lab_kernel_chart_name(kernel), libraries[i]) == 0)
                 return (lab_marker){(lab_chart_colour)(LAB_COLOUR_warm0 + i), i + 1, true};
@@ -69,32 +69,69 @@ lab_marker lab_kernel_marker(const char *kernel)
                         (int)(number % LAB_MARKER_SHAPES), false};
 }
 
-void lab_format_problem(int64_t m, int64_t n, int64_t k, char *text, size_t capacity)
+static lab_formatted format_problem(int64_t m, int64_t n, int64_t k)
 {
-    snprintf(text, capacity, "%lld x %lld x %lld", (long long)m, (long long)n, (long long)k);
+    lab_formatted problem;
+    snprintf(problem.text, sizeof problem.text, "%lld x %lld x %lld", (long long)m, (long long)n, (long long)k);
+    return problem;
 }
 
-double lab_flops(int64_t m, int64_t n, int64_t k)
+lab_formatted lab_result_problem(const lab_result *row)
+{
+    return format_problem(row->m, row->n, row->k);
+}
+
+lab_formatted lab_json_problem(const lab_json_value *row)
+{
+    return format_problem(lab_json_get_integer(row, "m", 0), lab_json_get_integer(row, "n", 0),
+                          lab_json_get_integer(row, "k", 0));
+}
+
+lab_formatted lab_omission_note(int shown, int all)
+{
+    lab_formatted note = {""};
+    if (shown < all)
+        snprintf(note.text, sizeof note.text, " The chart shows %d of %d; the table has all.", shown, all);
+    return note;
+}
+
+static double flops(int64_t m, int64_t n, int64_t k)
 {
     return 2.0 * (double)m * (double)n * (double)k;
 }
 
-static bool element_sizes(const char *dtype, double *in, double *out)
+double lab_json_flops(const lab_json_value *row)
 {
-    lab_type_pair product;
-    if (!lab_type_pair_find(dtype, strlen(dtype), &product))
-        return false;
-    *in = (double)rung_type_size(product.in);
-    *out = (double)rung_type_size(product.out);
-    return true;
+    return flops(lab_json_get_integer(row, "m", 0), lab_json_get_integer(row, "n", 0),
+                 lab_json_get_integer(row, "k", 0));
 }
 
 double lab_intensity(const lab_result *row)
 {
-    double in, out, m = (double)row->m, n = (double)row->n, k = (double)row->k;
-    if (!element_sizes(row->dtype, &in, &out) || !(m * n * k > 0))
+    double m = (double)row->m, n = (double)row->n, k = (double)row->k;
+    lab_type_pair product;
+    if (!lab_type_pair_find(row->dtype, strlen(row->dtype), &product) || !(m * n * k > 0))
         return 0;
-    return lab_flops(row->m, row->n, row->k) / (in * (m * k + k * n) + out * m * n);
+    double in = (double)rung_type_size(product.in), out = (double)rung_type_size(product.out);
+    return flops(row->m, row->n, row->k) / (in * (m * k + k * n) + out * m * n);
+}
+
+bool lab_result_is_square(const lab_result *row)
+{
+    return row->m == row->n && row->n == row->k;
+}
+
+static bool same_problem(const lab_result *a, const lab_result *b)
+{
+    return a->m == b->m && a->n == b->n && a->k == b->k;
+}
+
+int lab_report_problem_end(const lab_report_row_group *group, int start)
+{
+    int end = start + 1;
+    while (end < group->count && same_problem(group->rows[start].row, group->rows[end].row))
+        end++;
+    return end;
 }
 
 /* ---- Groups ---- */
@@ -104,7 +141,7 @@ static bool same_text(const lab_json_value *a, const lab_json_value *b, const ch
     return strcmp(lab_json_get_text(a, name, ""), lab_json_get_text(b, name, "")) == 0;
 }
 
-/* A whole call, with copying: no kernel's time. */
+/* Returns whether the row is a whole call, including copies, and not a kernel. */
 static bool is_whole_call(const lab_result *row)
 {
     return strcmp(row->kernel, "rung_gemm") == 0;
@@ -133,18 +170,18 @@ static bool belongs_to_group(const lab_report_row_group *group, const lab_report
            strcmp(input_values_of(first), input_values_of(row)) == 0;
 }
 
-static bool same_problem(const lab_result *a, const lab_result *b)
+static bool same_kernel_and_problem(const lab_result *a, const lab_result *b)
 {
-    return a->m == b->m && a->n == b->n && a->k == b->k;
+    return same_problem(a, b) && strcmp(a->kernel, b->kernel) == 0;
 }
 
 /* Returns whether another file already contributed a row of this file to the group. */
-static bool has_duplicate_row(const lab_report_row_group *group, int count_before, const lab_report_input *input)
+static bool has_duplicate_row(const lab_report_row_group *group, const lab_report_input *input)
 {
     for (int64_t i = 0; i < input->results.count; i++) {
         const lab_result *row = &input->results.rows[i];
-        for (int j = 0; j < count_before && belongs_to_group(group, input, row); j++)
-            if (same_problem(group->rows[j].row, row) && strcmp(group->rows[j].row->kernel, row->kernel) == 0 &&
+        for (int j = 0; j < group->count && belongs_to_group(group, input, row); j++)
+            if (same_kernel_and_problem(group->rows[j].row, row) &&
                 strcmp(group->rows[j].row->params, row->params) == 0)
                 return true;
     }
@@ -153,21 +190,18 @@ static bool has_duplicate_row(const lab_report_row_group *group, int count_befor
 
 static bool add_row(lab_report_row_group *group, const lab_result *row)
 {
-    lab_report_row *larger = (group->count & (group->count - 1)) == 0 /* a power of two: it is full */
-                                 ? realloc(group->rows,
-                                           (size_t)(group->count > 0 ? 2 * group->count : 1) * sizeof *larger)
-                                 : group->rows;
+    lab_report_row *larger = lab_array_grow(group->rows, group->count, sizeof *larger);
     if (!larger)
         return false;
     group->rows = larger;
     group->rows[group->count++] = (lab_report_row){
-        .row = row, .mark = lab_kernel_marker(row->kernel), .is_library = lab_kernel_is_library(row->kernel)};
+        .row = row, .mark = lab_kernel_marker(row->kernel), .is_library = is_library(row->kernel)};
     return true;
 }
 
 static lab_report_row_group *add_group(lab_report *report, const lab_report_input *input, const lab_result *row)
 {
-    lab_report_row_group *larger = realloc(report->groups, (size_t)(report->group_count + 1) * sizeof *larger);
+    lab_report_row_group *larger = lab_array_grow(report->groups, report->group_count, sizeof *larger);
     if (!larger)
         return NULL;
     report->groups = larger;
@@ -175,17 +209,14 @@ static lab_report_row_group *add_group(lab_report *report, const lab_report_inpu
     return &larger[report->group_count++];
 }
 
-/* The groups that were there before this file took part in them: a file is one of them or begins its own. */
+/* Adds the rows of a file to the groups of earlier files, or to new groups if an earlier file has one of the rows. */
 static bool group_file(lab_report *report, const lab_report_input *input)
 {
     int groups_before = report->group_count;
-    int *counts = calloc((size_t)groups_before + 1, sizeof *counts);
     bool *closed = calloc((size_t)groups_before + 1, sizeof *closed);
-    bool good = counts && closed;
-    for (int i = 0; i < groups_before && good; i++) {
-        counts[i] = report->groups[i].count;
-        closed[i] = has_duplicate_row(&report->groups[i], counts[i], input);
-    }
+    bool good = closed != NULL;
+    for (int i = 0; i < groups_before && good; i++)
+        closed[i] = has_duplicate_row(&report->groups[i], input);
     for (int64_t i = 0; i < input->results.count && good; i++) {
         const lab_result *row = &input->results.rows[i];
         lab_report_row_group *group = NULL;
@@ -199,15 +230,14 @@ static bool group_file(lab_report *report, const lab_report_input *input)
             group = add_group(report, input, row);
         good = group && add_row(group, row);
     }
-    free(counts);
     free(closed);
     return good;
 }
 
 /* ---- Order within a group ---- */
 
-/* Parameters for a label. Long ones are cut and get a number of their own, so that no two rows share a label that
- * differ only at the end: rows with one label are taken for repetitions. */
+/* Writes parameters for a label. Long parameters are cut and get a hash, because rows with the same label count as
+ * repetitions. */
 static void shorten_parameters(const char *params, char *text, size_t capacity)
 {
     enum { LONGEST = 50, BEGINNING = 36 };
@@ -217,7 +247,7 @@ static void shorten_parameters(const char *params, char *text, size_t capacity)
         snprintf(text, capacity, "%.*s... #%08x", BEGINNING, params, text_hash(params));
 }
 
-/* A kernel that was run with several parameters, or in several ways, says so. */
+/* Writes the labels of the rows. The label of a kernel with several parameters or overlap modes contains them. */
 static void name_rows(lab_report_row_group *group)
 {
     for (int i = 0; i < group->count; i++) {
@@ -225,8 +255,7 @@ static void name_rows(lab_report_row_group *group)
         const char *overlap = lab_json_get_text(shown->row->fields, "overlap", "");
         bool varies = false;
         for (int j = 0; j < group->count && !varies; j++)
-            varies = same_problem(shown->row, group->rows[j].row) &&
-                     strcmp(shown->row->kernel, group->rows[j].row->kernel) == 0 &&
+            varies = same_kernel_and_problem(shown->row, group->rows[j].row) &&
                      strcmp(shown->row->params, group->rows[j].row->params) != 0;
         char name[64], params[64];
         format_label(shown->row, name, sizeof name);
@@ -239,7 +268,7 @@ static void name_rows(lab_report_row_group *group)
 static int compare_rows(const void *a, const void *b)
 {
     const lab_result *x = ((const lab_report_row *)a)->row, *y = ((const lab_report_row *)b)->row;
-    double work = lab_flops(x->m, x->n, x->k) - lab_flops(y->m, y->n, y->k);
+    double work = flops(x->m, x->n, x->k) - flops(y->m, y->n, y->k);
     if (work != 0)
         return work < 0 ? -1 : 1;
     int64_t order = x->m != y->m ? x->m - y->m : x->n != y->n ? x->n - y->n : x->k - y->k;
@@ -251,33 +280,30 @@ static int compare_rows(const void *a, const void *b)
     return names != 0 ? names : (x->gflops > y->gflops) - (x->gflops < y->gflops);
 }
 
-/* Of rows that say the same of the same, the one in the middle stays. */
+/* Keeps the median row of repetitions. */
 static void keep_median_rows(lab_report_row_group *group)
 {
-    int kept = 0;
+    int remaining = 0;
     for (int start = 0, end; start < group->count; start = end) {
-        for (end = start + 1; end < group->count && same_problem(group->rows[start].row, group->rows[end].row) &&
-                              strcmp(group->rows[start].row->kernel, group->rows[end].row->kernel) == 0 &&
-                              strcmp(group->rows[start].label, group->rows[end].label) == 0;
+        const lab_report_row *first = &group->rows[start];
+        for (end = start + 1; end < group->count && same_kernel_and_problem(first->row, group->rows[end].row) &&
+                              strcmp(first->label, group->rows[end].label) == 0;
              end++)
             ;
-        group->rows[kept++] = group->rows[start + (end - start) / 2];
+        group->rows[remaining++] = group->rows[start + (end - start) / 2];
     }
-    group->count = kept;
+    group->count = remaining;
 }
 
-/* The problem with the most rows; of several the largest. */
+/* Finds the problem with the most rows; of several, the last square one. */
 static void find_main_problem(lab_report_row_group *group)
 {
     for (int start = 0, end; start < group->count; start = end) {
-        for (end = start + 1; end < group->count && same_problem(group->rows[start].row, group->rows[end].row); end++)
-            ;
-        bool square = group->rows[start].row->m == group->rows[start].row->n &&
-                      group->rows[start].row->n == group->rows[start].row->k;
-        bool was_square = group->main_count > 0 &&
-                          group->rows[group->main_start].row->m == group->rows[group->main_start].row->n;
-        int better = end - start - group->main_count;
-        if (better > 0 || (better == 0 && (square || !was_square))) {
+        const lab_result *row = group->rows[start].row, *main_row = group->rows[group->main_start].row;
+        end = lab_report_problem_end(group, start);
+        bool was_square = group->main_count > 0 && main_row->m == main_row->n;
+        int more = end - start - group->main_count;
+        if (more > 0 || (more == 0 && (lab_result_is_square(row) || !was_square))) {
             group->main_start = start;
             group->main_count = end - start;
         }
@@ -298,25 +324,24 @@ static void name_group(lab_report *report, lab_report_row_group *group)
              is_whole_call(row) ? "Whole calls of " : "", row->dtype, plain ? "" : " by ", plain ? "" : row->compute,
              row->device, threads, batch, *row->epilogue ? ", " : "", row->epilogue, is_hot ? "" : ", cold caches",
              is_whole ? "" : ", normally distributed numbers");
-    snprintf(group->machine_title, sizeof group->machine_title, "%.120s",
-             lab_json_get_text(group->input->results.machine, "title", row->device));
     for (lab_report_row_group *other = report->groups; other < group; other++)
-        if (strcmp(other->title, group->title) == 0) { /* distinguished by its file */
+        if (strcmp(other->title, group->title) == 0) { /* add the file name */
             size_t length = strlen(group->title);
             snprintf(group->title + length, sizeof group->title - length, " (%.60s)", group->input->name);
             return;
         }
 }
 
-/* Devices as they came; f32 before other types, strict before other modes, few threads before many. */
+/* Sorts f32 before other types and strict before other modes. */
 static int type_order(const lab_result *row)
 {
     lab_type_pair product;
     bool is_known = lab_type_pair_find(row->dtype, strlen(row->dtype), &product);
-    int place = is_known ? lab_type_pair_index(product) : lab_type_pair_count();
-    return 2 * place + (strcmp(row->compute, "strict") != 0);
+    int index = is_known ? lab_type_pair_index(product) : lab_type_pair_count();
+    return 2 * index + (strcmp(row->compute, "strict") != 0);
 }
 
+/* Compares by device, in the order of the files, then by type, then by the number of threads. */
 static bool is_group_before(const lab_report *report, const lab_report_row_group *a, const lab_report_row_group *b)
 {
     if (strcmp(a->first->device, b->first->device) != 0) {
@@ -329,7 +354,7 @@ static bool is_group_before(const lab_report *report, const lab_report_row_group
     return difference != 0 ? difference < 0 : a->first->threads < b->first->threads;
 }
 
-/* By insertion, which leaves equals as they were. */
+/* Insertion sort, which is stable. */
 static void order_groups(lab_report *report)
 {
     for (int i = 1; i < report->group_count; i++)

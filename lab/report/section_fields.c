@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* section_fields.c - everything that the files hold, as tables: the machines, the ceilings, and every field of every
- * row. A picture chooses; here nothing is left out, and no digit is rounded away. */
+/* section_fields.c - all data of the files as tables: machines, ceilings, and every field of every row, without
+ * rounding. */
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -8,19 +8,29 @@
 
 enum { COLUMNS_MAX = 128, NAME_MAX_TEXT = 96, TABLES_MAX = 16, VALUE_TEXT = 4096, LIST_TEXT = 512 };
 
+/* Formats a number with the fewest digits that restore the same value. */
+static void format_exact(double value, char *text, size_t capacity)
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, capacity, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+}
+
 static bool is_table(const lab_json_value *value)
 {
     return value->kind == LAB_JSON_ARRAY && value->first && value->first->kind == LAB_JSON_OBJECT;
 }
 
-/* Of a long list the beginning. */
+/* Writes a value as text; of a long list, the beginning. */
 static void format_value(const lab_json_value *value, char *text, size_t capacity)
 {
     if (value->kind == LAB_JSON_ARRAY && capacity > LIST_TEXT)
         capacity = LIST_TEXT;
     *text = '\0';
     if (value->kind == LAB_JSON_NUMBER)
-        lab_format_exact(value->number, text, capacity);
+        format_exact(value->number, text, capacity);
     else if (value->kind == LAB_JSON_BOOLEAN)
         snprintf(text, capacity, value->number != 0 ? "yes" : "no");
     else if (value->kind == LAB_JSON_STRING)
@@ -37,10 +47,11 @@ static void format_value(const lab_json_value *value, char *text, size_t capacit
     }
 }
 
-/* ---- Fields of one object, those of objects in it by "name.name" ---- */
+/* ---- Fields of an object ---- */
 
 typedef void (*field_visitor_t)(void *to, const char *name, const lab_json_value *value);
 
+/* Calls `each` for the fields of an object and, as "name.name", for the fields of objects in it. */
 static void visit(const lab_json_value *object, const char *before, field_visitor_t each, void *to)
 {
     for (const lab_json_value *at = object->kind == LAB_JSON_OBJECT ? object->first : NULL; at; at = at->next) {
@@ -53,9 +64,9 @@ static void visit(const lab_json_value *object, const char *before, field_visito
     }
 }
 
-typedef struct columns {
+typedef struct field_columns {
     char names[COLUMNS_MAX][NAME_MAX_TEXT];
-    char values[COLUMNS_MAX][VALUE_TEXT]; /* of the row that is looked at; of the first one while columns are sought */
+    char values[COLUMNS_MAX][VALUE_TEXT]; /* of the current row; of the first row while columns are collected */
     bool is_constant[COLUMNS_MAX];        /* in all rows so far */
     bool is_full;                         /* there are more fields than columns */
     int count;
@@ -94,6 +105,13 @@ static void store_value(void *to, const char *name, const lab_json_value *value)
         format_value(value, columns->values[i], sizeof columns->values[i]);
 }
 
+static void read_values(const lab_json_value *row, field_columns_t *columns)
+{
+    for (int i = 0; i < columns->count; i++)
+        columns->values[i][0] = '\0';
+    visit(row, "", store_value, columns);
+}
+
 static bool has_field(const lab_json_value *object, const char *path)
 {
     size_t length = strcspn(path, ".");
@@ -103,7 +121,7 @@ static bool has_field(const lab_json_value *object, const char *path)
     return false;
 }
 
-/* A column that some rows lack is no constant of the table. */
+/* Collects the columns of all rows. A column that some rows lack is not constant. */
 static void find_columns(const lab_json_value *rows, field_columns_t *columns)
 {
     memset(columns, 0, sizeof *columns);
@@ -114,7 +132,7 @@ static void find_columns(const lab_json_value *rows, field_columns_t *columns)
             columns->is_constant[i] = has_field(at, columns->names[i]);
 }
 
-/* ---- A table of rows, what is the same in all of them in a line above it ---- */
+/* ---- A table of rows; constant fields in a table above it ---- */
 
 static void write_constants(lab_page *page, const field_columns_t *columns, int64_t rows)
 {
@@ -127,11 +145,7 @@ static void write_constants(lab_page *page, const field_columns_t *columns, int6
                     "row\"><table><caption>The same in every row</caption><thead><tr><th scope=\"col\">in every "
                     "row</th><th scope=\"col\">is</th></tr></thead><tbody><tr>",
               page->out);
-        fputs("<th scope=\"row\">", page->out);
-        lab_html_escape(page->out, columns->names[i]);
-        fputs("</th><td>", page->out);
-        lab_html_escape(page->out, columns->values[i]);
-        fputs("</td></tr>\n", page->out);
+        lab_html_write(page->out, "<th scope=\"row\">%s</th><td>%s</td></tr>\n", columns->names[i], columns->values[i]);
         any = true;
     }
     if (any)
@@ -149,15 +163,11 @@ static void write_rows(lab_page *page, const char *summary, const lab_json_value
             shown[count] = i;
             heads[count++] = columns->names[i];
         }
-    fputs("<details><summary>", page->out);
-    lab_html_escape(page->out, summary);
-    fputs("</summary>\n", page->out);
+    lab_html_write(page->out, "<details><summary>%s</summary>\n", summary);
     write_constants(page, columns, rows->count);
     lab_data_table_begin(&grid, count, NULL, heads);
     for (const lab_json_value *at = rows->first; at && count > 0; at = at->next) {
-        for (int i = 0; i < columns->count; i++)
-            columns->values[i][0] = '\0';
-        visit(at, "", store_value, columns);
+        read_values(at, columns);
         for (int i = 0; i < count; i++)
             lab_data_table_add(&grid, "%s", columns->values[shown[i]]);
     }
@@ -168,7 +178,7 @@ static void write_rows(lab_page *page, const char *summary, const lab_json_value
     fputs("</details>\n", page->out);
 }
 
-/* ---- Tables inside rows, such as the lines of a kernel: one table per name -------------------- */
+/* ---- Tables inside rows, such as the lines of a kernel: one table per name ---- */
 
 static void write_nested_table(lab_page *page, const char *summary, const lab_json_value *rows, const char *name,
                                field_columns_t *columns)
@@ -184,9 +194,7 @@ static void write_nested_table(lab_page *page, const char *summary, const lab_js
     lab_data_table_begin(&grid, columns->count + 1, NULL, heads);
     for (const lab_json_value *row = rows->first; row; row = row->next)
         for (const lab_json_value *at = lab_json_get(row, name)->first; at; at = at->next) {
-            for (int i = 0; i < columns->count; i++)
-                columns->values[i][0] = '\0';
-            visit(at, "", store_value, columns);
+            read_values(at, columns);
             lab_data_table_add(&grid, "%s", lab_json_get_text(row, "kernel", "?"));
             for (int i = 0; i < columns->count; i++)
                 lab_data_table_add(&grid, "%s", columns->values[i]);
@@ -234,21 +242,21 @@ void lab_report_fields_section(lab_report *report)
 
 /* ---- Machines ---- */
 
-typedef struct fact {
+typedef struct machine_fact {
     char name[NAME_MAX_TEXT], value[512];
     char files[600];
     int count;
     bool is_setting; /* an environment variable that rung bench set */
 } machine_fact_t;
 
-typedef struct facts {
+typedef struct machine_facts {
     machine_fact_t *list;
     int count, room;
     const char *file;
-    bool has_settings; /* what is noted now are settings */
+    bool has_settings; /* the facts that are being added are settings */
 } machine_facts_t;
 
-/* The same of several files is one line. */
+/* Adds a fact of a file. Equal facts of several files share a line. */
 static void add_fact(void *to, const char *name, const lab_json_value *value)
 {
     machine_facts_t *facts = to;
@@ -280,16 +288,23 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* Calls `each` for the facts of a file: machine, conditions and plain values. */
+static void visit_facts(const lab_json_value *root, field_visitor_t each, void *to)
+{
+    visit(lab_json_get(root, "machine"), "", each, to);
+    visit(lab_json_get(root, "conditions"), "conditions", each, to);
+    for (const lab_json_value *at = root->kind == LAB_JSON_OBJECT ? root->first : NULL; at; at = at->next)
+        if (at->kind == LAB_JSON_NUMBER || at->kind == LAB_JSON_STRING || at->kind == LAB_JSON_BOOLEAN)
+            each(to, at->name, at);
+}
+
 static void gather_facts(const lab_report *report, machine_facts_t *facts)
 {
     for (int i = 0; i < report->input_count; i++) {
         const lab_json_value *root = report->inputs[i].root;
         facts->file = report->inputs[i].name;
-        visit(lab_json_get(root, "machine"), "", add_fact, facts);
-        visit(lab_json_get(root, "conditions"), "conditions", add_fact, facts);
-        for (const lab_json_value *at = root->kind == LAB_JSON_OBJECT ? root->first : NULL; at; at = at->next)
-            if (at->kind == LAB_JSON_NUMBER || at->kind == LAB_JSON_STRING || at->kind == LAB_JSON_BOOLEAN)
-                add_fact(facts, at->name, at);
+        facts->has_settings = false;
+        visit_facts(root, add_fact, facts);
         facts->has_settings = true;
         for (const lab_json_value *at = lab_json_get(root, "settings")->first; at; at = at->next) {
             char name[NAME_MAX_TEXT], value[400];
@@ -298,7 +313,6 @@ static void gather_facts(const lab_report *report, machine_facts_t *facts)
                      lab_json_get_text(at, "why", ""));
             add_fact(facts, name, &(lab_json_value){.kind = LAB_JSON_STRING, .text = value, .name = ""});
         }
-        facts->has_settings = false;
     }
 }
 
@@ -329,25 +343,16 @@ static void tabulate_facts(const lab_report *report, const machine_facts_t *fact
     }
 }
 
-typedef struct wanted {
+typedef struct fact_query {
     const char *name;
     char value[512];
 } fact_query_t;
 
 static void match_fact(void *to, const char *name, const lab_json_value *value)
 {
-    fact_query_t *wanted = to;
-    if (strcmp(wanted->name, name) == 0)
-        format_value(value, wanted->value, sizeof wanted->value);
-}
-
-static void find_fact(const lab_json_value *root, fact_query_t *wanted)
-{
-    visit(lab_json_get(root, "machine"), "", match_fact, wanted);
-    visit(lab_json_get(root, "conditions"), "conditions", match_fact, wanted);
-    for (const lab_json_value *at = root->kind == LAB_JSON_OBJECT ? root->first : NULL; at; at = at->next)
-        if (at->kind == LAB_JSON_NUMBER || at->kind == LAB_JSON_STRING || at->kind == LAB_JSON_BOOLEAN)
-            match_fact(wanted, at->name, at);
+    fact_query_t *query = to;
+    if (strcmp(query->name, name) == 0)
+        format_value(value, query->value, sizeof query->value);
 }
 
 static void tabulate_files(const lab_report *report, const machine_facts_t *facts, lab_data_table *grid)
@@ -363,9 +368,9 @@ static void tabulate_files(const lab_report *report, const machine_facts_t *fact
         lab_data_table_add(grid, "%s", report->inputs[i].name);
         lab_data_table_add(grid, "%lld", (long long)report->inputs[i].rows->count);
         for (int j = 2; j < count; j++) {
-            fact_query_t wanted = {.name = heads[j]};
-            find_fact(report->inputs[i].root, &wanted);
-            lab_data_table_add(grid, "%s", wanted.value);
+            fact_query_t query = {.name = heads[j]};
+            visit_facts(report->inputs[i].root, match_fact, &query);
+            lab_data_table_add(grid, "%s", query.value);
         }
     }
 }
@@ -402,9 +407,7 @@ void lab_report_peaks_section(lab_report *report)
     lab_data_table_begin(&grid, 6, "llrrrr",
                          (const char *[]){"ceiling", "level", "threads", "bytes", "GFLOPS", "GB/s"});
     for (int i = 0; i < report->input_count; i++)
-        for (const lab_json_value *at = report->inputs[i].kind == LAB_REPORT_INPUT_PEAK ? report->inputs[i].rows->first
-                                                                                        : NULL;
-             at; at = at->next) {
+        for (const lab_json_value *at = lab_report_first_row(report, i, LAB_REPORT_INPUT_PEAK); at; at = at->next) {
             lab_data_table_add(&grid, "%s", lab_json_get_text(at, "ceiling", "?"));
             lab_data_table_add(&grid, "%s", lab_json_get_text(at, "level", ""));
             lab_data_table_add(&grid, "%lld", (long long)lab_json_get_integer(at, "threads", 1));

@@ -3,19 +3,20 @@
 #include "report/svg.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 static const struct {
-    const char *name, *day, *night;
+    const char *name, *light, *dark;
 } colours[] = {
-#define COLOUR(name, day, night) {#name, day, night},
+#define COLOUR(name, light, dark) {#name, light, dark},
 #include "report/palette.def"
 #undef COLOUR
 };
 
 /* ---- Text ---- */
 
-/* The character that begins here and its length; 0xfffd and 1 where none does. */
+/* Returns the character at the start of the text and its length in bytes; 0xfffd and 1 if the bytes are invalid. */
 static unsigned read_character(const char *text, int *length)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -38,7 +39,6 @@ static unsigned read_character(const char *text, int *length)
     return code;
 }
 
-/* What XML has no place for. */
 static bool is_xml_character(unsigned code)
 {
     return code == '\t' || code == '\n' ||
@@ -59,7 +59,19 @@ void lab_html_escape(FILE *out, const char *text)
     }
 }
 
-/* In parts of the size, as DejaVu Sans has them, which is as wide as any. */
+void lab_html_write(FILE *out, const char *markup, ...)
+{
+    va_list arguments;
+    va_start(arguments, markup);
+    for (const char *next; (next = strstr(markup, "%s")) != NULL; markup = next + 2) {
+        fwrite(markup, 1, (size_t)(next - markup), out);
+        lab_html_escape(out, va_arg(arguments, const char *));
+    }
+    va_end(arguments);
+    fputs(markup, out);
+}
+
+/* Returns the width as a fraction of the font size, for DejaVu Sans, one of the widest fonts. */
 static double character_width(unsigned code)
 {
     if (code >= 0x2e80)
@@ -86,7 +98,8 @@ double lab_svg_text_width(const char *text, double size)
     return width * size;
 }
 
-void lab_svg_text_truncate(const char *text, double size, double width, char *cut, size_t capacity)
+/* Copies as much of the text as fits into the width, with an ellipsis if the text is cut. */
+static void truncate_text(const char *text, double size, double width, char *cut, size_t capacity)
 {
     static const char ellipsis[] = "\xe2\x80\xa6";
     double left = width - size; /* room for the ellipsis */
@@ -108,7 +121,7 @@ void lab_svg_text_truncate(const char *text, double size, double width, char *cu
 
 /* ---- Shapes ---- */
 
-/* Nothing reaches further out than this, and nothing is not a number. */
+/* Limits a coordinate to a range around the picture; returns 0 for NaN and infinity. */
 static double clamp_coordinate(double value)
 {
     return isfinite(value) ? fmin(fmax(value, -1e4), 1e5) : 0;
@@ -131,12 +144,12 @@ static void write_coordinate(lab_svg *svg, const char *name, double value)
 
 static void write_fill(lab_svg *svg, lab_chart_colour colour)
 {
-    fprintf(svg->out, " class=\"f-%s\" fill=\"%s\"", colours[colour].name, colours[colour].day);
+    fprintf(svg->out, " class=\"f-%s\" fill=\"%s\"", colours[colour].name, colours[colour].light);
 }
 
 static void write_stroke(lab_svg *svg, lab_chart_colour colour, double width, const char *dash)
 {
-    fprintf(svg->out, " class=\"k-%s\" fill=\"none\" stroke=\"%s\"", colours[colour].name, colours[colour].day);
+    fprintf(svg->out, " class=\"k-%s\" fill=\"none\" stroke=\"%s\"", colours[colour].name, colours[colour].light);
     write_number(svg, "stroke-width", width);
     if (*dash)
         fprintf(svg->out, " stroke-dasharray=\"%s\"", dash);
@@ -180,18 +193,23 @@ void lab_svg_line(lab_svg *svg, double x1, double y1, double x2, double y2, lab_
     fputs("/>\n", svg->out);
 }
 
+static void write_point(lab_svg *svg, bool is_first, double x, double y)
+{
+    fprintf(svg->out, "%s%.1f,%.1f", is_first ? "" : " ", clamp_coordinate(x), clamp_coordinate(y));
+}
+
 void lab_svg_polyline(lab_svg *svg, const double *x, const double *y, int count, lab_chart_colour colour, double width,
                       const char *dash)
 {
     fputs("<polyline points=\"", svg->out);
     for (int i = 0; i < count; i++)
-        fprintf(svg->out, "%s%.1f,%.1f", i > 0 ? " " : "", clamp_coordinate(x[i]), clamp_coordinate(y[i]));
+        write_point(svg, i == 0, x[i], y[i]);
     fputs("\"", svg->out);
     write_stroke(svg, colour, width, dash);
     fputs(" stroke-linejoin=\"round\"/>\n", svg->out);
 }
 
-/* A disc, a square, a diamond, two triangles, a cross: the corners, of a radius of 1. */
+/* The corners of the markers for a radius of 1: disc (no corners), square, diamond, two triangles, cross. */
 static const struct {
     int count;
     double x[12], y[12];
@@ -212,7 +230,7 @@ static void write_marker_style(lab_svg *svg, lab_marker mark)
     lab_chart_colour fill = mark.is_hollow ? LAB_COLOUR_paper : mark.colour,
                      rim = mark.is_hollow ? mark.colour : LAB_COLOUR_paper;
     fprintf(svg->out, " class=\"f-%s k-%s\" fill=\"%s\" stroke=\"%s\" stroke-width=\"%s\"/>\n", colours[fill].name,
-            colours[rim].name, colours[fill].day, colours[rim].day, mark.is_hollow ? "1.8" : "1");
+            colours[rim].name, colours[fill].light, colours[rim].light, mark.is_hollow ? "1.8" : "1");
 }
 
 void lab_svg_marker(lab_svg *svg, double x, double y, double radius, lab_marker mark)
@@ -226,39 +244,38 @@ void lab_svg_marker(lab_svg *svg, double x, double y, double radius, lab_marker 
     } else {
         fputs("<polygon points=\"", svg->out);
         for (int i = 0; i < marker_corners[shape].count; i++)
-            fprintf(svg->out, "%s%.1f,%.1f", i > 0 ? " " : "",
-                    clamp_coordinate(x + radius * marker_corners[shape].x[i]),
-                    clamp_coordinate(y + radius * marker_corners[shape].y[i]));
+            write_point(svg, i == 0, x + radius * marker_corners[shape].x[i], y + radius * marker_corners[shape].y[i]);
         fputs("\"", svg->out);
     }
     write_marker_style(svg, mark);
 }
 
-/* ---- Words ---- */
+/* ---- Text elements ---- */
 
-static lab_box box_of(lab_text_style words, const char *text)
+static lab_box text_box(double x, double y, lab_text_style style, const char *text)
 {
-    double width = lab_svg_text_width(text, words.size) * (words.is_bold ? 1.08 : 1);
-    double x = words.anchor == LAB_ANCHOR_START ? words.x
-               : words.anchor == LAB_ANCHOR_END ? words.x - width
-                                                : words.x - width / 2;
-    return (lab_box){x, words.y - 0.8 * words.size, width, 1.02 * words.size};
+    double width = lab_svg_text_width(text, style.size) * (style.is_bold ? 1.08 : 1);
+    static const double before[] = {[LAB_ANCHOR_START] = 0, [LAB_ANCHOR_MIDDLE] = 0.5, [LAB_ANCHOR_END] = 1};
+    return (lab_box){x - before[style.anchor] * width, y - 0.8 * style.size, width, 1.02 * style.size};
 }
 
-static bool boxes_overlap(lab_box a, lab_box b)
+/* Returns whether a box is inside the picture (its height is not known yet) and overlaps no text. */
+static bool is_free(const lab_svg *svg, lab_box box)
 {
-    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
-}
-
-bool lab_svg_text_fits(const lab_svg *svg, lab_text_style words, const char *text)
-{
-    lab_box box = box_of(words, text);
     if (box.x < 0 || box.x + box.width > svg->width || box.y < 0)
         return false;
-    for (int i = 0; i < svg->text_count; i++)
-        if (boxes_overlap(box, svg->texts[i]))
+    for (int i = 0; i < svg->text_count; i++) {
+        lab_box text = svg->texts[i];
+        if (box.x < text.x + text.width && text.x < box.x + box.width && box.y < text.y + text.height &&
+            text.y < box.y + box.height)
             return false;
+    }
     return true;
+}
+
+bool lab_svg_text_fits(const lab_svg *svg, double x, double y, lab_text_style style, const char *text)
+{
+    return is_free(svg, text_box(x, y, style, text));
 }
 
 static void reserve_text_box(lab_svg *svg, lab_box box)
@@ -267,69 +284,74 @@ static void reserve_text_box(lab_svg *svg, lab_box box)
         svg->texts[svg->text_count++] = box;
 }
 
-static void write_text_element(lab_svg *svg, lab_text_style words, const char *text)
+static void write_text_element(lab_svg *svg, lab_text_style style, const char *text)
 {
     static const char *const anchors[] = {"start", "middle", "end"};
-    write_number(svg, "font-size", words.size);
-    fprintf(svg->out, " text-anchor=\"%s\"", anchors[words.anchor]);
-    if (words.is_bold)
+    write_number(svg, "font-size", style.size);
+    fprintf(svg->out, " text-anchor=\"%s\"", anchors[style.anchor]);
+    if (style.is_bold)
         fputs(" font-weight=\"600\"", svg->out);
-    if (words.has_halo)
+    if (style.has_halo)
         fprintf(svg->out,
                 " class=\"f-%s k-paper\" fill=\"%s\" stroke=\"%s\" stroke-width=\"4\" "
                 "stroke-linejoin=\"round\" paint-order=\"stroke\"",
-                colours[words.colour].name, colours[words.colour].day, colours[LAB_COLOUR_paper].day);
+                colours[style.colour].name, colours[style.colour].light, colours[LAB_COLOUR_paper].light);
     else
-        write_fill(svg, words.colour);
-    fputc('>', svg->out);
-    lab_html_escape(svg->out, text);
-    fputs("</text>\n", svg->out);
+        write_fill(svg, style.colour);
+    lab_html_write(svg->out, ">%s</text>\n", text);
 }
 
-void lab_svg_text(lab_svg *svg, lab_text_style words, const char *text)
+void lab_svg_text(lab_svg *svg, double x, double y, lab_text_style style, const char *text)
 {
     if (!*text)
         return;
-    reserve_text_box(svg, box_of(words, text));
+    reserve_text_box(svg, text_box(x, y, style, text));
     fputs("<text", svg->out);
-    write_coordinate(svg, "x", words.x);
-    write_coordinate(svg, "y", words.y);
-    write_text_element(svg, words, text);
+    write_coordinate(svg, "x", x);
+    write_coordinate(svg, "y", y);
+    write_text_element(svg, style, text);
 }
 
-void lab_svg_text_vertical(lab_svg *svg, lab_text_style words, const char *text)
+void lab_svg_text_within(lab_svg *svg, double x, double y, lab_text_style style, double width, const char *text)
 {
-    lab_box flat = box_of((lab_text_style){.size = words.size, .anchor = words.anchor, .is_bold = words.is_bold}, text);
-    reserve_text_box(svg, (lab_box){words.x + flat.y, words.y - flat.x - flat.width, flat.height, flat.width});
-    fprintf(svg->out, "<text transform=\"translate(%.1f %.1f) rotate(-90)\"", clamp_coordinate(words.x),
-            clamp_coordinate(words.y));
-    write_text_element(svg, words, text);
+    char cut[512];
+    truncate_text(text, style.size, width, cut, sizeof cut);
+    lab_svg_text(svg, x, y, style, cut);
 }
 
-/* Checks text on a slope as a series of small boxes, from the start of the text. */
-static lab_box box_along(lab_text_style words, double degrees, double at)
+static void write_rotated(lab_svg *svg, double x, double y, lab_text_style style, const char *degrees, const char *text)
 {
-    double angle = degrees * 3.14159265358979 / 180, lift = 0.35 * words.size;
-    double x = words.x + at * cos(angle) + lift * sin(angle), y = words.y + at * sin(angle) - lift * cos(angle);
-    return (lab_box){x - words.size / 2, y - words.size / 2, words.size, words.size};
+    fprintf(svg->out, "<text transform=\"translate(%.1f %.1f) rotate(%s)\"", clamp_coordinate(x), clamp_coordinate(y),
+            degrees);
+    write_text_element(svg, style, text);
 }
 
-bool lab_svg_text_rotated(lab_svg *svg, lab_text_style words, double degrees, const char *text)
+void lab_svg_text_vertical(lab_svg *svg, double x, double y, lab_text_style style, const char *text)
 {
-    double length = lab_svg_text_width(text, words.size);
-    for (double at = 0; at <= length; at += words.size / 2) {
-        lab_box box = box_along(words, degrees, at);
-        if (box.x < 0 || box.y < 0 || box.x + box.width > svg->width)
+    lab_box flat = text_box(0, 0, style, text);
+    reserve_text_box(svg, (lab_box){x + flat.y, y - flat.x - flat.width, flat.height, flat.width});
+    write_rotated(svg, x, y, style, "-90", text);
+}
+
+/* Returns a small box around the point at the distance `along` from the start of a sloping text. */
+static lab_box box_along(double x, double y, double size, double degrees, double along)
+{
+    double angle = degrees * 3.14159265358979 / 180, lift = 0.35 * size;
+    return (lab_box){x + along * cos(angle) + lift * sin(angle) - size / 2,
+                     y + along * sin(angle) - lift * cos(angle) - size / 2, size, size};
+}
+
+bool lab_svg_text_rotated(lab_svg *svg, double x, double y, lab_text_style style, double degrees, const char *text)
+{
+    double length = lab_svg_text_width(text, style.size), step = style.size / 2;
+    char slope[32];
+    for (double along = 0; along <= length; along += step)
+        if (!is_free(svg, box_along(x, y, style.size, degrees, along)))
             return false;
-        for (int i = 0; i < svg->text_count; i++)
-            if (boxes_overlap(box, svg->texts[i]))
-                return false;
-    }
-    for (double at = 0; at <= length; at += words.size / 2)
-        reserve_text_box(svg, box_along(words, degrees, at));
-    fprintf(svg->out, "<text transform=\"translate(%.1f %.1f) rotate(%.1f)\"", clamp_coordinate(words.x),
-            clamp_coordinate(words.y), degrees);
-    write_text_element(svg, words, text);
+    for (double along = 0; along <= length; along += step)
+        reserve_text_box(svg, box_along(x, y, style.size, degrees, along));
+    snprintf(slope, sizeof slope, "%.1f", degrees);
+    write_rotated(svg, x, y, style, slope, text);
     return true;
 }
 
@@ -339,10 +361,10 @@ void lab_svg_page_style(FILE *out)
 {
     fputs(":root{color-scheme:light dark", out);
     for (int i = 0; i < LAB_COLOUR_COUNT; i++)
-        fprintf(out, ";--%s:%s", colours[i].name, colours[i].day);
+        fprintf(out, ";--%s:%s", colours[i].name, colours[i].light);
     fputs("}\n@media screen and (prefers-color-scheme:dark){:root{", out);
     for (int i = 0; i < LAB_COLOUR_COUNT; i++)
-        fprintf(out, "%s--%s:%s", i > 0 ? ";" : "", colours[i].name, colours[i].night);
+        fprintf(out, "%s--%s:%s", i > 0 ? ";" : "", colours[i].name, colours[i].dark);
     fputs("}}\n", out);
     for (int i = 0; i < LAB_COLOUR_COUNT; i++)
         fprintf(out, ".f-%s{fill:var(--%s)}.k-%s{stroke:var(--%s)}\n", colours[i].name, colours[i].name,
@@ -353,7 +375,7 @@ void lab_svg_standalone_style(FILE *out)
 {
     fputs("<style>@media (prefers-color-scheme:dark){", out);
     for (int i = 0; i < LAB_COLOUR_COUNT; i++)
-        fprintf(out, ".f-%s{fill:%s}.k-%s{stroke:%s}", colours[i].name, colours[i].night, colours[i].name,
-                colours[i].night);
+        fprintf(out, ".f-%s{fill:%s}.k-%s{stroke:%s}", colours[i].name, colours[i].dark, colours[i].name,
+                colours[i].dark);
     fputs("}</style>\n", out);
 }

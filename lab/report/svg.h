@@ -4,14 +4,13 @@
  * Every shape has its light colour as an attribute and the colour's name as a class, with which a style sheet
  * selects the dark colour. Programs without style sheets draw the light colours. Texts and numbers are untrusted:
  * text is escaped, and coordinates are limited to a range around the picture. */
-#ifndef LAB_SVG_H
-#define LAB_SVG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
 typedef enum lab_chart_colour {
-#define COLOUR(name, day, night) LAB_COLOUR_##name,
+#define COLOUR(name, light, dark) LAB_COLOUR_##name,
 #include "report/palette.def"
 #undef COLOUR
     LAB_COLOUR_COUNT
@@ -34,57 +33,59 @@ typedef struct lab_box {
 typedef struct lab_marker {
     lab_chart_colour colour;
     int shape;      /* 0 to LAB_MARKER_SHAPES - 1 */
-    bool is_hollow; /* another's library: hollow, and its lines are dashed */
+    bool is_hollow; /* for other libraries, whose lines are dashed */
 } lab_marker;
 
 enum { LAB_SVG_TEXTS_MAX = 768 };
 
 typedef struct lab_svg {
     FILE *out;
-    double width, height;             /* the width is given, the height is what the drawing needs */
-    bool is_narrow;                   /* for a telephone */
+    double width, height;             /* the width is given; the drawing sets its height */
+    bool is_narrow;                   /* for a phone */
     lab_box texts[LAB_SVG_TEXTS_MAX]; /* areas that texts occupy */
     int text_count;
 } lab_svg;
 
 void lab_svg_rect(lab_svg *svg, lab_box box, lab_chart_colour colour, double radius);
-void lab_svg_frame(lab_svg *svg, lab_box box, lab_chart_colour colour); /* its edge alone */
+void lab_svg_frame(lab_svg *svg, lab_box box, lab_chart_colour colour); /* the outline only */
 void lab_svg_line(lab_svg *svg, double x1, double y1, double x2, double y2, lab_chart_colour colour, double width,
                   const char *dash);
 void lab_svg_polyline(lab_svg *svg, const double *x, const double *y, int count, lab_chart_colour colour, double width,
                       const char *dash);
 void lab_svg_marker(lab_svg *svg, double x, double y, double radius, lab_marker mark);
 
-/* Words with their foot at y, and their box noted. `halo`: kept clear of the lines behind them. */
+/* has_halo: an outline in the paper colour separates the text from the lines behind it. */
 typedef struct lab_text_style {
-    double x, y, size;
+    double size;
     lab_anchor anchor;
     lab_chart_colour colour;
     bool is_bold, has_halo;
 } lab_text_style;
 
-void lab_svg_text(lab_svg *svg, lab_text_style words, const char *text);
+/* Writes text with its baseline at y and reserves its area. */
+void lab_svg_text(lab_svg *svg, double x, double y, lab_text_style style, const char *text);
+
+/* Writes as much of the text as fits into the width, with an ellipsis if the text is cut. */
+void lab_svg_text_within(lab_svg *svg, double x, double y, lab_text_style style, double width, const char *text);
 
 /* Write text from bottom to top at x, or along a slope of the given degrees; the latter returns false if it does not
  * fit. */
-void lab_svg_text_vertical(lab_svg *svg, lab_text_style words, const char *text);
-bool lab_svg_text_rotated(lab_svg *svg, lab_text_style words, double degrees, const char *text);
+void lab_svg_text_vertical(lab_svg *svg, double x, double y, lab_text_style style, const char *text);
+bool lab_svg_text_rotated(lab_svg *svg, double x, double y, lab_text_style style, double degrees, const char *text);
 
 /* Returns whether a text fits into the picture and overlaps no other text. */
-bool lab_svg_text_fits(const lab_svg *svg, lab_text_style words, const char *text);
+bool lab_svg_text_fits(const lab_svg *svg, double x, double y, lab_text_style style, const char *text);
 
-/* About how wide they are, in a wide face rather than a narrow one. */
+/* Estimates the width of a text from the widths of a wide font. */
 double lab_svg_text_width(const char *text, double size);
 
-/* As much of the text as is that wide, with an ellipsis where there was more. */
-void lab_svg_text_truncate(const char *text, double size, double width, char *cut, size_t capacity);
-
-/* For HTML and XML: the five characters are escaped, what is no text there becomes U+FFFD. */
+/* Writes text for HTML and XML: escapes < > & " ' and replaces invalid characters by U+FFFD. */
 void lab_html_escape(FILE *out, const char *text);
 
-/* The colours as a style sheet: variables and classes for a page, or of the night alone, for
- * a picture by itself. */
+/* Writes markup in which each %s is replaced by the next argument, escaped. Other conversions are not supported. */
+void lab_html_write(FILE *out, const char *markup, ...);
+
+/* Write the colours as a style sheet: variables and classes for a page; only the dark colours for a picture in a file
+ * of its own. */
 void lab_svg_page_style(FILE *out);
 void lab_svg_standalone_style(FILE *out);
-
-#endif /* LAB_SVG_H */

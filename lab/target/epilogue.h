@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* epilogue.h - the operations after the sum, as --epilogue describes them. */
-#ifndef LAB_EPILOGUE_H
-#define LAB_EPILOGUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ bool lab_epilogue_parse(const char *text, lab_epilogue *epilogue);
 
 /* Writes the text that lab_epilogue_parse() reads; "" for no epilogue. */
 void lab_epilogue_format(lab_epilogue epilogue, char *text, size_t capacity);
-
-#endif /* LAB_EPILOGUE_H */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/nearest_word.h"
+#include "common/text.h"
 
 enum { NAMES_MAX = 256, NAME_MAX_LENGTH = 64 };
 
@@ -30,32 +31,32 @@ lab_parameter_token lab_parameter_next(const char **text, lab_parameter_word *wo
     const char *start = *text;
     if (!*start)
         return LAB_PARAMETER_END;
-    *word = (lab_parameter_word){.name = start, .name_length = strcspn(start, "=,")};
-    const char *end = start + word->name_length;
+    *word = (lab_parameter_word){.name = rungi_string_view_of(start, strcspn(start, "=,"))};
+    const char *end = start + word->name.length;
     if (*end == '=') {
-        word->values = end + 1;
-        word->values_length = length_of_values(word->values);
-        end = word->values + word->values_length;
+        word->values = rungi_string_view_of(end + 1, length_of_values(end + 1));
+        end = word->values.text + word->values.length;
     }
-    if (word->name_length == 0 || (word->values && word->values_length == 0))
+    if (word->name.length == 0 || (word->values.text && word->values.length == 0))
         return LAB_PARAMETER_MALFORMED;
     *text = end + (*end == ',');
     return LAB_PARAMETER_WORD;
 }
 
-static bool is_name(const lab_parameter_word *word, const char *name)
+/* Returns the name of a parameter or preset; NULL after the last one, and for rung_gemm. */
+static const char *name_at(const rung_kernel *kernel, bool is_preset, int64_t index)
 {
-    return strlen(name) == word->name_length && memcmp(name, word->name, word->name_length) == 0;
+    const rung_kernel_info *info = kernel ? rung_kernel_describe(kernel) : NULL;
+    if (!info || index >= (is_preset ? info->preset_count : info->parameter_count))
+        return NULL;
+    return is_preset ? rung_kernel_preset(kernel, index)->name : rung_kernel_parameter(kernel, index)->name;
 }
 
 bool lab_kernel_has_parameter(const rung_kernel *kernel, const lab_parameter_word *word)
 {
-    const rung_kernel_info *info = kernel ? rung_kernel_describe(kernel) : NULL;
-    for (int64_t i = 0; info && word->values && i < info->parameter_count; i++)
-        if (is_name(word, rung_kernel_parameter(kernel, i)->name))
-            return true;
-    for (int64_t i = 0; info && !word->values && i < info->preset_count; i++)
-        if (is_name(word, rung_kernel_preset(kernel, i)->name))
+    const char *name;
+    for (int64_t i = 0; (name = name_at(kernel, !word->values.text, i)) != NULL; i++)
+        if (rungi_string_view_equals(word->name, name))
             return true;
     return false;
 }
@@ -77,63 +78,40 @@ static void add_name(name_list_t *names, const char *name)
         names->list[names->count++] = name;
 }
 
-static void collect_names(const rung_kernel *const *kernels, int count, bool presets, name_list_t *names)
-{
-    names->count = 0;
-    for (int i = 0; i < count; i++) {
-        const rung_kernel_info *info = kernels[i] ? rung_kernel_describe(kernels[i]) : NULL;
-        for (int64_t j = 0; info && !presets && j < info->parameter_count; j++)
-            add_name(names, rung_kernel_parameter(kernels[i], j)->name);
-        for (int64_t j = 0; info && presets && j < info->preset_count; j++)
-            add_name(names, rung_kernel_preset(kernels[i], j)->name);
-    }
-}
-
 /* Returns the name that the word, as written or in capitals, probably means, or NULL. */
 static const char *suggest_name(const lab_parameter_word *word, const name_list_t *names)
 {
     char text[NAME_MAX_LENGTH];
-    if (word->name_length >= sizeof text)
+    if (word->name.length >= sizeof text)
         return NULL;
-    memcpy(text, word->name, word->name_length);
-    text[word->name_length] = '\0';
+    snprintf(text, sizeof text, "%.*s", (int)word->name.length, word->name.text);
     const char *nearest = lab_nearest_word(text, names->list, names->count);
     for (char *at = text; !nearest && *at; at++)
         *at = (char)toupper((unsigned char)*at);
     return nearest ? nearest : lab_nearest_word(text, names->list, names->count);
 }
 
-static size_t append(char *text, size_t capacity, size_t used, const char *before, const char *word)
-{
-    if (used < capacity)
-        used += (size_t)snprintf(text + used, capacity - used, "%s%s", before, word);
-    return used;
-}
-
-static size_t append_names(char *text, size_t capacity, size_t used, const name_list_t *names)
-{
-    for (int i = 0; i < names->count; i++)
-        used = append(text, capacity, used, i ? ", " : " ", names->list[i]);
-    return used;
-}
-
 static void explain_unknown(const rung_kernel *const *kernels, int count, const lab_parameter_word *word, char *error,
                             size_t capacity)
 {
-    const char *kind = word->values ? "parameter" : "preset";
-    name_list_t known;
-    collect_names(kernels, count, !word->values, &known);
+    bool is_preset = !word->values.text;
+    const char *kind = is_preset ? "preset" : "parameter", *name;
+    name_list_t known = {.count = 0};
+    for (int i = 0; i < count; i++)
+        for (int64_t j = 0; (name = name_at(kernels[i], is_preset, j)) != NULL; j++)
+            add_name(&known, name);
     const char *meant = suggest_name(word, &known);
     const char *single = count == 1 ? kernels[0] ? rung_kernel_describe(kernels[0])->name : "rung_gemm" : NULL;
-    size_t used = (size_t)snprintf(error, capacity, "%s %s no %s %.*s", single ? single : "the chosen kernels",
-                                   single ? "has" : "have", kind, (int)word->name_length, word->name);
+    snprintf(error, capacity, "%s %s no %s %.*s", single ? single : "the chosen kernels", single ? "has" : "have", kind,
+             (int)word->name.length, word->name.text);
     if (meant)
-        used = append(error, capacity, append(error, capacity, used, " (did you mean ", meant), "", "?)");
-    used = append(error, capacity, used, single ? "; it has " : "; they have ", known.count > 0 ? "the " : "no ");
-    used = append(error, capacity, used, kind, known.count > 1 || known.count == 0 ? "s" : "");
-    used = append_names(error, capacity, used, &known);
-    if (!word->values)
-        append(error, capacity, used, "; ", "write a parameter as NAME=VALUE");
+        lab_append(error, capacity, " (did you mean %s?)", meant);
+    lab_append(error, capacity, "; %s %s %s%s", single ? "it has" : "they have", known.count > 0 ? "the" : "no", kind,
+               known.count == 1 ? "" : "s");
+    for (int i = 0; i < known.count; i++)
+        lab_append(error, capacity, "%s %s", i ? "," : "", known.list[i]);
+    if (is_preset)
+        lab_append(error, capacity, "; write a parameter as NAME=VALUE");
 }
 
 bool lab_parameters_check(const rung_kernel *const *kernels, int count, const char *text, char *error, size_t capacity)
@@ -162,13 +140,14 @@ bool lab_parameters_select(const rung_kernel *kernel, const char *text, char *se
     size_t used = 0;
     *selected = '\0';
     while (lab_parameter_next(&text, &word) == LAB_PARAMETER_WORD) {
-        const char *end = word.values ? word.values + word.values_length : word.name + word.name_length;
-        size_t length = (size_t)(end - word.name), comma = used > 0;
+        const rungi_string_view *last = word.values.text ? &word.values : &word.name;
+        size_t length = (size_t)(last->text + last->length - word.name.text), comma = used > 0;
         if (!lab_kernel_has_parameter(kernel, &word))
             continue;
         if (used + comma + length >= capacity)
             return false;
-        used += (size_t)snprintf(selected + used, capacity - used, "%s%.*s", comma ? "," : "", (int)length, word.name);
+        used += (size_t)snprintf(selected + used, capacity - used, "%s%.*s", comma ? "," : "", (int)length,
+                                 word.name.text);
     }
     return true;
 }

@@ -3,18 +3,14 @@
  * against the kernels of a command.
  *
  * A parameter or preset applies to the kernels that have it. One that no chosen kernel has is an error. */
-#ifndef LAB_PARAMETERS_H
-#define LAB_PARAMETERS_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
+#include "base/string_view.h"
 #include "rung/rung.h"
 
-/* One word of the text: a parameter with its values, or a preset. Not terminated by 0. */
+/* One word of the text: a parameter with its values, or a preset. */
 typedef struct lab_parameter_word {
-    const char *name, *values; /* "TILE" and "16,32"; values is NULL for a preset */
-    size_t name_length, values_length;
+    rungi_string_view name, values; /* "TILE" and "16,32"; the text of `values` is NULL for a preset */
 } lab_parameter_word;
 
 typedef enum lab_parameter_token {
@@ -36,5 +32,3 @@ bool lab_parameters_check(const rung_kernel *const *kernels, int count, const ch
 
 /* Copies the words of `text` that the kernel has. Returns false if they do not fit. */
 bool lab_parameters_select(const rung_kernel *kernel, const char *text, char *selected, size_t capacity);
-
-#endif /* LAB_PARAMETERS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sweep.h - options with several values: "TILE=16,32,PAD=0,1" and "128:2048:128". */
-#ifndef LAB_SWEEP_H
-#define LAB_SWEEP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,7 +30,13 @@ typedef struct lab_shape {
     int64_t m, n, k;
 } lab_shape;
 
+/* The sizes as three arguments of a format such as "%lldx%lldx%lld". */
+#define LAB_SHAPE_ARGUMENTS(shape) (long long)(shape).m, (long long)(shape).n, (long long)(shape).k
+
+static inline bool lab_shape_equal(lab_shape x, lab_shape y)
+{
+    return x.m == y.m && x.n == y.n && x.k == y.k;
+}
+
 /* Parses a list of sizes, which are square, and shapes, "64x4096x512" for m x n x k. Returns the number or -1. */
 int lab_sweep_shapes(const char *text, lab_shape shapes[LAB_SWEEP_MAX]);
-
-#endif /* LAB_SWEEP_H */

@@ -2,12 +2,15 @@
 /* target.c - see target.h. */
 #include "target/target.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/nearest_word.h"
 #include "cli/progress_line.h"
+#include "common/text.h"
 #include "io/input_file.h"
+#include "target/parameters.h"
 
 enum { KERNEL_NAME_BYTES = 512 }; /* of a name or path in a list, with its terminating 0 */
 
@@ -27,20 +30,26 @@ int lab_option_error(const char *command, const char *option, const char *value,
     return lab_usage_error(command, message);
 }
 
-static bool is_word(const char *text, size_t length, const char *word)
+int lab_fail(int code, const char *format, ...)
 {
-    return strlen(word) == length && strncmp(word, text, length) == 0;
+    va_list arguments;
+    lab_progress_hide();
+    va_start(arguments, format);
+    fputs("rung: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return code;
 }
 
 /* Marks the type or compute mode that a word names. Returns false if the word is unknown. */
-static bool mark_dtype(const char *text, size_t length, bool products[LAB_TYPE_PAIRS_MAX],
-                       bool modes[LAB_COMPUTE_COUNT])
+static bool mark_dtype(rungi_string_view word, bool products[LAB_TYPE_PAIRS_MAX], bool modes[LAB_COMPUTE_COUNT])
 {
     lab_type_pair product;
-    if (lab_type_pair_find(text, length, &product))
+    if (lab_type_pair_find(word.text, word.length, &product))
         return products[lab_type_pair_index(product)] = true;
     for (int i = RUNG_COMPUTE_STRICT + 1; i < LAB_COMPUTE_COUNT; i++)
-        if (is_word(text, length, rung_compute_name((rung_compute)i)))
+        if (rungi_string_view_equals(word, rung_compute_name((rung_compute)i)))
             return modes[i] = true;
     return false;
 }
@@ -58,18 +67,17 @@ static bool read_compute(const char *text, rung_compute *compute)
 }
 
 /* Returns the error text for an unknown word of --dtype, in static memory. */
-static const char *unknown_dtype_text(const char *text, size_t length)
+static const char *unknown_dtype_text(rungi_string_view word)
 {
     static char error[512];
-    size_t used = (size_t)snprintf(error, sizeof error, "unknown type \"%.*s\" in --dtype; use",
-                                   (int)(length < 40 ? length : 40), text);
-    for (int i = 0; i < lab_type_pair_count() && used < sizeof error; i++)
-        used += (size_t)snprintf(error + used, sizeof error - used, "%s %s", i ? "," : "",
-                                 lab_type_pair_name(lab_type_pair_at(i)));
-    for (int i = RUNG_COMPUTE_STRICT + 1; i < LAB_COMPUTE_COUNT && used < sizeof error; i++)
-        used += (size_t)snprintf(error + used, sizeof error - used, "%s %s",
-                                 i == RUNG_COMPUTE_STRICT + 1 ? " (input:output), or a compute mode of f32:" : ",",
-                                 rung_compute_name((rung_compute)i));
+    snprintf(error, sizeof error, "unknown type \"%.*s\" in --dtype; use", (int)(word.length < 40 ? word.length : 40),
+             word.text);
+    for (int i = 0; i < lab_type_pair_count(); i++)
+        lab_append(error, sizeof error, "%s %s", i ? "," : "", lab_type_pair_name(lab_type_pair_at(i)));
+    for (int i = RUNG_COMPUTE_STRICT + 1; i < LAB_COMPUTE_COUNT; i++)
+        lab_append(error, sizeof error, "%s %s",
+                   i == RUNG_COMPUTE_STRICT + 1 ? " (input:output), or a compute mode of f32:" : ",",
+                   rung_compute_name((rung_compute)i));
     return error;
 }
 
@@ -86,14 +94,12 @@ const char *lab_parse_dtypes(const lab_options *options, rung_compute *compute, 
         return error;
     }
     products[lab_type_pair_index(f32)] = !text;
+    rungi_string_view word = {"", 0};
     if (text && !*text)
-        return unknown_dtype_text("", 0);
-    while (text && *text) {
-        size_t length = strcspn(text, ",");
-        if (!mark_dtype(text, length, products, modes))
-            return unknown_dtype_text(text, length);
-        text += length + (text[length] == ',');
-    }
+        return unknown_dtype_text(word);
+    while (lab_list_next(&text, &word))
+        if (!mark_dtype(word, products, modes))
+            return unknown_dtype_text(word);
     for (int i = 0; i < lab_type_pair_count(); i++)
         if (products[i])
             dtypes[(*count)++] = (lab_dtype){lab_type_pair_at(i), *compute, lab_type_pair_name(lab_type_pair_at(i))};
@@ -101,6 +107,18 @@ const char *lab_parse_dtypes(const lab_options *options, rung_compute *compute, 
         if (modes[i] && !(products[lab_type_pair_index(f32)] && i == (int)*compute))
             dtypes[(*count)++] = (lab_dtype){f32, (rung_compute)i, rung_compute_name((rung_compute)i)};
     return NULL;
+}
+
+const char *lab_parse_single_dtype(const lab_options *options, const char *several_error, lab_dtype *dtype)
+{
+    lab_dtype dtypes[LAB_DTYPES_MAX];
+    rung_compute compute;
+    int count;
+    const char *error = lab_parse_dtypes(options, &compute, dtypes, &count);
+    if (error)
+        return error;
+    *dtype = dtypes[0];
+    return count == 1 ? NULL : several_error;
 }
 
 bool lab_compute_is_as_precise(rung_compute mode, rung_compute requested)
@@ -139,43 +157,38 @@ bool lab_kernel_is_emulated(const rung_kernel *kernel)
 
 /* ---- Devices ------------------------------------------------------------------------------------- */
 
-static bool is_backend_name(const char *device)
+lab_backends lab_backends_find(const char *device)
 {
     rung_device_list *list = NULL;
-    size_t length = strcspn(device, ":");
-    bool is_one = false;
+    lab_backends found = {.count = 0};
     rung_device_list_create(NULL, &list);
-    for (int64_t i = 0; i < rung_device_list_count(list); i++) {
+    for (int64_t i = 0; i < rung_device_list_count(list) && found.count < LAB_BACKENDS_MAX; i++) {
         const char *backend = rung_device_list_at(list, i)->backend;
-        is_one = is_one || (strlen(backend) == length && strncmp(backend, device, length) == 0);
+        bool is_new = found.count == 0 || strcmp(found.names[found.count - 1], backend) != 0; /* devices are sorted */
+        if (is_new &&
+            (!device || rungi_string_view_equals(rungi_string_view_of(device, strcspn(device, ":")), backend)))
+            snprintf(found.names[found.count++], sizeof found.names[0], "%s", backend);
     }
     rung_device_list_destroy(list);
-    return is_one;
+    return found;
 }
 
-static void add_suggestion(const char *nearest, char *text, size_t capacity)
+static void append_suggestion(const char *word, const char *const *words, int count, char *text, size_t capacity)
 {
-    size_t used = strlen(text);
-    if (nearest && used < capacity)
-        snprintf(text + used, capacity - used, " (did you mean %s?)", nearest);
+    const char *nearest = lab_nearest_word(word, words, count);
+    if (nearest)
+        lab_append(text, capacity, " (did you mean %s?)", nearest);
 }
 
 void lab_append_device_suggestion(const char *name, char *text, size_t capacity)
 {
-    enum { BACKENDS_MAX = 16 };
-    rung_device_list *list = NULL;
-    const char *words[BACKENDS_MAX], *colon = strchr(name, ':');
+    const lab_backends backends = lab_backends_find(NULL);
+    const char *words[LAB_BACKENDS_MAX];
     char backend[64];
-    int count = 0;
-    rung_device_list_create(NULL, &list);
-    for (int64_t i = 0; i < rung_device_list_count(list) && count < BACKENDS_MAX; i++) {
-        const char *word = rung_device_list_at(list, i)->backend;
-        if (count == 0 || strcmp(words[count - 1], word) != 0) /* the devices of a backend are adjacent */
-            words[count++] = word;
-    }
-    snprintf(backend, sizeof backend, "%.*s", colon ? (int)(colon - name) : (int)strlen(name), name);
-    add_suggestion(lab_nearest_word(backend, words, count), text, capacity);
-    rung_device_list_destroy(list);
+    for (int i = 0; i < backends.count; i++)
+        words[i] = backends.names[i];
+    snprintf(backend, sizeof backend, "%.*s", (int)strcspn(name, ":"), name);
+    append_suggestion(backend, words, backends.count, text, capacity);
 }
 
 void lab_append_kernel_suggestion(rung_context *context, const char *backend, const char *name, char *text,
@@ -186,44 +199,44 @@ void lab_append_kernel_suggestion(rung_context *context, const char *backend, co
     int count = 1;
     for (int64_t i = 0; count <= LAB_KERNELS_MAX && rung_kernel_at(context, backend, i, &kernel) == RUNG_OK; i++)
         words[count++] = rung_kernel_describe(kernel)->name;
-    add_suggestion(lab_nearest_word(name, words, count), text, capacity);
+    append_suggestion(name, words, count, text, capacity);
+}
+
+static bool is_file_name(rungi_string_view name)
+{
+    return memchr(name.text, '/', name.length) ||
+           (name.length > 3 && memcmp(name.text + name.length - 3, ".cu", 3) == 0);
 }
 
 static bool is_kernel_file(const char *name)
 {
-    size_t length = strlen(name);
-    return strchr(name, '/') || (length > 3 && strcmp(name + length - 3, ".cu") == 0);
+    return is_file_name(rungi_string_view_of(name, strlen(name)));
 }
 
 bool lab_list_has_file(const char *list)
 {
-    while (list && *list) {
-        char name[512];
-        size_t length = strcspn(list, ",");
-        snprintf(name, sizeof name, "%.*s", (int)length, list);
-        if (is_kernel_file(name))
+    rungi_string_view name;
+    while (lab_list_next(&list, &name))
+        if (is_file_name(name))
             return true;
-        list += length + (list[length] == ',');
-    }
     return false;
 }
 
 /* Returns whether a backend has every kernel of a list. Only OpenCL devices compile files by default. */
 static bool backend_has_all(const char *backend, const char *list)
 {
-    while (*list) {
+    rungi_string_view word;
+    while (lab_list_next(&list, &word)) {
         char name[KERNEL_NAME_BYTES];
         rung_kernel *kernel;
-        size_t length = strcspn(list, ",");
-        if (length >= sizeof name)
+        if (word.length >= sizeof name)
             return false; /* lab_target_kernels() reports the error */
-        snprintf(name, sizeof name, "%.*s", (int)length, list);
+        snprintf(name, sizeof name, "%.*s", (int)word.length, word.text);
         bool found = is_kernel_file(name)
                          ? strcmp(backend, "opencl") == 0
                          : strcmp(name, "rung_gemm") == 0 || rung_kernel_find(NULL, backend, name, &kernel) == RUNG_OK;
         if (!found)
             return false;
-        list += length + (list[length] == ',');
     }
     return true;
 }
@@ -258,12 +271,42 @@ int lab_target_open(const lab_options *options, const char *kernels, lab_target 
         rung_queue_create(target->device, &target->queue) == RUNG_OK)
         return LAB_EXIT_SUCCESS;
     char error[1024];
-    bool is_known = is_backend_name(name);
+    bool is_known = lab_backends_find(name).count > 0;
     snprintf(error, sizeof error, "%s", rung_error_text());
     if (!is_known)
         lab_append_device_suggestion(name, error, sizeof error);
-    fprintf(stderr, "rung: %s%s\n", error, is_known ? "" : ". Run \"rung devices\" for all devices.");
-    return is_known ? LAB_EXIT_UNAVAILABLE : LAB_EXIT_USAGE;
+    return lab_fail(is_known ? LAB_EXIT_UNAVAILABLE : LAB_EXIT_USAGE, "%s%s", error,
+                    is_known ? "" : ". Run \"rung devices\" for all devices.");
+}
+
+int lab_targets_open(const lab_options *options, const char *command, lab_target *targets, int capacity, int *count)
+{
+    const char *list = choose_device_name(options, NULL);
+    lab_options single = *options;
+    char message[128], name[64];
+    rungi_string_view word;
+    *count = 0;
+    if (!*list)
+        return lab_usage_error(command, "--device is empty; name a device, or leave the option out for the CPU");
+    while (lab_list_next(&list, &word)) {
+        if (word.length >= sizeof name)
+            return lab_usage_error(
+                command, "--device lists a name of more than 63 letters; names are like opencl:1, see rung devices");
+        if (*count == capacity) {
+            snprintf(message, sizeof message, "--device lists more than %d devices; the maximum is %d", capacity,
+                     capacity);
+            return lab_usage_error(command, message);
+        }
+        snprintf(name, sizeof name, "%.*s", (int)word.length, word.text);
+        single.device = name;
+        int code = lab_target_open(&single, NULL, &targets[*count]);
+        if (code != LAB_EXIT_SUCCESS) {
+            lab_target_close(&targets[*count]);
+            return code;
+        }
+        (*count)++;
+    }
+    return LAB_EXIT_SUCCESS;
 }
 
 void lab_target_close(lab_target *target)
@@ -309,10 +352,7 @@ int64_t lab_kernel_value_or(const rung_kernel *kernel, const char *parameters, r
 
 bool lab_kernel_has_preset(const rung_kernel *kernel, const char *name)
 {
-    for (int64_t i = 0; i < rung_kernel_describe(kernel)->preset_count; i++)
-        if (strcmp(rung_kernel_preset(kernel, i)->name, name) == 0)
-            return true;
-    return false;
+    return lab_kernel_has_parameter(kernel, &(lab_parameter_word){.name = rungi_string_view_of(name, strlen(name))});
 }
 
 static int find_kernel(lab_target *target, const char *name, const rung_kernel **kernel)
@@ -320,11 +360,8 @@ static int find_kernel(lab_target *target, const char *name, const rung_kernel *
     const char *backend = rung_device_describe(target->device)->backend;
     rung_kernel *found = NULL;
     char error[8192];
-    if (strcmp(name, "rung_gemm") != 0 &&
-        !lab_kernel_open(target->context, backend, name, &found, error, sizeof error)) {
-        fprintf(stderr, "rung: %s\n", error);
-        return LAB_EXIT_USAGE;
-    }
+    if (strcmp(name, "rung_gemm") != 0 && !lab_kernel_open(target->context, backend, name, &found, error, sizeof error))
+        return lab_fail(LAB_EXIT_USAGE, "%s", error);
     if (is_kernel_file(name))
         target->owned[target->owned_count++] = found;
     *kernel = found;
@@ -344,22 +381,16 @@ int lab_target_kernels(lab_target *target, const char *list, const rung_kernel *
                 kernels[(*count)++] = kernel;
         return LAB_EXIT_SUCCESS;
     }
-    while (*list && code == LAB_EXIT_SUCCESS) {
+    rungi_string_view word;
+    while (code == LAB_EXIT_SUCCESS && lab_list_next(&list, &word)) {
         char name[KERNEL_NAME_BYTES];
-        size_t length = strcspn(list, ",");
-        if (*count == LAB_KERNELS_MAX) {
-            fprintf(stderr, "rung: --kernels names more than %d kernels; name fewer\n", LAB_KERNELS_MAX);
-            return LAB_EXIT_USAGE;
-        }
-        if (length >= sizeof name) {
-            fprintf(stderr, "rung: a kernel name or path has %zu bytes; the maximum is %d\n", length,
-                    KERNEL_NAME_BYTES - 1);
-            return LAB_EXIT_USAGE;
-        }
-        snprintf(name, sizeof name, "%.*s", (int)length, list);
-        code = find_kernel(target, name, &kernels[*count]);
-        (*count)++;
-        list += length + (list[length] == ',');
+        if (*count == LAB_KERNELS_MAX)
+            return lab_fail(LAB_EXIT_USAGE, "--kernels names more than %d kernels; name fewer", LAB_KERNELS_MAX);
+        if (word.length >= sizeof name)
+            return lab_fail(LAB_EXIT_USAGE, "a kernel name or path has %zu bytes; the maximum is %d", word.length,
+                            KERNEL_NAME_BYTES - 1);
+        snprintf(name, sizeof name, "%.*s", (int)word.length, word.text);
+        code = find_kernel(target, name, &kernels[(*count)++]);
     }
     return code;
 }

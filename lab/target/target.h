@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* target.h - the device, kernels and element types that the options of a command name. Functions that return an exit
  * code print their errors. */
-#ifndef LAB_TARGET_H
-#define LAB_TARGET_H
+#pragma once
 
-#include "common/lab_enum_counts.h"
 #include "cli/options.h"
 #include "common/type_pair.h"
 #include "rung/rung.h"
@@ -24,12 +22,26 @@ typedef struct lab_target {
 int lab_target_open(const lab_options *options, const char *kernels, lab_target *target);
 void lab_target_close(lab_target *target);
 
+/* Opens each device of a list such as "cpu,opencl:1" in the options or in RUNG_DEVICE; by default the CPU. Returns an exit
+ * code. Call lab_target_close() for *count targets in every case. */
+int lab_targets_open(const lab_options *options, const char *command, lab_target *targets, int capacity, int *count);
+
 /* Finds the kernels of a list such as "01,04_shared,mine.cu"; NULL means all kernels of the device and its default
  * vendor library. A NULL entry of `kernels`, which has room for LAB_KERNELS_MAX, is rung_gemm. Returns an exit code. */
 int lab_target_kernels(lab_target *target, const char *list, const rung_kernel **kernels, int *count);
 
 /* Returns whether a list of kernels, which may be NULL, names a file. */
 bool lab_list_has_file(const char *list);
+
+/* The backends of the devices, each once, in the order of the device list. */
+enum { LAB_BACKENDS_MAX = 8 };
+typedef struct lab_backends {
+    char names[LAB_BACKENDS_MAX][16];
+    int count;
+} lab_backends;
+
+/* Finds all backends, or only that of a device such as "opencl" or "opencl:1". */
+lab_backends lab_backends_find(const char *device);
 
 /* Opens a kernel by name or file, for rung_kernel_destroy(). Otherwise returns false and writes the reason to
  * `error`. */
@@ -63,6 +75,12 @@ enum { LAB_DTYPES_MAX = LAB_TYPE_PAIRS_MAX + LAB_COMPUTE_COUNT };
 const char *lab_parse_dtypes(const lab_options *options, rung_compute *compute, lab_dtype dtypes[LAB_DTYPES_MAX],
                              int *count);
 
+/* Parses --dtype and --compute for a command that takes one type. Returns NULL, an error text, or `several_error` if
+ * --dtype lists several types. */
+const char *lab_parse_single_dtype(const lab_options *options, const char *several_error, lab_dtype *dtype);
+
+#define LAB_SEVERAL_DTYPES_USAGE "--dtype takes one type here; run the command once per type"
+
 /* Returns whether a kernel, or rung_gemm for NULL, may use the matrix engine of a GPU. */
 bool lab_kernel_may_use_engine(const lab_target *target, const rung_kernel *kernel);
 
@@ -82,8 +100,9 @@ bool lab_kernel_is_emulated(const rung_kernel *kernel);
  * LAB_EXIT_USAGE. */
 int lab_usage_error(const char *command, const char *message);
 
+/* Hides the progress line and prints `rung: MESSAGE` to standard error. Returns `code`. */
+int lab_fail(int code, const char *format, ...) RUNG_PRINTF(2, 3);
+
 /* Prints that an option has an invalid value, and which values are valid: `--every is "0"; VALID`. Returns
  * LAB_EXIT_USAGE. */
 int lab_option_error(const char *command, const char *option, const char *value, const char *valid);
-
-#endif /* LAB_TARGET_H */

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* candidate_score.c - a candidate's expected worth. On a GPU it is what the model (speed_model.h) predicts, from
- * what the parameters say of a block instead of what was counted: no look, no compiler, so that
- * thousands can be ranked.
+/* candidate_score.c - scores candidates (see search.h). On a GPU, the score is the prediction of the model (speed_model.h),
+ * from the parameters of a block instead of memory access counts: it needs neither a simulation nor a compiler, so that
+ * thousands of candidates can be ranked.
  *
- * None of that holds for an OpenCL device that is a processor, where a compiler makes loops
- * of the threads. There the distance from the preset "cpu", which was found by measuring, is
- * what counts. */
-#include "tune/candidate_score.h"
-
+ * The model does not apply to OpenCL devices that are CPUs, where a compiler turns threads into loops. There the score is
+ * the distance from the preset "cpu", which was found by measuring. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "explain/explain.h"
-#include "target/target.h"
+#include "tune/search.h"
 
-typedef struct shape {
+typedef struct block_shape {
     double bm, bn, bk, tm, tn, threads, stages;
 } block_shape_t;
 
@@ -25,7 +22,7 @@ static double parameter_value(const rung_kernel *kernel, const char *parameters,
     return (double)lab_kernel_value_or(kernel, parameters, in, name, otherwise);
 }
 
-/* How much of what is computed along one edge is wanted. */
+/* Returns which fraction of the tiles along one edge is inside the matrix. */
 static double used_fraction(double size, double tile)
 {
     return size > 0 && tile > 0 ? size / (ceil(size / tile) * tile) : 1;
@@ -33,7 +30,7 @@ static double used_fraction(double size, double tile)
 
 /* ---- GPUs ---- */
 
-/* A machine of the list with this device's numbers, as far as it tells them. */
+/* Returns a GPU of the list with the numbers that this device reports. */
 static lab_gpu gpu_of_device(const rung_device_info *device)
 {
     lab_gpu machine;
@@ -50,8 +47,8 @@ static lab_gpu gpu_of_device(const rung_device_info *device)
     return machine;
 }
 
-/* Blocks that a multiprocessor holds, if a thread has its sums, operands and some addresses in
- * registers; 0 where they spill. */
+/* Returns the resident blocks per multiprocessor if each thread keeps its sums, its operands and some addresses in
+ * registers; 0 if registers spill. */
 static double resident_blocks_of(const lab_gpu *machine, const block_shape_t *shape, double words, double in_bytes)
 {
     double registers = words * (shape->tm * shape->tn + shape->tm + shape->tn) + 32;
@@ -62,8 +59,8 @@ static double resident_blocks_of(const lab_gpu *machine, const block_shape_t *sh
     return (double)lab_occupancy_of(limits, (int64_t)shape->threads, (int64_t)registers, (int64_t)shared).blocks;
 }
 
-/* The block as an outer product of TM by TN a thread would have it, tiles through shared memory;
- * without tiles each multiply-add loads its own operands. */
+/* Returns the work of a block in which each thread computes an outer product of TM x TN from tiles in shared memory.
+ * Without tiles, each multiply-add loads its own operands. */
 static lab_launch_work launch_work_of(const block_shape_t *shape, const lab_gpu *machine, double k, double in_bytes)
 {
     double steps = ceil(k / shape->bk), macs = shape->bm * shape->bn * steps * shape->bk, warp_macs = macs / 32;
@@ -84,9 +81,10 @@ static lab_launch_work launch_work_of(const block_shape_t *shape, const lab_gpu 
                              .dependent_macs = k};
 }
 
-static double score_on_gpu(const block_shape_t *shape, lab_type_pair product, double m, double n, double k,
+static double score_on_gpu(const block_shape_t *shape, lab_type_pair product, lab_shape size,
                            const rung_device_info *device)
 {
+    double m = (double)size.m, n = (double)size.n, k = (double)size.k;
     double words = (double)rung_type_size(lab_type_pair_accumulator(product)) / 4;
     double in_bytes = (double)rung_type_size(product.in);
     lab_gpu machine = gpu_of_device(device);
@@ -103,7 +101,7 @@ static double score_on_gpu(const block_shape_t *shape, lab_type_pair product, do
 
 /* ---- Processors ---- */
 
-/* In doublings, over all parameters. */
+/* Returns the number of doublings between two settings, summed over all parameters. */
 static double parameter_distance(const rung_kernel *kernel, const char *parameters, const char *preset, rung_type in)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
@@ -116,8 +114,8 @@ static double parameter_distance(const rung_kernel *kernel, const char *paramete
     return sum;
 }
 
-/* Nothing tells an OpenCL device's kind but its names. This is an ordering: a wrong guess costs
- * some of the budget and nothing else. */
+/* Returns whether a device is probably a CPU. Only the names of an OpenCL device say so. A wrong guess costs some of the
+ * budget and nothing else. */
 static bool is_cpu_device(const rung_device_info *device)
 {
     return strcmp(device->backend, "cpu") == 0 ||
@@ -126,8 +124,8 @@ static bool is_cpu_device(const rung_device_info *device)
              strstr(device->title, "Processor")));
 }
 
-double lab_candidate_score(const rung_kernel *kernel, const char *parameters, lab_type_pair product, int64_t m,
-                           int64_t n, int64_t k, const rung_device_info *device)
+double lab_candidate_score(const rung_kernel *kernel, const char *parameters, lab_type_pair product, lab_shape size,
+                           const rung_device_info *device)
 {
     rung_type in = product.in;
     block_shape_t shape = {
@@ -144,9 +142,9 @@ double lab_candidate_score(const rung_kernel *kernel, const char *parameters, la
     if (shape.threads == 0)
         shape.threads = fmin(shape.bm * shape.bn / (shape.tm * shape.tn), 1024);
     if (!is_cpu_device(device))
-        return score_on_gpu(&shape, product, (double)m, (double)n, (double)k, device);
-    double waste = used_fraction((double)m, shape.bm) * used_fraction((double)n, shape.bn) *
-                   used_fraction((double)k, shape.bk);
-    bool is_meant = lab_kernel_has_preset(kernel, "cpu");
-    return waste * (is_meant ? 1 / (1 + parameter_distance(kernel, parameters, "cpu", in)) : 0.1);
+        return score_on_gpu(&shape, product, size, device);
+    double used = used_fraction((double)size.m, shape.bm) * used_fraction((double)size.n, shape.bn) *
+                  used_fraction((double)size.k, shape.bk);
+    bool has_preset = lab_kernel_has_preset(kernel, "cpu");
+    return used * (has_preset ? 1 / (1 + parameter_distance(kernel, parameters, "cpu", in)) : 0.1);
 }

@@ -6,20 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/growing_array.h"
 #include "common/random.h"
 
-/* Parameters that change what is checked and not how fast it is. */
-static const char *const for_checking[] = {"CHECKED", "EMULATED"};
-
-static bool is_for_checking(const char *name)
-{
-    for (size_t i = 0; i < sizeof for_checking / sizeof *for_checking; i++)
-        if (strcmp(for_checking[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* Keeps the values ascending and each of them once; those past the last place are left out. */
+/* Inserts a value in ascending order. Ignores duplicates, and values for which there is no room. */
 static void add_value(lab_dimension *dimension, int64_t value)
 {
     int at = 0;
@@ -39,8 +29,8 @@ static void fill_dimension(lab_parameter_space *space, int64_t index)
     lab_dimension *dimension = &space->dimensions[index];
     dimension->name = parameter->name;
     add_value(dimension, parameter->value);
-    if (is_for_checking(parameter->name))
-        return;
+    if (strcmp(parameter->name, "CHECKED") == 0 || strcmp(parameter->name, "EMULATED") == 0)
+        return; /* they change what is checked, but not the speed */
     for (int64_t i = 0; i < parameter->choice_count; i++)
         add_value(dimension, parameter->choices[i]);
     for (int64_t i = 0; i < rung_kernel_describe(space->kernel)->preset_count; i++) {
@@ -54,10 +44,7 @@ static void fill_dimension(lab_parameter_space *space, int64_t index)
 bool lab_parameter_space_of(const rung_kernel *kernel, rung_type in, lab_parameter_space *space)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    memset(space, 0, sizeof *space);
-    space->kernel = kernel;
-    space->in = in;
-    space->combinations = 1;
+    *space = (lab_parameter_space){.kernel = kernel, .in = in, .combinations = 1};
     if (info->parameter_count > LAB_DIMENSIONS_MAX)
         return false;
     space->dimension_count = (int)info->parameter_count;
@@ -103,74 +90,42 @@ bool lab_parameter_point_is_valid(const lab_parameter_space *space, const lab_pa
            rung_kernel_evaluate(space->kernel, text, space->in, "1", &one) == RUNG_OK;
 }
 
-/* Keeps a point that the kernel takes. False if there is no memory. */
-static bool add_point(const lab_parameter_space *space, const lab_parameter_point *point, lab_parameter_points *found)
+/* Adds a point unless the kernel rejects it. */
+static void add_point(const lab_parameter_space *space, const lab_parameter_point *point, lab_parameter_points *found)
 {
     if (!lab_parameter_point_is_valid(space, point)) {
         found->invalid_count++;
-        return true;
+        return;
     }
-    if (found->count == found->capacity) {
-        int64_t capacity = found->capacity ? 2 * found->capacity : 64;
-        lab_parameter_point *grown = realloc(found->points, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return false;
-        found->points = grown;
-        found->capacity = capacity;
-    }
+    lab_parameter_point *grown = lab_array_grow(found->points, found->count, sizeof *grown);
+    found->is_incomplete = found->is_incomplete || !grown;
+    if (!grown)
+        return;
+    found->points = grown;
     found->points[found->count++] = *point;
-    return true;
 }
 
-/* ---- Many of them ---- */
+/* ---- Sets of points ---- */
 
-static bool enumerate_points(const lab_parameter_space *space, lab_parameter_points *found)
-{
-    for (int64_t index = 0; index < (int64_t)space->combinations; index++) {
-        lab_parameter_point point = {{0}};
-        int64_t rest = index;
-        for (int i = 0; i < space->dimension_count; i++) {
-            const lab_dimension *dimension = &space->dimensions[i];
-            point.values[i] = dimension->values[rest % dimension->count];
-            rest /= dimension->count;
-        }
-        if (!add_point(space, &point, found))
-            return false;
-    }
-    return true;
-}
-
-/* Draws; a point that comes twice is found so by whoever tries it. */
-static bool draw_random_points(const lab_parameter_space *space, uint64_t seed, lab_parameter_points *found)
-{
-    enum { DRAWS_MAX = 4 * LAB_PARAMETER_POINTS_MAX };
-    for (uint64_t n = 0; n < DRAWS_MAX && found->count < LAB_PARAMETER_POINTS_MAX; n++) {
-        lab_parameter_point point = {{0}};
-        for (int i = 0; i < space->dimension_count; i++) {
-            const lab_dimension *dimension = &space->dimensions[i];
-            uint32_t random = lab_random(seed, n, (uint64_t)i);
-            point.values[i] = dimension->values[random % (uint32_t)dimension->count];
-        }
-        if (!add_point(space, &point, found))
-            return false;
-    }
-    return true;
-}
-
+/* A random sample may contain a point twice; the search tries it once. */
 bool lab_parameter_space_points(const lab_parameter_space *space, uint64_t seed, lab_parameter_points *found)
 {
+    enum { DRAWS_MAX = 4 * LAB_PARAMETER_POINTS_MAX };
+    bool is_random = space->combinations > LAB_PARAMETER_POINTS_MAX;
+    uint64_t end = is_random ? DRAWS_MAX : (uint64_t)space->combinations;
     memset(found, 0, sizeof *found);
-    return space->combinations <= LAB_PARAMETER_POINTS_MAX ? enumerate_points(space, found)
-                                                           : draw_random_points(space, seed, found);
-}
-
-/* Another value of one parameter. */
-static bool add_point_with(const lab_parameter_space *space, const lab_parameter_point *point, int which, int64_t value,
-                           lab_parameter_points *found)
-{
-    lab_parameter_point other = *point;
-    other.values[which] = value;
-    return value == point->values[which] || add_point(space, &other, found);
+    for (uint64_t n = 0; n < end && found->count < LAB_PARAMETER_POINTS_MAX; n++) {
+        lab_parameter_point point = {{0}};
+        uint64_t rest = n;
+        for (int i = 0; i < space->dimension_count; i++) {
+            const lab_dimension *dimension = &space->dimensions[i];
+            uint64_t number = is_random ? lab_random(seed, n, (uint64_t)i) : rest, count = (uint64_t)dimension->count;
+            point.values[i] = dimension->values[number % count];
+            rest /= count;
+        }
+        add_point(space, &point, found);
+    }
+    return !found->is_incomplete;
 }
 
 static bool has_value(const lab_dimension *dimension, int64_t value)
@@ -181,63 +136,63 @@ static bool has_value(const lab_dimension *dimension, int64_t value)
     return false;
 }
 
-/* A record may have what lies from half the smallest to twice the largest of the listed values:
- * beyond that nothing is tried, since it could not be saved. */
+/* Returns whether a tuning record may contain the value: from half the smallest to twice the largest listed value. Other
+ * values are not tried, because they could not be saved. */
 static bool is_in_value_range(const lab_dimension *dimension, int64_t value)
 {
     return 2 * value >= dimension->values[0] && value <= 2 * dimension->values[dimension->count - 1];
 }
 
-static bool add_single_steps(const lab_parameter_space *space, const lab_parameter_point *point, int which,
+/* Adds the points that differ in one parameter: each listed value, the double and the half. */
+static void add_single_steps(const lab_parameter_space *space, const lab_parameter_point *point, int which,
                              lab_parameter_points *found)
 {
     const lab_dimension *dimension = &space->dimensions[which];
-    int64_t value = point->values[which];
-    bool good = true;
-    for (int i = 0; good && i < dimension->count; i++)
-        good = add_point_with(space, point, which, dimension->values[i], found);
-    if (good && value > 0 && is_in_value_range(dimension, 2 * value) && !has_value(dimension, 2 * value))
-        good = add_point_with(space, point, which, 2 * value, found);
-    if (good && value > 1 && is_in_value_range(dimension, value / 2) && !has_value(dimension, value / 2))
-        good = add_point_with(space, point, which, value / 2, found);
-    return good;
+    const int64_t value = point->values[which], unlisted[] = {2 * value, value / 2};
+    lab_parameter_point other = *point;
+    for (int i = 0; i < dimension->count; i++) {
+        other.values[which] = dimension->values[i];
+        if (other.values[which] != value)
+            add_point(space, &other, found);
+    }
+    for (int i = 0; i < 2; i++) {
+        other.values[which] = unlisted[i];
+        if (unlisted[i] > 0 && is_in_value_range(dimension, unlisted[i]) && !has_value(dimension, unlisted[i]))
+            add_point(space, &other, found);
+    }
 }
 
-/* Doubled, halved, or 0 if there is no such thing. */
-static int64_t double_or_halve(const lab_dimension *dimension, int64_t value, bool up)
+/* Returns the double or the half of a value; 0 if the value is odd or the result is out of range. */
+static int64_t double_or_halve(const lab_dimension *dimension, int64_t value, bool doubles)
 {
-    int64_t turned = up ? 2 * value : value % 2 == 0 ? value / 2 : 0;
-    return is_in_value_range(dimension, turned) ? turned : 0;
+    int64_t changed = doubles ? 2 * value : value % 2 == 0 ? value / 2 : 0;
+    return is_in_value_range(dimension, changed) ? changed : 0;
 }
 
-static bool add_double_steps(const lab_parameter_space *space, const lab_parameter_point *point, int first, int second,
+/* Adds the points in which two parameters are doubled or halved. */
+static void add_double_steps(const lab_parameter_space *space, const lab_parameter_point *point, int first, int second,
                              lab_parameter_points *found)
 {
-    bool good = true;
-    for (int way = 0; good && way < 4; way++) {
+    for (int i = 0; i < 4; i++) {
         lab_parameter_point other = *point;
-        other.values[first] = double_or_halve(&space->dimensions[first], point->values[first], way & 1);
-        other.values[second] = double_or_halve(&space->dimensions[second], point->values[second], way & 2);
+        other.values[first] = double_or_halve(&space->dimensions[first], point->values[first], i & 1);
+        other.values[second] = double_or_halve(&space->dimensions[second], point->values[second], i & 2);
         if (other.values[first] > 0 && other.values[second] > 0)
-            good = add_point(space, &other, found);
+            add_point(space, &other, found);
     }
-    return good;
-}
-
-static bool has_choices(const lab_parameter_space *space, int which)
-{
-    return space->dimensions[which].count > 1;
 }
 
 bool lab_parameter_space_neighbours(const lab_parameter_space *space, const lab_parameter_point *point, bool pairs,
                                     lab_parameter_points *found)
 {
-    bool good = true;
+    const lab_dimension *dimensions = space->dimensions;
     memset(found, 0, sizeof *found);
-    for (int i = 0; good && i < space->dimension_count; i++)
-        good = !has_choices(space, i) || add_single_steps(space, point, i, found);
-    for (int i = 0; good && pairs && i < space->dimension_count; i++)
-        for (int j = i + 1; good && j < space->dimension_count; j++)
-            good = !has_choices(space, i) || !has_choices(space, j) || add_double_steps(space, point, i, j, found);
-    return good;
+    for (int i = 0; i < space->dimension_count; i++)
+        if (dimensions[i].count > 1)
+            add_single_steps(space, point, i, found);
+    for (int i = 0; pairs && i < space->dimension_count; i++)
+        for (int j = i + 1; j < space->dimension_count; j++)
+            if (dimensions[i].count > 1 && dimensions[j].count > 1)
+                add_double_steps(space, point, i, j, found);
+    return !found->is_incomplete;
 }

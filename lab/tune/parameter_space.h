@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parameter_space.h - the parameter combinations of a kernel as candidates of a search: starting points and neighbours.
  * All returned points satisfy the kernel's constraints, so that no invalid one is compiled. */
-#ifndef LAB_PARAMETER_SPACE_H
-#define LAB_PARAMETER_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,8 +33,9 @@ typedef struct lab_parameter_point {
 
 typedef struct lab_parameter_points {
     lab_parameter_point *points;
-    int64_t count, capacity;
+    int64_t count;
     int64_t invalid_count; /* combinations that the kernel rejects */
+    bool is_incomplete;    /* memory is exhausted */
 } lab_parameter_points;
 
 /* Returns false if the kernel has more than LAB_DIMENSIONS_MAX parameters. */
@@ -59,5 +59,3 @@ bool lab_parameter_space_points(const lab_parameter_space *space, uint64_t seed,
  * parameters doubled or halved together, because constraints may couple them. */
 bool lab_parameter_space_neighbours(const lab_parameter_space *space, const lab_parameter_point *point, bool pairs,
                                     lab_parameter_points *found);
-
-#endif /* LAB_PARAMETER_SPACE_H */

@@ -7,115 +7,86 @@
 #include <string.h>
 
 #include "cli/progress_line.h"
-#include "tune/candidate_score.h"
 
 enum {
-    SAMPLES_MAX = 5,             /* of a candidate, at most ... */
-    SAMPLING_MAX_NS = 250000000, /* ... or until they took so long */
-    BEST_TRIALS = 3,             /* whose neighbours are tried */
+    SAMPLES_MAX = 5,             /* maximum per candidate ... */
+    SAMPLING_MAX_NS = 250000000, /* ... and their maximum time */
+    BEST_TRIALS = 3,             /* trials whose neighbours are tried */
     SCORED_POINT_PERIOD = 4,     /* every 4th candidate comes from the ranking, the others are neighbours of the best */
 };
 
-static const double DROP_RATIO = 2.5;            /* times the best: one run is enough */
-static const double HOPELESS_SPEED_RATIO = 0.25; /* of the best, on another problem or by defaults */
+static const double DROP_RATIO = 2.5;            /* a candidate that takes this many times the best time runs once */
+static const double HOPELESS_SPEED_RATIO = 0.25; /* kernels below this fraction of the best speed are not tried */
 
 /* The name of a kernel's defaults in the journal until a plan reports their values. */
 static const char DEFAULTS_NAME[] = "(default)";
 
-typedef struct candidate {
-    const lab_search_kernel *search_kernel;
-    char text[LAB_PARAMETERS_BYTES];
+typedef struct search_candidate {
+    const lab_search_kernel *entry;
+    lab_trial trial;
 } search_candidate_t;
 
-/* ---- What is known ---- */
+/* ---- Known trials ---- */
 
 const lab_search_kernel *lab_search_find_kernel(const lab_search *search, const lab_trial *trial)
 {
-    for (int i = 0; i < search->search_kernel_count; i++)
-        if (search->search_kernels[i].source == trial->source &&
-            strcmp(search->search_kernels[i].name, trial->kernel) == 0)
-            return &search->search_kernels[i];
+    for (int i = 0; i < search->entry_count; i++)
+        if (search->entries[i].source == trial->source && strcmp(search->entries[i].name, trial->kernel) == 0)
+            return &search->entries[i];
     return NULL;
 }
 
 static bool is_of_problem(const lab_search *search, const lab_trial *trial)
 {
-    return trial->m == search->problem->m && trial->n == search->problem->n && trial->k == search->problem->k;
+    return lab_shape_equal(trial->size, search->problem->size);
 }
 
-static bool is_same_problem(const lab_trial *x, const lab_trial *y)
-{
-    return x->m == y->m && x->n == y->n && x->k == y->k;
-}
-
-/* A time that counts: of an search_kernel, under the parameters' own names. */
+/* Returns whether a trial has a time that counts: of a kernel of this search, with all parameters by name. */
 static bool is_timed_trial(const lab_search *search, const lab_trial *trial)
 {
     return trial->kind == LAB_TRIAL_TIMED && strcmp(trial->parameters, DEFAULTS_NAME) != 0 &&
            lab_search_find_kernel(search, trial) != NULL;
 }
 
-static lab_trial trial_of(const lab_search *search, const search_candidate_t *candidate)
+lab_trial lab_search_trial(const lab_search *search, const char *kernel, uint64_t source, const char *parameters)
 {
-    lab_trial trial = {.kind = LAB_TRIAL_TRYING,
-                       .m = search->problem->m,
-                       .n = search->problem->n,
-                       .k = search->problem->k,
-                       .source = candidate->search_kernel->source};
-    snprintf(trial.kernel, sizeof trial.kernel, "%s", candidate->search_kernel->name);
-    snprintf(trial.parameters, sizeof trial.parameters, "%s", candidate->text);
+    lab_trial trial = {.kind = LAB_TRIAL_TRYING, .size = search->problem->size, .source = source};
+    snprintf(trial.kernel, sizeof trial.kernel, "%s", kernel);
+    snprintf(trial.parameters, sizeof trial.parameters, "%s", parameters);
     return trial;
 }
 
-static bool is_tried(const lab_search *search, const lab_search_kernel *search_kernel, const char *text)
-{
-    search_candidate_t candidate = {.search_kernel = search_kernel};
-    snprintf(candidate.text, sizeof candidate.text, "%s", text);
-    lab_trial trial = trial_of(search, &candidate);
-    const lab_trial *known = lab_journal_find(search->journal, &trial);
-    return known && known->kind != LAB_TRIAL_LATE;
-}
-
-/* The least time on the problem of `like`, of one search_kernel or with NULL of all; 0 if there is none. */
-static int64_t best_ns(const lab_search *search, const lab_trial *like, const lab_search_kernel *search_kernel)
+/* Returns the shortest time on a problem, of one kernel or, with NULL, of all; 0 if there is none. */
+static int64_t best_ns(const lab_search *search, lab_shape size, const lab_search_kernel *entry)
 {
     int64_t best = 0;
     for (int64_t i = 0; i < search->journal->count; i++) {
         const lab_trial *trial = &search->journal->trials[i];
-        if (is_same_problem(trial, like) && is_timed_trial(search, trial) &&
-            (!search_kernel || lab_search_find_kernel(search, trial) == search_kernel) &&
-            (best == 0 || trial->ns < best))
+        if (lab_shape_equal(trial->size, size) && is_timed_trial(search, trial) &&
+            (!entry || lab_search_find_kernel(search, trial) == entry) && (best == 0 || trial->ns < best))
             best = trial->ns;
     }
     return best;
 }
 
-static lab_trial problem_trial(const lab_search *search)
+/* Returns the best speed of a kernel relative to the best of all: on this problem, else the highest ratio on another
+ * problem. Returns 1 if the kernel has no times. */
+static double relative_speed(const lab_search *search, const lab_search_kernel *entry)
 {
-    return (lab_trial){.m = search->problem->m, .n = search->problem->n, .k = search->problem->k};
-}
-
-/* How near a kernel has come to the best, here or else where it came nearest; 1 if nothing is
- * known of it. */
-static double relative_speed(const lab_search *search, const lab_search_kernel *search_kernel)
-{
-    lab_trial here = problem_trial(search);
-    int64_t own = best_ns(search, &here, search_kernel), best = best_ns(search, &here, NULL);
+    lab_shape size = search->problem->size;
+    int64_t own = best_ns(search, size, entry);
     if (own > 0)
-        return (double)best / (double)own;
-    double worth = 0;
-    bool any = false;
+        return (double)best_ns(search, size, NULL) / (double)own;
+    double highest = 0;
     for (int64_t i = 0; i < search->journal->count; i++) {
         const lab_trial *trial = &search->journal->trials[i];
-        if (!is_timed_trial(search, trial) || lab_search_find_kernel(search, trial) != search_kernel)
-            continue;
-        any = true;
-        worth = fmax(worth, (double)best_ns(search, trial, NULL) / (double)trial->ns);
+        if (is_timed_trial(search, trial) && lab_search_find_kernel(search, trial) == entry)
+            highest = fmax(highest, (double)best_ns(search, trial->size, NULL) / (double)trial->ns);
     }
-    return any ? worth : 1;
+    return highest > 0 ? highest : 1;
 }
 
-int lab_search_best(const lab_search *search, int64_t *trial_indices, int capacity)
+int lab_search_best(const lab_search *search, const lab_trial **trials, int capacity)
 {
     int count = 0;
     for (int64_t i = 0; i < search->journal->count; i++) {
@@ -123,59 +94,67 @@ int lab_search_best(const lab_search *search, int64_t *trial_indices, int capaci
         if (!is_of_problem(search, trial) || !is_timed_trial(search, trial))
             continue;
         int at = count;
-        while (at > 0 && search->journal->trials[trial_indices[at - 1]].ns > trial->ns)
+        while (at > 0 && trials[at - 1]->ns > trial->ns)
             at--;
         if (at == capacity)
             continue;
         int moved = (count < capacity ? count : capacity - 1) - at;
-        memmove(&trial_indices[at + 1], &trial_indices[at], (size_t)moved * sizeof *trial_indices);
-        trial_indices[at] = i;
+        memmove(&trials[at + 1], &trials[at], (size_t)moved * sizeof *trials);
+        trials[at] = trial;
         count += count < capacity;
     }
     return count;
 }
 
-/* ---- What to try ---- */
+/* ---- Choosing the next candidate ---- */
 
-static double score_of(const lab_search *search, const lab_search_kernel *search_kernel, const char *text)
+static double score_of(const lab_search *search, const lab_search_kernel *entry, const char *text)
 {
     const lab_bench_problem *problem = search->problem;
-    return lab_candidate_score(search_kernel->kernel, text, problem->product, problem->m, problem->n, problem->k,
+    return lab_candidate_score(entry->kernel, text, problem->product, problem->size,
                                rung_device_describe(problem->device));
 }
 
-static bool choose_if_untried(const lab_search *search, const lab_search_kernel *search_kernel, const char *text,
+static bool choose_if_untried(const lab_search *search, const lab_search_kernel *entry, const char *text,
                               search_candidate_t *next)
 {
-    if (is_tried(search, search_kernel, text))
+    lab_trial trial = lab_search_trial(search, entry->name, entry->source, text);
+    const lab_trial *known = lab_journal_find(search->journal, &trial);
+    if (known && known->kind != LAB_TRIAL_LATE)
         return false;
-    next->search_kernel = search_kernel;
-    snprintf(next->text, sizeof next->text, "%s", text);
+    *next = (search_candidate_t){entry, trial};
     return true;
 }
 
-/* The library's own choice, then each kernel's, from the top of the ladder down. */
+static bool choose_point(const lab_search *search, const lab_search_kernel *entry, const lab_parameter_point *point,
+                         search_candidate_t *next)
+{
+    char text[LAB_PARAMETERS_BYTES];
+    return lab_parameter_point_format(&entry->space, point, text) && choose_if_untried(search, entry, text, next);
+}
+
+/* Chooses the library's choice, then each kernel's defaults, from the top of the ladder down. */
 static bool next_default(const lab_search *search, search_candidate_t *next)
 {
-    for (int i = 0; i < search->search_kernel_count; i++)
-        if (search->search_kernels[i].kernel == search->library_kernel &&
-            choose_if_untried(search, &search->search_kernels[i], search->library_parameters, next))
+    for (int i = 0; i < search->entry_count; i++)
+        if (search->entries[i].kernel == search->library_kernel &&
+            choose_if_untried(search, &search->entries[i], search->library_parameters, next))
             return true;
-    for (int i = search->search_kernel_count - 1; i >= 0; i--)
-        if (search->search_kernels[i].kernel != search->library_kernel &&
-            relative_speed(search, &search->search_kernels[i]) >= HOPELESS_SPEED_RATIO &&
-            choose_if_untried(search, &search->search_kernels[i], DEFAULTS_NAME, next))
+    for (int i = search->entry_count - 1; i >= 0; i--)
+        if (search->entries[i].kernel != search->library_kernel &&
+            relative_speed(search, &search->entries[i]) >= HOPELESS_SPEED_RATIO &&
+            choose_if_untried(search, &search->entries[i], DEFAULTS_NAME, next))
             return true;
     return false;
 }
 
-/* What was best on another problem. */
+/* Chooses the best candidates of other problems. */
 static bool next_from_other_problem(const lab_search *search, search_candidate_t *next)
 {
     for (int64_t i = 0; i < search->journal->count; i++) {
         const lab_trial *trial = &search->journal->trials[i];
         if (!is_of_problem(search, trial) && is_timed_trial(search, trial) &&
-            trial->ns == best_ns(search, trial, NULL) &&
+            trial->ns == best_ns(search, trial->size, NULL) &&
             choose_if_untried(search, lab_search_find_kernel(search, trial), trial->parameters, next))
             return true;
     }
@@ -184,42 +163,37 @@ static bool next_from_other_problem(const lab_search *search, search_candidate_t
 
 static bool next_preset(const lab_search *search, search_candidate_t *next)
 {
-    for (int i = search->search_kernel_count - 1; i >= 0; i--) {
-        const lab_search_kernel *search_kernel = &search->search_kernels[i];
-        const rung_kernel_info *info = rung_kernel_describe(search_kernel->kernel);
-        if (relative_speed(search, search_kernel) < HOPELESS_SPEED_RATIO)
+    for (int i = search->entry_count - 1; i >= 0; i--) {
+        const lab_search_kernel *entry = &search->entries[i];
+        const rung_kernel_info *info = rung_kernel_describe(entry->kernel);
+        if (relative_speed(search, entry) < HOPELESS_SPEED_RATIO)
             continue;
         for (int64_t j = 0; j < info->preset_count; j++) {
+            const char *name = rung_kernel_preset(entry->kernel, j)->name;
             lab_parameter_point point;
-            char text[LAB_PARAMETERS_BYTES];
-            if (lab_parameter_point_parse(&search_kernel->space, rung_kernel_preset(search_kernel->kernel, j)->name,
-                                          &point) &&
-                lab_parameter_point_format(&search_kernel->space, &point, text) &&
-                choose_if_untried(search, search_kernel, text, next))
+            if (lab_parameter_point_parse(&entry->space, name, &point) && choose_point(search, entry, &point, next))
                 return true;
         }
     }
     return false;
 }
 
-/* The highest that was not tried; ranks of kernels that are behind count for less. */
+/* Chooses the untried point with the highest score. The scores of slower kernels count for less. */
 static bool next_scored_point(lab_search *search, search_candidate_t *next)
 {
     double best = 0;
-    for (int i = 0; i < search->search_kernel_count; i++) {
-        lab_search_kernel *search_kernel = &search->search_kernels[i];
-        double worth = relative_speed(search, search_kernel);
-        for (int64_t j = 0; worth >= HOPELESS_SPEED_RATIO && j < search_kernel->scored_point_count; j++) {
-            lab_scored_point *seed = &search_kernel->scored_points[j];
-            char text[LAB_PARAMETERS_BYTES];
+    for (int i = 0; i < search->entry_count; i++) {
+        lab_search_kernel *entry = &search->entries[i];
+        double speed = relative_speed(search, entry);
+        for (int64_t j = 0; speed >= HOPELESS_SPEED_RATIO && j < entry->point_count; j++) {
+            lab_scored_point *seed = &entry->points[j];
             if (seed->done)
                 continue;
-            if (seed->rank * worth <= best)
-                break; /* and those behind it */
-            seed->done = !lab_parameter_point_format(&search_kernel->space, &seed->point, text) ||
-                         !choose_if_untried(search, search_kernel, text, next);
+            if (seed->rank * speed <= best)
+                break; /* the following points have lower scores */
+            seed->done = !choose_point(search, entry, &seed->point, next);
             if (!seed->done) {
-                best = seed->rank * worth;
+                best = seed->rank * speed;
                 break;
             }
         }
@@ -229,33 +203,34 @@ static bool next_scored_point(lab_search *search, search_candidate_t *next)
 
 static bool next_neighbour_of(const lab_search *search, const lab_trial *trial, bool pairs, search_candidate_t *next)
 {
-    const lab_search_kernel *search_kernel = lab_search_find_kernel(search, trial);
+    const lab_search_kernel *entry = lab_search_find_kernel(search, trial);
     lab_parameter_points found = {0};
     lab_parameter_point point;
     double best = -1;
-    if (lab_parameter_point_parse(&search_kernel->space, trial->parameters, &point) &&
-        lab_parameter_space_neighbours(&search_kernel->space, &point, pairs, &found))
+    if (lab_parameter_point_parse(&entry->space, trial->parameters, &point) &&
+        lab_parameter_space_neighbours(&entry->space, &point, pairs, &found))
         for (int64_t i = 0; i < found.count; i++) {
-            char text[LAB_PARAMETERS_BYTES];
-            if (!lab_parameter_point_format(&search_kernel->space, &found.points[i], text) ||
-                is_tried(search, search_kernel, text))
+            search_candidate_t candidate;
+            if (!choose_point(search, entry, &found.points[i], &candidate))
                 continue;
-            double rank = score_of(search, search_kernel, text);
-            if (rank > best && choose_if_untried(search, search_kernel, text, next))
-                best = rank;
+            double score = score_of(search, entry, candidate.trial.parameters);
+            if (score > best) {
+                best = score;
+                *next = candidate;
+            }
         }
     free(found.points);
     return best >= 0;
 }
 
-/* One parameter changed in the best few, then two at once. */
+/* Chooses a neighbour of the best trials: one parameter changed, then two. */
 static bool next_neighbour(const lab_search *search, search_candidate_t *next)
 {
-    int64_t trial_indices[BEST_TRIALS];
-    int count = lab_search_best(search, trial_indices, BEST_TRIALS);
+    const lab_trial *trials[BEST_TRIALS];
+    int count = lab_search_best(search, trials, BEST_TRIALS);
     for (int pairs = 0; pairs < 2; pairs++)
         for (int i = 0; i < count; i++)
-            if (next_neighbour_of(search, &search->journal->trials[trial_indices[i]], pairs == 1, next))
+            if (next_neighbour_of(search, trials[i], pairs == 1, next))
                 return true;
     return false;
 }
@@ -269,7 +244,7 @@ static bool choose_candidate(lab_search *search, search_candidate_t *next)
     return next_neighbour(search, next) || next_scored_point(search, next);
 }
 
-/* ---- Trying ---- */
+/* ---- Running a candidate ---- */
 
 static void print_best(const lab_search *search, const lab_trial *best)
 {
@@ -278,61 +253,52 @@ static void print_best(const lab_search *search, const lab_trial *best)
         return;
     lab_progress_hide();
     fprintf(stderr, "%6.1f s  %lldx%lldx%lld  tried %lld, refused %lld: best %s %s %.2f GFLOPS\n",
-            (double)(lab_now_ns() - search->began_ns) * 1e-9, (long long)best->m, (long long)best->n,
-            (long long)best->k, (long long)counts->tried, (long long)counts->refused, best->kernel, best->parameters,
-            lab_gflops(search->problem, best->ns));
+            (double)(lab_now_ns() - search->began_ns) * 1e-9, LAB_SHAPE_ARGUMENTS(best->size), (long long)counts->tried,
+            (long long)counts->refused, best->kernel, best->parameters, lab_gflops(search->problem, best->ns));
 }
 
-/* The least of a few samples: what disturbs a run makes it longer, never shorter. */
+/* Measures the shortest of a few samples, because disturbances only make runs longer. Returns false on failure. */
 static bool time_candidate(const lab_search *search, lab_contender *contender, int64_t best, int64_t *ns)
 {
     *ns = contender->verified_run_ns > 0 ? contender->verified_run_ns : 1;
     if (best > 0 && (double)*ns > DROP_RATIO * (double)best)
         return true;
-    while (contender->samples < SAMPLES_MAX && contender->spent_ns < SAMPLING_MAX_NS)
+    while (contender->row.samples < SAMPLES_MAX && contender->spent_ns < SAMPLING_MAX_NS)
         if (lab_contender_sample(search->problem, contender) != RUNG_OK)
             return false;
     lab_contender_summarise(contender, 0);
-    *ns = contender->min_ns > 0 ? contender->min_ns : 1;
+    *ns = contender->row.min_ns > 0 ? contender->row.min_ns : 1;
     return true;
 }
 
-/* What came of it: verified, timed. */
+/* Verifies and times a candidate and sets the kind and the time of its trial. */
 static void verify_and_time(const lab_search *search, lab_contender *contender, lab_trial *trial)
 {
-    lab_trial here = problem_trial(search);
+    int64_t best = best_ns(search, search->problem->size, NULL);
     lab_contender_verify(search->problem, contender);
-    if (!contender->verified)
-        trial->kind = contender->state == LAB_ROW_WRONG ? LAB_TRIAL_WRONG : LAB_TRIAL_REFUSED;
-    else if (time_candidate(search, contender, best_ns(search, &here, NULL), &trial->ns))
+    if (!contender->row.verified)
+        trial->kind = contender->row.state == LAB_ROW_WRONG ? LAB_TRIAL_WRONG : LAB_TRIAL_REFUSED;
+    else if (time_candidate(search, contender, best, &trial->ns))
         trial->kind = LAB_TRIAL_TIMED;
     else
         trial->kind = LAB_TRIAL_REFUSED;
 }
 
-static void count_trial(lab_trial_counts *counts, const lab_trial *trial)
-{
-    counts->tried++;
-    counts->refused += trial->kind == LAB_TRIAL_REFUSED;
-    counts->wrong += trial->kind == LAB_TRIAL_WRONG;
-}
-
-/* False if the journal cannot be written. */
+/* Writes a trial to the journal and reports it. Returns false if the journal cannot be written. */
 static bool record_trial(lab_search *search, const lab_contender *contender, lab_trial *trial)
 {
-    lab_trial here = problem_trial(search);
-    int64_t before = best_ns(search, &here, NULL);
-    bool good = lab_journal_add(search->journal, trial, contender->why_not);
+    int64_t before = best_ns(search, search->problem->size, NULL);
+    bool good = lab_journal_add(search->journal, trial, contender->row.why_not);
     if (good && strcmp(trial->parameters, DEFAULTS_NAME) == 0 && trial->kind == LAB_TRIAL_TIMED) {
-        snprintf(trial->parameters, sizeof trial->parameters, "%.*s", LAB_PARAMETERS_BYTES - 1, contender->parameters);
+        snprintf(trial->parameters, sizeof trial->parameters, "%.*s", LAB_PARAMETERS_BYTES - 1, contender->row.params);
         const lab_trial *known = lab_journal_find(search->journal, trial);
         good = (known && known->kind == LAB_TRIAL_TIMED) || lab_journal_add(search->journal, trial, NULL);
     }
-    count_trial(search->counts, trial);
-    if (trial->kind == LAB_TRIAL_WRONG) {
-        lab_progress_hide();
-        fprintf(stderr, "rung: %s %s: %s\n", trial->kernel, trial->parameters, contender->why_not);
-    }
+    search->counts->tried++;
+    search->counts->refused += trial->kind == LAB_TRIAL_REFUSED;
+    search->counts->wrong += trial->kind == LAB_TRIAL_WRONG;
+    if (trial->kind == LAB_TRIAL_WRONG)
+        lab_fail(LAB_EXIT_WRONG, "%s %s: %s", trial->kernel, trial->parameters, contender->row.why_not);
     if (trial->kind == LAB_TRIAL_TIMED && (before == 0 || trial->ns < before))
         print_best(search, trial);
     return good;
@@ -341,12 +307,11 @@ static bool record_trial(lab_search *search, const lab_contender *contender, lab
 static bool try_candidate(lab_search *search, const search_candidate_t *next)
 {
     lab_contender *contender = calloc(1, sizeof *contender);
-    lab_trial trial = trial_of(search, next);
+    lab_trial trial = next->trial;
+    bool is_default = strcmp(trial.parameters, DEFAULTS_NAME) == 0;
     if (!contender)
         return false;
-    contender->kernel = next->search_kernel->kernel;
-    if (strcmp(next->text, DEFAULTS_NAME) != 0)
-        snprintf(contender->requested_parameters, sizeof contender->requested_parameters, "%s", next->text);
+    lab_contender_init(contender, next->entry->kernel, is_default ? "" : trial.parameters);
     bool good = lab_journal_add(search->journal, &trial, NULL);
     if (good) {
         search->watch->trial = trial;
@@ -374,7 +339,7 @@ lab_search_result lab_search_run(lab_search *search)
     return LAB_SEARCH_DONE;
 }
 
-/* ---- Beginning ---- */
+/* ---- Preparing a search ---- */
 
 static int compare_scores(const void *x, const void *y)
 {
@@ -385,38 +350,41 @@ static int compare_scores(const void *x, const void *y)
                   sizeof(lab_parameter_point));
 }
 
-static bool score_points(lab_search *search, lab_search_kernel *search_kernel)
+static bool score_points(lab_search *search, lab_search_kernel *entry)
 {
     lab_parameter_points found;
-    bool good = lab_parameter_space_points(&search_kernel->space, search->seed, &found);
-    search_kernel->scored_points = good ? calloc((size_t)found.count + 1, sizeof *search_kernel->scored_points) : NULL;
-    for (int64_t i = 0; search_kernel->scored_points && i < found.count; i++) {
-        lab_scored_point *seed = &search_kernel->scored_points[search_kernel->scored_point_count];
+    bool good = lab_parameter_space_points(&entry->space, search->seed, &found);
+    entry->points = good ? calloc((size_t)found.count + 1, sizeof *entry->points) : NULL;
+    for (int64_t i = 0; entry->points && i < found.count; i++) {
+        lab_scored_point *seed = &entry->points[entry->point_count];
         char text[LAB_PARAMETERS_BYTES];
-        if (!lab_parameter_point_format(&search_kernel->space, &found.points[i], text))
+        if (!lab_parameter_point_format(&entry->space, &found.points[i], text))
             continue;
-        *seed = (lab_scored_point){found.points[i], score_of(search, search_kernel, text), false};
-        search_kernel->scored_point_count++;
+        *seed = (lab_scored_point){found.points[i], score_of(search, entry, text), false};
+        entry->point_count++;
     }
-    if (search_kernel->scored_points)
-        qsort(search_kernel->scored_points, (size_t)search_kernel->scored_point_count,
-              sizeof *search_kernel->scored_points, compare_scores);
+    if (entry->points)
+        qsort(entry->points, (size_t)entry->point_count, sizeof *entry->points, compare_scores);
     search->counts->invalid_count += found.invalid_count;
     free(found.points);
-    return search_kernel->scored_points != NULL;
+    return entry->points != NULL;
 }
 
-/* What the library takes with nothing given. */
+rung_status lab_default_plan_create(rung_device *device, const rung_problem *problem, rung_plan **plan)
+{
+    const rung_plan_options options = {.size = sizeof(rung_plan_options),
+                                       .max_workspace_bytes = LAB_WORKSPACE_MAX_BYTES};
+    return rung_plan_create(device, problem, &options, plan);
+}
+
+/* Finds the kernel and parameters that the library chooses by itself. */
 static void find_default_kernel(lab_search *search)
 {
     rung_problem multiply = lab_bench_problem_view(search->problem, true);
     rung_kernel *kernel;
     rung_plan *plan;
     search->library_kernel = NULL;
-    if (rung_plan_create(
-            search->problem->device, &multiply,
-            &(rung_plan_options){.size = sizeof(rung_plan_options), .max_workspace_bytes = LAB_WORKSPACE_MAX_BYTES},
-            &plan) != RUNG_OK)
+    if (lab_default_plan_create(search->problem->device, &multiply, &plan) != RUNG_OK)
         return;
     const rung_plan_info *info = rung_plan_describe(plan);
     if (rung_kernel_find(search->target->context, rung_device_describe(search->problem->device)->backend, info->kernel,
@@ -428,17 +396,16 @@ static void find_default_kernel(lab_search *search)
 
 bool lab_search_begin(lab_search *search, const rung_kernel *const *kernels, int count)
 {
-    search->search_kernel_count = 0;
+    search->entry_count = 0;
     search->counts->invalid_count = 0;
     for (int i = 0; i < count; i++) {
-        lab_search_kernel *search_kernel = &search->search_kernels[search->search_kernel_count];
+        lab_search_kernel *entry = &search->entries[search->entry_count];
         const rung_kernel_info *info = rung_kernel_describe(kernels[i]);
-        *search_kernel = (lab_search_kernel){
-            .kernel = kernels[i], .name = info->name, .source = lab_fnv1a(info->source)};
-        if (!lab_parameter_space_of(kernels[i], search->problem->product.in, &search_kernel->space))
+        *entry = (lab_search_kernel){.kernel = kernels[i], .name = info->name, .source = lab_fnv1a(info->source)};
+        if (!lab_parameter_space_of(kernels[i], search->problem->product.in, &entry->space))
             continue;
-        search->search_kernel_count++;
-        if (!score_points(search, search_kernel))
+        search->entry_count++;
+        if (!score_points(search, entry))
             return false;
     }
     find_default_kernel(search);
@@ -447,7 +414,7 @@ bool lab_search_begin(lab_search *search, const rung_kernel *const *kernels, int
 
 void lab_search_end(lab_search *search)
 {
-    for (int i = 0; i < search->search_kernel_count; i++)
-        free(search->search_kernels[i].scored_points);
-    search->search_kernel_count = 0;
+    for (int i = 0; i < search->entry_count; i++)
+        free(search->entries[i].points);
+    search->entry_count = 0;
 }

@@ -3,19 +3,18 @@
  *
  * The search first tries the library's own choice, then every kernel's defaults, the best candidates of other problems,
  * and presets. It then alternates between neighbours of the best candidates and the untried points with the highest score
- * (candidate_score.h). Each candidate is verified before it is timed. The best candidates and the defaults are then
+ * (lab_candidate_score). Each candidate is verified before it is timed. The best candidates and the defaults are then
  * timed again, interleaved (final_comparison.h), because a short timing favours lucky candidates.
  *
  * The next candidate depends only on the journal, so another process can continue the search at any point. */
-#ifndef LAB_SEARCH_H
-#define LAB_SEARCH_H
+#pragma once
 
 #include <stdatomic.h>
 
-#include "tune/tune_journal.h"
 #include "bench/bench.h"
-#include "tune/parameter_space.h"
 #include "target/target.h"
+#include "tune/parameter_space.h"
+#include "tune/tune_journal.h"
 
 /* Shared with the supervising process. */
 typedef struct lab_trial_watch {
@@ -42,8 +41,8 @@ typedef struct lab_search_kernel {
     const char *name;
     uint64_t source;
     lab_parameter_space space;
-    lab_scored_point *scored_points; /* in descending order of rank */
-    int64_t scored_point_count;
+    lab_scored_point *points; /* in descending order of rank */
+    int64_t point_count;
 } lab_search_kernel;
 
 typedef struct lab_search {
@@ -52,8 +51,8 @@ typedef struct lab_search {
     lab_trial_watch *watch;
     lab_trial_counts *counts;
     const lab_bench_problem *problem;
-    lab_search_kernel search_kernels[LAB_KERNELS_MAX];
-    int search_kernel_count;
+    lab_search_kernel entries[LAB_KERNELS_MAX]; /* the kernels of the search */
+    int entry_count;
     uint64_t seed;
     bool quiet;
     int64_t (*final_start_ns)(const struct lab_search *search); /* when the final comparison must begin */
@@ -76,10 +75,21 @@ typedef enum lab_search_result { LAB_SEARCH_DONE, LAB_SEARCH_RESTART_WORKER, LAB
  * continue, which frees the compiled code of this one, and LAB_SEARCH_FAILED if the journal cannot be written. */
 lab_search_result lab_search_run(lab_search *search);
 
-/* Writes the indices of the fastest trials of this problem, the best first. Returns their number, at most `capacity`. */
-int lab_search_best(const lab_search *search, int64_t *trial_indices, int capacity);
+/* Finds the fastest trials of this problem, the best first, until the journal changes. Returns their number, at most
+ * `capacity`. */
+int lab_search_best(const lab_search *search, const lab_trial **trials, int capacity);
+
+/* Returns a trial of this problem, not yet run; `source` is the hash of the kernel's source. */
+lab_trial lab_search_trial(const lab_search *search, const char *kernel, uint64_t source, const char *parameters);
+
+/* Scores a candidate, to choose which ones to try first; only measurements decide which is fastest. Returns a score from 0
+ * to 1, higher for candidates that should be faster on this problem; 0 if the kernel does not declare its block tile.
+ * Scores are comparable for one kernel, and roughly between kernels. Deterministic (candidate_score.c). */
+double lab_candidate_score(const rung_kernel *kernel, const char *parameters, lab_type_pair product, lab_shape size,
+                           const rung_device_info *device);
+
+/* Creates the plan that the library chooses without a kernel or parameters. */
+rung_status lab_default_plan_create(rung_device *device, const rung_problem *problem, rung_plan **plan);
 
 /* Returns the kernel of a trial; NULL if the trial is of another kernel or of an older source of it. */
 const lab_search_kernel *lab_search_find_kernel(const lab_search *search, const lab_trial *trial);
-
-#endif /* LAB_SEARCH_H */

@@ -5,8 +5,7 @@
  * Drivers that compile a candidate may hang or end the process, and compiled code stays in memory until the device is
  * closed. A worker process therefore does the search, and the calling process supervises it. If a worker ends, its
  * journal names the last candidate, and another worker continues after it. Resuming a killed run works the same way. */
-#ifndef LAB_TUNE_H
-#define LAB_TUNE_H
+#pragma once
 
 #include "cli/options.h"
 #include "target/target.h"
@@ -37,5 +36,3 @@ int lab_tune_run(lab_tune_session *session);
 
 /* Removes the records of all problems from the store without measuring. Returns an exit code. */
 int lab_tune_remove_records(lab_tune_session *session);
-
-#endif /* LAB_TUNE_H */

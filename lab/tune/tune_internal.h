@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tune_internal.h - the state of `rung tune` that the supervising process and its workers share, for lab/tune only. */
-#ifndef LAB_TUNE_INTERNAL_H
-#define LAB_TUNE_INTERNAL_H
+#pragma once
 
-#include "cli/options.h"
-#include "target/target.h"
 #include "tune/final_comparison.h"
-#include "tune/search.h"
 #include "tune/tune.h"
-#include "tune/tune_journal.h"
 
 enum {
     LAB_TUNE_PROBLEMS_MAX = 64,
@@ -17,7 +12,7 @@ enum {
 
 /* A problem and its result. */
 typedef struct lab_tune_result {
-    int64_t m, n, k;
+    lab_shape size;
     char key[2048];
     bool is_done, is_same_class_as_later; /* a later problem of the same size class represents both */
     lab_trial_counts counts;
@@ -47,10 +42,7 @@ typedef struct lab_tune_shared_state {
 } lab_tune_shared_state;
 
 struct lab_tune_session {
-    const lab_options *options;
-    lab_dtype dtypes[LAB_DTYPES_MAX];
-    uint64_t seed;
-    bool is_a_col_major, is_b_col_major;
+    lab_tune_request request;
     lab_tune_shared_state *shared;
     lab_target target;
     const rung_kernel *kernels[LAB_KERNELS_MAX];
@@ -58,12 +50,12 @@ struct lab_tune_session {
     lab_journal journal;
 };
 
-/* Hides the progress line and prints an error. Returns LAB_EXIT_UNAVAILABLE. */
-int lab_tune_print_error(const char *message);
-
 /* Works on the next problem until it is finished or until another process should continue (tune_worker.c). Returns an
  * exit code. */
 int lab_tune_worker_run(lab_tune_session *session);
+
+/* Ends the work on a problem without a result, and records why. */
+void lab_tune_skip_problem(lab_tune_result *tuned, const char *why);
 
 /* Returns the next problem to work on; NULL after the last. */
 lab_tune_result *lab_tune_next_problem(lab_tune_shared_state *shared);
@@ -84,5 +76,3 @@ int lab_tune_export_store(const lab_options *options);
 
 /* Prints the results as a table or as JSON (tune_print.c). */
 void lab_tune_print_results(const lab_tune_session *session);
-
-#endif /* LAB_TUNE_INTERNAL_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tune_journal.h - the journal of a search: one line per step, on disk before the next step begins. A killed run resumes
  * where it stopped and does not retry the candidate that killed it. */
-#ifndef LAB_JOURNAL_H
-#define LAB_JOURNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,9 +23,11 @@ typedef enum lab_trial_state {
         LAB_TRIAL_COUNT
 } lab_trial_state;
 
+const char *lab_trial_state_name(lab_trial_state state);
+
 typedef struct lab_trial {
     lab_trial_state kind;
-    int64_t m, n, k;
+    lab_shape size;
     char kernel[64];
     uint64_t source;                       /* hash of its source: another source is another kernel */
     char parameters[LAB_PARAMETERS_BYTES]; /* all parameters */
@@ -36,7 +37,7 @@ typedef struct lab_trial {
 typedef struct lab_journal {
     FILE *file;
     lab_trial *trials; /* the last state of each candidate */
-    int64_t count, capacity;
+    int64_t count;
 } lab_journal;
 
 /* Opens the journal that begins with the line `header`, or creates it. Returns false with a sentence in `why` if the file
@@ -46,7 +47,7 @@ bool lab_journal_open(const char *path, const char *header, lab_journal *journal
 void lab_journal_close(lab_journal *journal);
 
 /* Finds the trial with the same kernel, source, sizes and parameters; NULL if there is none. */
-const lab_trial *lab_journal_find(const lab_journal *journal, const lab_trial *candidate);
+lab_trial *lab_journal_find(const lab_journal *journal, const lab_trial *candidate);
 
 /* Appends a line with a reason (may be NULL); "trying" is synced to disk. Returns false on a write error. The kernel's
  * name must not contain tabs or newlines. */
@@ -54,5 +55,3 @@ bool lab_journal_add(lab_journal *journal, const lab_trial *trial, const char *r
 
 /* Returns the FNV-1a hash of a text, which is the same in every run. */
 uint64_t lab_fnv1a(const char *text);
-
-#endif /* LAB_JOURNAL_H */

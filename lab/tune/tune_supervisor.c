@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tune_supervisor.c - the supervising process of `rung tune`: starts workers, kills late ones, records lost candidates,
  * and reports the results. See tune.h. */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
+#include "common/failure.h"
 #include "process/child_process.h"
+#include "process/supervise.h"
 #include "tune/tune_internal.h"
 
 enum {
@@ -24,13 +22,6 @@ enum {
 };
 
 static const int64_t SECOND = 1000000000;
-
-int lab_tune_print_error(const char *message)
-{
-    lab_progress_hide();
-    fprintf(stderr, "rung: %s\n", message);
-    return LAB_EXIT_UNAVAILABLE;
-}
 
 /* How a worker ended. */
 typedef struct worker_exit {
@@ -60,8 +51,8 @@ static void show_progress(lab_tune_shared_state *shared)
     const lab_tune_result *tuned = lab_tune_next_problem(shared);
     char text[160] = "";
     if (tuned)
-        snprintf(text, sizeof text, "%lldx%lldx%lld, %lld tried", (long long)tuned->m, (long long)tuned->n,
-                 (long long)tuned->k, (long long)tuned->counts.tried);
+        snprintf(text, sizeof text, "%lldx%lldx%lld, %lld tried", LAB_SHAPE_ARGUMENTS(tuned->size),
+                 (long long)tuned->counts.tried);
     lab_progress_show(&(lab_progress){.what = text,
                                       .done = (double)(rungi_clock_ns() - shared->began_ns) * 1e-9,
                                       .count = (double)shared->budget_ns * 1e-9,
@@ -71,15 +62,13 @@ static void show_progress(lab_tune_shared_state *shared)
 /* Waits for the worker and shows the progress. Returns false if its status is unknown. */
 static bool wait_for_worker(lab_tune_shared_state *shared, pid_t worker, worker_exit_t *end)
 {
-    pid_t ended;
     *end = (worker_exit_t){0};
-    while ((ended = waitpid(worker, &end->status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    while (lab_child_is_running(worker, &end->status)) {
         show_progress(shared);
         end->was_killed_by_us = end->was_killed_by_us || kill_if_late(shared, worker, end);
     }
     end->was_killed_by_us = end->was_killed_by_us && WIFSIGNALED(end->status) && WTERMSIG(end->status) == SIGKILL;
-    return ended == worker;
+    return WIFEXITED(end->status) || WIFSIGNALED(end->status);
 }
 
 /* Records in the journal that the current candidate ended its process. Prints an error and returns false on failure. */
@@ -98,9 +87,8 @@ static bool record_lost_trial(lab_tune_session *session, worker_exit_t end)
     bool is_late = end.was_killed_by_us && (!took_long || lab_is_interrupted());
     trial.kind = is_late ? LAB_TRIAL_LATE : LAB_TRIAL_CRASHED;
     if (!is_late) {
-        lab_progress_hide();
-        fprintf(stderr, "rung: %s %s %s; skipping this candidate\n", trial.kernel, trial.parameters,
-                took_long ? "took more than a minute" : "ended its process");
+        lab_fail(LAB_EXIT_WRONG, "%s %s %s; skipping this candidate", trial.kernel, trial.parameters,
+                 took_long ? "took more than a minute" : "ended its process");
         if (tuned)
             tuned->counts.crashed++;
     }
@@ -108,14 +96,13 @@ static bool record_lost_trial(lab_tune_session *session, worker_exit_t end)
     snprintf(reason, sizeof reason, "signal %d", WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0);
     lab_journal journal;
     bool good = lab_journal_open(shared->path, shared->header, &journal, why, sizeof why);
-    if (good && !lab_journal_add(&journal, &trial, reason)) {
-        snprintf(why, sizeof why,
-                 "cannot write the state of the search; free disk space, or choose another file with --state");
-        good = false;
-    }
+    if (good && !lab_journal_add(&journal, &trial, reason))
+        good = lab_set_reason(
+            why, sizeof why,
+            "cannot write the state of the search; free disk space, or choose another file with --state");
     lab_journal_close(&journal);
     if (!good)
-        lab_tune_print_error(why);
+        lab_fail(LAB_EXIT_UNAVAILABLE, "%s", why);
     return good;
 }
 
@@ -132,16 +119,6 @@ static pid_t start_worker(lab_tune_session *session)
     exit(lab_tune_worker_run(session));
 }
 
-/* Skips a problem whose workers end before they try a candidate. */
-static void skip_problem(lab_tune_shared_state *shared)
-{
-    lab_tune_result *tuned = lab_tune_next_problem(shared);
-    if (!tuned)
-        return;
-    tuned->is_done = true;
-    snprintf(tuned->final_comparison.why, sizeof tuned->final_comparison.why, "its worker process ends every time");
-}
-
 static int run_workers(lab_tune_session *session)
 {
     lab_tune_shared_state *shared = session->shared;
@@ -150,10 +127,11 @@ static int run_workers(lab_tune_session *session)
         int64_t steps = shared->watch.steps;
         pid_t worker = start_worker(session);
         if (worker < 0)
-            return lab_tune_print_error("cannot start a process; end other processes or raise the limit (ulimit -u)");
+            return lab_fail(LAB_EXIT_UNAVAILABLE,
+                            "cannot start a process; end other processes or raise the limit (ulimit -u)");
         worker_exit_t end;
         if (!wait_for_worker(shared, worker, &end))
-            return lab_tune_print_error("the worker process was lost; run the same command again to resume");
+            return lab_fail(LAB_EXIT_UNAVAILABLE, "the worker process was lost; run the same command again to resume");
         /* An exit during a candidate comes from a driver. */
         bool is_own = WIFEXITED(end.status) && atomic_load(&shared->watch.trial_began_ns) == 0;
         if (is_own && WEXITSTATUS(end.status) != LAB_TUNE_EXIT_RESTART)
@@ -164,7 +142,8 @@ static int run_workers(lab_tune_session *session)
             return LAB_EXIT_UNAVAILABLE;
         empty_workers = shared->watch.steps > steps || lab_is_interrupted() ? 0 : empty_workers + 1;
         if (empty_workers == EMPTY_WORKERS_MAX) {
-            skip_problem(shared);
+            if (lab_tune_next_problem(shared))
+                lab_tune_skip_problem(lab_tune_next_problem(shared), "its worker process ends every time");
             empty_workers = 0;
         }
     }
@@ -186,16 +165,12 @@ lab_tune_session *lab_tune_session_create(const lab_tune_request *request)
     lab_tune_session *session = calloc(1, sizeof *session);
     if (!session)
         return NULL;
-    session->shared = mmap(NULL, sizeof *session->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (session->shared == MAP_FAILED) {
+    session->request = *request;
+    session->shared = lab_shared_memory_allocate(sizeof *session->shared);
+    if (!session->shared) {
         free(session);
         return NULL;
     }
-    session->options = request->options;
-    session->dtypes[0] = request->dtype;
-    session->seed = request->seed;
-    session->is_a_col_major = request->is_a_col_major;
-    session->is_b_col_major = request->is_b_col_major;
     session->shared->budget_ns = (int64_t)(request->budget_seconds * 1e9);
     return session;
 }
@@ -204,7 +179,7 @@ void lab_tune_session_free(lab_tune_session *session)
 {
     if (!session)
         return;
-    munmap(session->shared, sizeof *session->shared);
+    lab_shared_memory_free(session->shared, sizeof *session->shared);
     free(session);
 }
 
@@ -213,7 +188,7 @@ bool lab_tune_add_problem(lab_tune_session *session, int64_t m, int64_t n, int64
     lab_tune_shared_state *shared = session->shared;
     if (shared->problem_count == LAB_TUNE_PROBLEMS_MAX || m < 1 || n < 1 || k < 1)
         return false;
-    shared->problems[shared->problem_count++] = (lab_tune_result){.m = m, .n = n, .k = k};
+    shared->problems[shared->problem_count++] = (lab_tune_result){.size = {m, n, k}};
     return true;
 }
 
@@ -241,7 +216,7 @@ static bool is_any_done(const lab_tune_shared_state *shared)
 
 int lab_tune_run(lab_tune_session *session)
 {
-    const lab_options *options = session->options;
+    const lab_options *options = session->request.options;
     session->shared->began_ns = rungi_clock_ns();
     lab_interrupt_watch();
     lab_progress_begin(options->quiet);

@@ -13,7 +13,7 @@ enum { TRIALS_PER_WORKER = 40 };
 
 /* ---- Device, kernels and journal ---- */
 
-/* The journal must not truncate names, which would make two kernels equal. */
+/* Returns whether the journal can store a kernel's name. A truncated name could be that of another kernel. */
 static bool is_journal_name(const char *name)
 {
     return strlen(name) < sizeof(lab_trial){0}.kernel && !name[strcspn(name, "\t\n")];
@@ -23,7 +23,7 @@ static bool is_journal_name(const char *name)
 static int find_kernels(lab_tune_session *session)
 {
     const rung_kernel *all[LAB_KERNELS_MAX];
-    const char *list = session->options->kernels;
+    const char *list = session->request.options->kernels;
     int count = 0;
     int code = lab_target_kernels(&session->target, list, all, &count);
     session->kernel_count = 0;
@@ -38,11 +38,12 @@ static int find_kernels(lab_tune_session *session)
         if (!is_journal_name(rung_kernel_describe(all[i])->name))
             return lab_usage_error("tune", "the file name of a kernel is too long or contains a tab or a newline; the "
                                            "maximum is 63 characters. Change to its folder, or rename it");
-        if (lab_kernel_accepts_dtype(all[i], &session->dtypes[0]))
+        if (lab_kernel_accepts_dtype(all[i], &session->request.dtype))
             session->kernels[session->kernel_count++] = all[i];
     }
     if (code == LAB_EXIT_SUCCESS && session->kernel_count == 0)
-        return lab_tune_print_error(
+        return lab_fail(
+            LAB_EXIT_UNAVAILABLE,
             "no kernel supports this type on this device; \"rung kernels KERNEL\" lists the types of a kernel");
     return code;
 }
@@ -79,35 +80,21 @@ static int open_journal(lab_tune_session *session)
     snprintf(shared->header, sizeof shared->header,
              "rung-tune/1 %s; %s; %s; %lld units; driver %s; rung %s; %s; layout %c%c", device->backend, device->title,
              device->platform, (long long)device->compute_units, device->driver, rung_version_text(),
-             session->dtypes[0].name, session->is_a_col_major ? 'c' : 'r', session->is_b_col_major ? 'c' : 'r');
-    if (session->options->state && strlen(session->options->state) >= sizeof shared->path)
+             session->request.dtype.name, session->request.is_a_col_major ? 'c' : 'r',
+             session->request.is_b_col_major ? 'c' : 'r');
+    if (session->request.options->state && strlen(session->request.options->state) >= sizeof shared->path)
         return lab_usage_error("tune", "--state is too long; the maximum is 1023 characters");
-    if (session->options->state)
-        snprintf(shared->path, sizeof shared->path, "%s", session->options->state);
+    if (session->request.options->state)
+        snprintf(shared->path, sizeof shared->path, "%s", session->request.options->state);
     else if (!default_path(shared->header, shared->path, sizeof shared->path))
-        return lab_tune_print_error("no folder for the state of the search: set HOME, or give a file with --state");
+        return lab_fail(LAB_EXIT_UNAVAILABLE,
+                        "no folder for the state of the search: set HOME, or give a file with --state");
     return lab_journal_open(shared->path, shared->header, &session->journal, why, sizeof why)
                ? LAB_EXIT_SUCCESS
-               : lab_tune_print_error(why);
+               : lab_fail(LAB_EXIT_UNAVAILABLE, "%s", why);
 }
 
-static lab_bench_problem problem_of(const lab_tune_session *session, const lab_tune_result *tuned)
-{
-    const lab_dtype *dtype = &session->dtypes[0];
-    return (lab_bench_problem){.context = session->target.context,
-                               .device = session->target.device,
-                               .queue = session->target.queue,
-                               .product = dtype->product,
-                               .compute = dtype->compute,
-                               .m = tuned->m,
-                               .n = tuned->n,
-                               .k = tuned->k,
-                               .batch = 1,
-                               .is_a_column_major = session->is_a_col_major,
-                               .is_b_column_major = session->is_b_col_major};
-}
-
-/* A dense view without memory. */
+/* Returns a dense matrix without memory. */
 static rung_matrix view_of(rung_type type, int64_t rows, int64_t cols, bool by_columns)
 {
     return by_columns ? rung_matrix_transpose(rung_matrix_of(type, cols, rows, NULL))
@@ -116,12 +103,12 @@ static rung_matrix view_of(rung_type type, int64_t rows, int64_t cols, bool by_c
 
 rung_problem lab_tune_problem_form(const lab_tune_session *session, const lab_tune_result *tuned)
 {
-    lab_type_pair product = session->dtypes[0].product;
+    lab_type_pair product = session->request.dtype.product;
     rung_type in = product.in, out = product.out;
-    rung_problem form = rung_problem_of(view_of(in, tuned->m, tuned->k, session->is_a_col_major),
-                                        view_of(in, tuned->k, tuned->n, session->is_b_col_major),
-                                        view_of(out, tuned->m, tuned->n, false));
-    form.compute = session->dtypes[0].compute;
+    rung_problem form = rung_problem_of(view_of(in, tuned->size.m, tuned->size.k, session->request.is_a_col_major),
+                                        view_of(in, tuned->size.k, tuned->size.n, session->request.is_b_col_major),
+                                        view_of(out, tuned->size.m, tuned->size.n, false));
+    form.compute = session->request.dtype.compute;
     return form;
 }
 
@@ -145,14 +132,14 @@ static int search_problem(lab_tune_session *session, const lab_bench_problem *pr
 {
     lab_search *search = calloc(1, sizeof *search);
     if (!search)
-        return lab_tune_print_error("out of memory; end other programs");
+        return lab_fail(LAB_EXIT_UNAVAILABLE, "out of memory; end other programs");
     *search = (lab_search){.target = &session->target,
                            .journal = &session->journal,
                            .watch = &session->shared->watch,
                            .counts = &tuned->counts,
                            .problem = problem,
-                           .seed = session->seed,
-                           .quiet = session->options->quiet != NULL,
+                           .seed = session->request.seed,
+                           .quiet = session->request.options->quiet != NULL,
                            .final_start_ns = lab_final_comparison_start_ns,
                            .began_ns = session->shared->began_ns,
                            .start_ns = tuned->start_ns,
@@ -176,8 +163,8 @@ static int search_problem(lab_tune_session *session, const lab_bench_problem *pr
     lab_search_end(search);
     free(search);
     if (result == LAB_SEARCH_FAILED)
-        return lab_tune_print_error(
-            "cannot write the state of the search, or out of memory; choose another file with --state");
+        return lab_fail(LAB_EXIT_UNAVAILABLE,
+                        "cannot write the state of the search, or out of memory; choose another file with --state");
     return LAB_TUNE_EXIT_RESTART;
 }
 
@@ -192,23 +179,28 @@ static void assign_time(lab_tune_shared_state *shared, lab_tune_result *tuned)
     tuned->end_ns = tuned->start_ns + (rest > 0 ? rest / left : 0);
 }
 
+void lab_tune_skip_problem(lab_tune_result *tuned, const char *why)
+{
+    snprintf(tuned->final_comparison.why, sizeof tuned->final_comparison.why, "%.200s", why);
+    tuned->is_done = true;
+}
+
 static int tune_problem(lab_tune_session *session, lab_tune_result *tuned)
 {
-    lab_bench_problem problem = problem_of(session, tuned);
+    lab_bench_problem problem = lab_bench_problem_of(&session->target, &session->request.dtype, tuned->size);
+    problem.is_a_column_major = session->request.is_a_col_major;
+    problem.is_b_column_major = session->request.is_b_col_major;
     int code = LAB_TUNE_EXIT_RESTART;
     if (tuned->start_ns == 0) {
         assign_time(session->shared, tuned);
         lab_tune_find_record(session, tuned);
     }
     if (tuned->end_ns <= tuned->start_ns) {
-        snprintf(tuned->final_comparison.why, sizeof tuned->final_comparison.why,
-                 "no time is left; give a larger --budget");
-        tuned->is_done = true;
+        lab_tune_skip_problem(tuned, "no time is left; give a larger --budget");
     } else if (lab_bench_problem_create(&problem) == RUNG_OK) {
         code = search_problem(session, &problem, tuned);
     } else {
-        snprintf(tuned->final_comparison.why, sizeof tuned->final_comparison.why, "%.200s", rung_error_text());
-        tuned->is_done = true;
+        lab_tune_skip_problem(tuned, rung_error_text());
     }
     lab_bench_problem_destroy(&problem);
     return code;
@@ -222,32 +214,37 @@ lab_tune_result *lab_tune_next_problem(lab_tune_shared_state *shared)
     return NULL;
 }
 
-static void copy_device(const rung_device_info *info, lab_tune_device *device)
+static int tune_next_problem(lab_tune_session *session)
 {
+    lab_tune_find_size_classes(session);
+    lab_tune_result *tuned = lab_tune_next_problem(session->shared);
+    return tuned ? tune_problem(session, tuned) : LAB_EXIT_SUCCESS;
+}
+
+static int open_target(lab_tune_session *session)
+{
+    lab_tune_device *device = &session->shared->device;
+    int code = lab_target_open(session->request.options, session->request.options->kernels, &session->target);
+    if (code != LAB_EXIT_SUCCESS)
+        return code;
+    const rung_device_info *info = rung_device_describe(session->target.device);
     snprintf(device->name, sizeof device->name, "%s", info->name);
     snprintf(device->backend, sizeof device->backend, "%s", info->backend);
     snprintf(device->title, sizeof device->title, "%s", info->title);
     snprintf(device->platform, sizeof device->platform, "%s", info->platform);
     snprintf(device->driver, sizeof device->driver, "%s", info->driver);
     device->compute_units = info->compute_units;
+    return LAB_EXIT_SUCCESS;
 }
 
 /* Handles at most one problem: the record that it saves must not become the default of the next one. */
 int lab_tune_worker_run(lab_tune_session *session)
 {
-    int code = lab_target_open(session->options, session->options->kernels, &session->target);
-    if (code == LAB_EXIT_SUCCESS) {
-        copy_device(rung_device_describe(session->target.device), &session->shared->device);
-        code = find_kernels(session);
-    }
-    if (code == LAB_EXIT_SUCCESS)
-        code = open_journal(session);
-    if (code == LAB_EXIT_SUCCESS) {
-        lab_tune_find_size_classes(session);
-        lab_tune_result *tuned = lab_tune_next_problem(session->shared);
-        if (tuned)
-            code = tune_problem(session, tuned);
-    }
+    static int (*const steps[])(lab_tune_session * session) = {open_target, find_kernels, open_journal,
+                                                               tune_next_problem};
+    int code = LAB_EXIT_SUCCESS;
+    for (int i = 0; code == LAB_EXIT_SUCCESS && i < 4; i++)
+        code = steps[i](session);
     lab_journal_close(&session->journal);
     lab_target_close(&session->target);
     return code;

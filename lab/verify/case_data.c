@@ -14,6 +14,8 @@
 
 enum { GUARD_ELEMENTS = 64, GUARD_PATTERN = 0xa5 }; /* after the last element of operands with a guard */
 
+enum { NAN_STREAM, A_STREAM, B_STREAM, C_STREAM, BIAS_STREAM, RESIDUAL_STREAM };
+
 /* Larger than any problem of a suite; a limit for problems of the command line. */
 static const int64_t bytes_max = (int64_t)4 << 30;
 
@@ -113,30 +115,20 @@ static double value_of(rung_type type, lab_content content, uint64_t seed, uint6
     return real;
 }
 
-/* Fills the elements of every item. Items at the same offset get the elements of the last one. */
+/* Fills the elements of every item with values of the stream, or with NaN (NAN_STREAM) if they must not be read. Items
+ * at the same offset get the elements of the last one. */
 static void fill(const lab_operand_memory *memory, const lab_case *problem, uint64_t seed, uint64_t stream)
 {
     const rung_matrix *view = &memory->view;
+    double (*value)(rung_type, lab_content, uint64_t, uint64_t,
+                    uint64_t) = lab_type_is_integer(view->type) ? integer_value_of : value_of;
+    uint64_t index = 0;
     for (int64_t item = 0; item < problem->batch; item++) {
         rung_matrix one = lab_batch_item(view, item);
         for (int64_t row = 0; row < view->rows; row++)
-            for (int64_t col = 0; col < view->cols; col++)
+            for (int64_t col = 0; col < view->cols; col++, index++)
                 lab_element_set(&one, row, col,
-                                (lab_type_is_integer(view->type) ? integer_value_of : value_of)(
-                                    view->type, problem->content, seed, stream,
-                                    (uint64_t)((item * view->rows + row) * view->cols + col)));
-    }
-}
-
-/* Fills elements that must not be read. */
-static void fill_with_nan(const lab_operand_memory *memory, int64_t batch)
-{
-    const rung_matrix *view = &memory->view;
-    for (int64_t item = 0; item < batch; item++) {
-        rung_matrix one = lab_batch_item(view, item);
-        for (int64_t row = 0; row < view->rows; row++)
-            for (int64_t col = 0; col < view->cols; col++)
-                lab_element_set(&one, row, col, NAN);
+                                stream == NAN_STREAM ? NAN : value(view->type, problem->content, seed, stream, index));
     }
 }
 
@@ -168,16 +160,13 @@ static bool make_epilogue(const lab_tested_kernel *subject, const lab_case *prob
     rung_type type = subject->product.out;
     int64_t m = problem->m, n = problem->n;
     const lab_strides residual = {n + 1, 1, 2, m * (n + 1) + 3};
-    if (problem->epilogue.bias != LAB_BIAS_NONE) {
-        if (!create_operand(type, m, n, bias_strides(problem), problem, LAB_NAN_PATTERN, &data->bias))
-            return false;
-        fill(&data->bias, problem, subject->seed, 4);
-    }
-    if (problem->epilogue.residual) {
-        if (!create_operand(type, m, n, residual, problem, LAB_NAN_PATTERN, &data->residual))
-            return false;
-        fill(&data->residual, problem, subject->seed, 5);
-    }
+    if (problem->epilogue.bias != LAB_BIAS_NONE &&
+        !create_operand(type, m, n, bias_strides(problem), problem, LAB_NAN_PATTERN, &data->bias))
+        return false;
+    if (problem->epilogue.residual && !create_operand(type, m, n, residual, problem, LAB_NAN_PATTERN, &data->residual))
+        return false;
+    fill(&data->bias, problem, subject->seed, BIAS_STREAM);
+    fill(&data->residual, problem, subject->seed, RESIDUAL_STREAM);
     return true;
 }
 
@@ -201,15 +190,11 @@ static bool make_matrices(const lab_tested_kernel *subject, const lab_case *prob
          (problem->has_d && !scatter(&data->d, batch, true))))
         return false;
     if (problem->alpha != 0) {
-        fill(&data->a, problem, subject->seed, 1);
-        fill(&data->b, problem, subject->seed, 2);
+        fill(&data->a, problem, subject->seed, A_STREAM);
+        fill(&data->b, problem, subject->seed, B_STREAM);
     }
-    if (problem->beta != 0)
-        fill(&data->c, problem, subject->seed, 3);
-    else
-        fill_with_nan(&data->c, batch);
-    if (problem->has_d)
-        fill_with_nan(&data->d, batch);
+    fill(&data->c, problem, subject->seed, problem->beta != 0 ? C_STREAM : NAN_STREAM);
+    fill(&data->d, problem, subject->seed, NAN_STREAM);
     memcpy(data->before.view.data, lab_case_output(data)->view.data, (size_t)data->before.bytes);
     return true;
 }

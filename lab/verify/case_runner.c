@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "base/try.h"
-#include "verify/case_data.h"
-#include "verify/oracle.h"
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
@@ -211,11 +209,8 @@ static void set_error_result(rung_status status, lab_case_result *result)
     snprintf(result->message, sizeof result->message, "%s", rung_error_text());
 }
 
-static void set_memory_result(lab_case_result *result)
-{
-    result->kind = LAB_CASE_REJECTED;
-    snprintf(result->message, sizeof result->message, "not enough memory for the matrices, or they exceed 4 GiB");
-}
+static const lab_case_result no_memory_result = {.kind = LAB_CASE_REJECTED,
+                                                 .message = "not enough memory for the matrices, or they exceed 4 GiB"};
 
 void lab_case_run(const lab_tested_kernel *subject, const lab_case *problem, lab_case_result *result)
 {
@@ -228,7 +223,7 @@ void lab_case_run(const lab_tested_kernel *subject, const lab_case *problem, lab
         else
             set_error_result(status, result);
     } else {
-        set_memory_result(result);
+        *result = no_memory_result;
     }
     lab_case_data_free(&data);
 }
@@ -264,7 +259,7 @@ void lab_case_run_repeated(const lab_tested_kernel *subject, const lab_case *pro
     if (first)
         run_repeats(subject, problem, times, &data, first, result);
     else
-        set_memory_result(result);
+        *result = no_memory_result;
     free(first);
     lab_case_data_free(&data);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* case_runner.h - runs one test case on one kernel and checks the result, for `rung verify`, `rung tune` and the
  * tests. */
-#ifndef LAB_CASE_RUNNER_H
-#define LAB_CASE_RUNNER_H
+#pragma once
 
-#include "verify/cases.h"
-#include "verify/tested_kernel.h"
+#include "verify/case_data.h"
 
 typedef enum lab_case_status {
     LAB_CASE_CORRECT,
@@ -37,5 +35,3 @@ void lab_case_run_repeated(const lab_tested_kernel *subject, const lab_case *pro
 
 /* Writes the `rung verify` command that runs only this case. */
 void lab_case_command(const lab_tested_kernel *subject, const lab_case *problem, char *text, size_t capacity);
-
-#endif /* LAB_CASE_RUNNER_H */

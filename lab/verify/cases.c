@@ -4,13 +4,11 @@
  * The suites do not combine everything with everything. Groups enumerate the sizes around each tile edge, the layouts
  * of the three operands, and the pairs of scalars with every content. Properties that a group does not enumerate are
  * drawn at random, always the same for the same case. */
-#include "common/lab_enum_counts.h"
 #include "verify/cases.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/growing_array.h"
 #include "common/random.h"
 
 enum { SCALARS = 4 };
@@ -40,43 +38,46 @@ lab_strides lab_strides_of_layout(lab_layout layout, int64_t rows, int64_t cols)
     return (lab_strides){wide, 1, 0, 0};
 }
 
-static void append(lab_case_list *list, lab_case added)
+/* Adds a case. Returns NULL if memory is exhausted; the case is otherwise valid until the next one is added. */
+static lab_case *append(lab_case_list *list, lab_case added)
 {
-    if (list->count == list->capacity) {
-        int64_t capacity = list->capacity ? 2 * list->capacity : 256;
-        lab_case *grown = realloc(list->cases, (size_t)capacity * sizeof *grown);
-        if (!grown) {
-            list->out_of_memory = true;
-            return;
-        }
-        list->cases = grown;
-        list->capacity = capacity;
-    }
-    list->cases[list->count++] = added;
+    lab_case *grown = lab_array_grow(list->cases, list->count, sizeof *grown);
+    list->out_of_memory = list->out_of_memory || !grown;
+    if (!grown)
+        return NULL;
+    list->cases = grown;
+    list->cases[list->count] = added;
+    return &list->cases[list->count++];
 }
 
 typedef struct case_size {
     int64_t m, n, k;
 } case_size_t;
 
-static void add(lab_case_list *list, case_size_t size, lab_layout a, lab_layout b, lab_layout c, int64_t alpha,
-                int64_t beta, lab_content content)
+static lab_case *add(lab_case_list *list, case_size_t size, lab_layout a, lab_layout b, lab_layout c, int64_t alpha,
+                     int64_t beta, lab_content content)
 {
     bool is_integer = list->is_integer || content == LAB_CONTENT_SMALL_INTEGERS;
-    append(list, (lab_case){
-                     .m = size.m,
-                     .n = size.n,
-                     .k = size.k,
-                     .a = lab_strides_of_layout(a, size.m, size.k),
-                     .b = lab_strides_of_layout(b, size.k, size.n),
-                     .c = lab_strides_of_layout(c, size.m, size.n),
-                     .alpha = (is_integer ? integer_alphas : alphas)[alpha],
-                     .beta = (is_integer ? integer_betas : betas)[beta],
-                     .content = content,
-                     .batch = 1,
-                     .has_guard = list->count % 2 != 0,
-                     .is_plan_reused = list->count % 5 == 0,
-                 });
+    return append(list, (lab_case){
+                            .m = size.m,
+                            .n = size.n,
+                            .k = size.k,
+                            .a = lab_strides_of_layout(a, size.m, size.k),
+                            .b = lab_strides_of_layout(b, size.k, size.n),
+                            .c = lab_strides_of_layout(c, size.m, size.n),
+                            .alpha = (is_integer ? integer_alphas : alphas)[alpha],
+                            .beta = (is_integer ? integer_betas : betas)[beta],
+                            .content = content,
+                            .batch = 1,
+                            .has_guard = list->count % 2 != 0,
+                            .is_plan_reused = list->count % 5 == 0,
+                        });
+}
+
+/* Adds a case of dense, row-major matrices. */
+static lab_case *add_dense(lab_case_list *list, case_size_t size, int64_t alpha, int64_t beta)
+{
+    return add(list, size, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, alpha, beta, LAB_CONTENT_UNIFORM);
 }
 
 /* Draws a number below `count` for the next case; each `what` has its own sequence. */
@@ -87,18 +88,18 @@ static int64_t draw(const lab_case_list *list, uint64_t what, int64_t count)
 
 /* Adds a case with random scalars and content. alpha = 0 reads no inputs and tests little, so it is drawn once in
  * eight. */
-static void add_layout(lab_case_list *list, case_size_t size, lab_layout a, lab_layout b, lab_layout c)
+static lab_case *add_layout(lab_case_list *list, case_size_t size, lab_layout a, lab_layout b, lab_layout c)
 {
     static const int alpha_draws[] = {0, 3, 1, 0, 3, 1, 3, 2};
-    add(list, size, a, b, c, alpha_draws[draw(list, 1, 8)], draw(list, 2, SCALARS),
-        (lab_content)draw(list, 3, LAB_CONTENT_COUNT));
+    return add(list, size, a, b, c, alpha_draws[draw(list, 1, 8)], draw(list, 2, SCALARS),
+               (lab_content)draw(list, 3, LAB_CONTENT_COUNT));
 }
 
 /* Adds a case of which only the size is given. */
-static void add_random_case(lab_case_list *list, case_size_t size)
+static lab_case *add_random_case(lab_case_list *list, case_size_t size)
 {
-    add_layout(list, size, (lab_layout)draw(list, 4, LAB_LAYOUT_COUNT), (lab_layout)draw(list, 5, LAB_LAYOUT_COUNT),
-               (lab_layout)draw(list, 6, LAB_LAYOUT_OUTPUT_COUNT));
+    return add_layout(list, size, (lab_layout)draw(list, 4, LAB_LAYOUT_COUNT),
+                      (lab_layout)draw(list, 5, LAB_LAYOUT_COUNT), (lab_layout)draw(list, 6, LAB_LAYOUT_OUTPUT_COUNT));
 }
 
 static void add_small(lab_case_list *list, int64_t largest)
@@ -213,14 +214,10 @@ static void add_batches(lab_case_list *list, const lab_kernel_traits *traits, bo
     for (int shape = 0; shape < 4; shape++)
         for (int arrangement = 0; arrangement < (scattered ? 1 : BATCH_ARRANGEMENTS); arrangement++)
             for (int i = 0; i < 2; i++) {
-                if (shape == 3)
-                    add(list, shapes[shape], LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 1,
-                        LAB_CONTENT_UNIFORM);
-                else
-                    add_random_case(list, shapes[shape]);
-                if (list->out_of_memory)
+                lab_case *last = shape == 3 ? add_dense(list, shapes[shape], 0, 1)
+                                            : add_random_case(list, shapes[shape]);
+                if (!last)
                     return;
-                lab_case *last = &list->cases[list->count - 1];
                 set_batch_arrangement(last, shape == 3 ? 3 : counts[(arrangement + i + shape) % 5], arrangement);
                 last->scattered = scattered;
             }
@@ -241,19 +238,16 @@ static lab_epilogue epilogue_for_type(const lab_case_list *list, lab_epilogue ep
     return epilogue;
 }
 
-static void add_epilogue(lab_case_list *list, case_size_t size, lab_epilogue epilogue, int64_t splits, bool dense)
+static lab_case *add_epilogue(lab_case_list *list, case_size_t size, lab_epilogue epilogue, int64_t splits, bool dense)
 {
-    if (dense)
-        add(list, size, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 3, LAB_CONTENT_UNIFORM);
-    else
-        add_random_case(list, size);
-    if (list->out_of_memory)
-        return;
-    lab_case *last = &list->cases[list->count - 1];
+    lab_case *last = dense ? add_dense(list, size, 0, 3) : add_random_case(list, size);
+    if (!last)
+        return NULL;
     last->epilogue = epilogue_for_type(list, epilogue);
     last->splits = splits;
     if (draw(list, 7, 3) == 0)
         set_batch_arrangement(last, 2, 0);
+    return last;
 }
 
 /* Adds each epilogue on partial tiles, and the first one also on whole tiles. */
@@ -296,10 +290,10 @@ static void add_separate_output(lab_case_list *list, const lab_kernel_traits *tr
                                   {3, traits->bn + 1, 4 * traits->bk + 3}};
     for (int i = 0; i < count; i++) {
         case_size_t size = shapes[i % 4];
-        add_epilogue(list, size, i == 0 ? epilogues[0] : none, splits && i % 4 == 3 ? 3 : 0, i % 4 == 2);
-        if (list->out_of_memory)
+        lab_case *last = add_epilogue(list, size, i == 0 ? epilogues[0] : none, splits && i % 4 == 3 ? 3 : 0,
+                                      i % 4 == 2);
+        if (!last)
             return;
-        lab_case *last = &list->cases[list->count - 1];
         last->has_d = true;
         last->d = lab_strides_of_layout((lab_layout)(i % LAB_LAYOUT_OUTPUT_COUNT), size.m, size.n);
         last->c = lab_strides_of_layout((lab_layout)draw(list, 8, LAB_LAYOUT_COUNT), size.m, size.n);
@@ -326,13 +320,13 @@ static void add_tile(lab_case_list *list, case_size_t tile)
     const case_size_t fours = {(tile.m + 7) / 4 * 4, (tile.n + 7) / 4 * 4, (3 * tile.k + 7) / 4 * 4};
     add_edges(list, tile);
     add_random_case(list, (case_size_t){2 * tile.m, tile.n, 2 * tile.k});
-    add(list, tile, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 1, LAB_CONTENT_UNIFORM);
+    add_dense(list, tile, 0, 1);
     add(list, tile, LAB_LAYOUT_columns, LAB_LAYOUT_columns, LAB_LAYOUT_rows, 3, 0, LAB_CONTENT_UNIFORM);
     add(list, (case_size_t){tile.m + 16, tile.n + 16, tile.k + 16}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns,
         LAB_LAYOUT_aligned_block, 0, 3, LAB_CONTENT_UNIFORM);
     add(list, (case_size_t){tile.m + 3, tile.n + 5, tile.k + 7}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_aligned_block,
         LAB_LAYOUT_aligned_block, 3, 1, LAB_CONTENT_UNIFORM);
-    add(list, fours, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 0, 0, LAB_CONTENT_UNIFORM);
+    add_dense(list, fours, 0, 0);
     add(list, fours, LAB_LAYOUT_columns, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns, 1, 3,
         LAB_CONTENT_SMALL_INTEGERS);
     add(list, (case_size_t){tile.m + 16, tile.n, 4 * tile.k + 16}, LAB_LAYOUT_aligned_block, LAB_LAYOUT_columns,
@@ -346,7 +340,7 @@ lab_case_list lab_suite_cases(lab_suite suite, lab_kernel_traits traits)
     if (suite == LAB_SUITE_tile) {
         add_random_case(&list, (case_size_t){tile.m + 1, tile.n - 1, tile.k + 1});
         add_random_case(&list, (case_size_t){2 * tile.m + 1, tile.n, 2 * tile.k - 1});
-        add(&list, tile, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, 3, 1, LAB_CONTENT_UNIFORM);
+        add_dense(&list, tile, 3, 1);
         return list;
     }
     if (suite != LAB_SUITE_extras && suite != LAB_SUITE_scattered)
@@ -377,11 +371,6 @@ static int by_size(const void *first, const void *second)
     const lab_case *a = first, *b = second;
     int64_t a_size = a->m * a->n * a->k, b_size = b->m * b->n * b->k;
     return a_size != b_size ? (a_size > b_size) - (a_size < b_size) : (a->k > b->k) - (a->k < b->k);
-}
-
-static void add_dense(lab_case_list *list, case_size_t size, int64_t alpha, int64_t beta)
-{
-    add(list, size, LAB_LAYOUT_rows, LAB_LAYOUT_rows, LAB_LAYOUT_rows, alpha, beta, LAB_CONTENT_UNIFORM);
 }
 
 void lab_cases_prepend_dense(lab_case_list *list, lab_kernel_traits traits)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cases.h - the suites of test cases that every kernel must pass. */
-#ifndef LAB_CASES_H
-#define LAB_CASES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -67,7 +66,7 @@ void lab_case_set_batch(lab_case *problem, int64_t batch);
 
 typedef struct lab_case_list {
     lab_case *cases;
-    int64_t count, capacity;
+    int64_t count;
     bool is_integer; /* scalars must be integers */
     bool out_of_memory;
 } lab_case_list;
@@ -103,5 +102,3 @@ lab_case_list lab_suite_cases(lab_suite suite, lab_kernel_traits traits);
 /* Puts dense cases before those of a list: sizes from 1 x 1 x 1 to one more than a tile in each direction, the smallest
  * first, and every pair of scalars. They show a bug in its simplest form. */
 void lab_cases_prepend_dense(lab_case_list *list, lab_kernel_traits traits);
-
-#endif /* LAB_CASES_H */

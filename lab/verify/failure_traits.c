@@ -4,11 +4,10 @@
 
 #include <stdio.h>
 
-static const char *const trait_texts[] = {
-#define X(name, has, words) words,
-    LAB_TRAIT_LIST(X)
-#undef X
-};
+#include "common/enum_names.h"
+
+#define TRAIT_TEXT(name, has, words) words,
+LAB_DEFINE_STATIC_ENUM_TEXT(trait_text, lab_case_trait, LAB_TRAIT_LIST, TRAIT_TEXT)
 
 bool lab_strides_are_dense(lab_strides form, int64_t cols)
 {
@@ -169,7 +168,7 @@ void lab_failure_counts_explain(const lab_failure_counts *counts, char *text, si
     size_t used = (size_t)snprintf(text, capacity, "%s", right);
     int best = find_best_trait(&sum);
     if (best >= 0)
-        snprintf(text + used, capacity - used, "wrong %s", trait_texts[best]);
+        snprintf(text + used, capacity - used, "wrong %s", trait_text((lab_case_trait)best));
     else
         explain_level((lab_case_level)level, &sum, text + used, capacity - used);
 }

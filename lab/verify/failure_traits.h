@@ -4,8 +4,7 @@
  * A kernel that fails on 40 of 1,000 problems usually has one bug, and the failing problems share the trait that
  * triggers it: for example a beta that is not 0, or a k that is not a multiple of the tile. The problems with each
  * trait are counted, and the trait that explains the failures is reported with a hint. */
-#ifndef LAB_FAILURE_TRAITS_H
-#define LAB_FAILURE_TRAITS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -106,5 +105,3 @@ void lab_failure_counts_merge(lab_failure_counts *sum, const lab_failure_counts 
 
 /* Writes "wrong only if ..." with a hint, or "" if no problem failed. */
 void lab_failure_counts_explain(const lab_failure_counts *counts, char *text, size_t capacity);
-
-#endif /* LAB_FAILURE_TRAITS_H */

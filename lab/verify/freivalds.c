@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "verify/oracle.h"
+#include "common/failure.h"
 #include "common/random.h"
+#include "verify/oracle.h"
 
 /* ORACLE_PRODUCTS_MAX products take the oracle a fraction of a second. */
 enum { FREIVALDS_ROUNDS = 2, SAMPLED_ROWS = 3, ORACLE_PRODUCTS_MAX = 1 << 24, ITEMS_CHECKED_MAX = 1 << 16 };
@@ -73,26 +74,20 @@ static bool check_item(const rung_matrix *a, const rung_matrix *b, const rung_ma
 {
     size_t longest = (size_t)(a->rows + a->cols + b->cols + c->rows + 1);
     int64_t *memory = malloc(4 * longest * sizeof *memory), row = -1, col = 0;
-    if (!memory) {
-        snprintf(error, capacity, "not enough memory to check the result");
-        return false;
-    }
+    if (!memory)
+        return lab_set_reason(error, capacity, "not enough memory to check the result");
     for (uint64_t i = 0; row == -1 && i < FREIVALDS_ROUNDS; i++)
         row = run_freivalds_round(a, b, c, memory, memory + longest, memory + 2 * longest, memory + 3 * longest,
                                   seed + i);
     free(memory);
     if (row == -2)
-        snprintf(error, capacity, "an element is not an integer");
-    else if (row >= 0)
-        snprintf(error, capacity, "row %lld is wrong", (long long)row);
-    if (row != -1)
-        return false;
+        return lab_set_reason(error, capacity, "an element is not an integer");
+    if (row >= 0)
+        return lab_set_reason(error, capacity, "row %lld is wrong", (long long)row);
     for (uint64_t i = 0; i < SAMPLED_ROWS; i++) {
         int64_t drawn = (int64_t)(lab_random(seed, 901, i) % (uint64_t)c->rows);
-        if (!check_row(a, b, c, drawn, &col)) {
-            snprintf(error, capacity, "element (%lld, %lld) is wrong", (long long)drawn, (long long)col);
-            return false;
-        }
+        if (!check_row(a, b, c, drawn, &col))
+            return lab_set_reason(error, capacity, "element (%lld, %lld) is wrong", (long long)drawn, (long long)col);
     }
     return true;
 }
@@ -114,11 +109,10 @@ static bool check_by_bound(const rung_problem *item, uint64_t seed, char *error,
         if (item->residual.rows > 0)
             part.residual = rung_matrix_block(item->residual, row, 0, height, c->cols);
         lab_oracle_result result = lab_oracle_check(&part, &part.c, LAB_ACCURACY_BOUNDED);
-        if (!result.right) {
-            snprintf(error, capacity, "element (%lld, %lld) is %.9g, expected %.9g (error bound %.3g)",
-                     (long long)(row + result.row), (long long)result.col, result.got, result.expected, result.bound);
-            return false;
-        }
+        if (!result.right)
+            return lab_set_reason(error, capacity, "element (%lld, %lld) is %.9g, expected %.9g (error bound %.3g)",
+                                  (long long)(row + result.row), (long long)result.col, result.got, result.expected,
+                                  result.bound);
     }
     return true;
 }

@@ -5,8 +5,7 @@
  * sides by a random vector x and compares A (B x) with C x in 64-bit integers. A wrong C passes one round with a
  * probability of at most 2^-16. A few random rows are also computed completely. If the type of C is too narrow or an
  * epilogue follows the sum, random rows are checked against the error bound instead (see oracle.h). */
-#ifndef LAB_FREIVALDS_H
-#define LAB_FREIVALDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ void lab_fill_small_integers(const rung_matrix *matrix, int64_t batch, uint64_t 
 /* Returns whether C is correct, for alpha = 1, beta = 0, operands in host memory filled by lab_fill_small_integers(),
  * and k up to 2^20. Otherwise writes the reason to `error`. */
 bool lab_freivalds_check(const rung_problem *problem, uint64_t seed, char *error, size_t capacity);
-
-#endif /* LAB_FREIVALDS_H */

@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "cli/interrupt.h"
+#include "common/enum_names.h"
+#include "common/failure.h"
+#include "common/text.h"
 #include "io/json_reader.h"
 #include "process/oclgrind_process.h"
 #include "target/target.h"
@@ -18,15 +21,7 @@
 #define SHARED_MAX "49152"
 #define LARGE_SHARED_MAX "233472"
 
-const char *lab_oclgrind_finding_kind_name(lab_oclgrind_finding_kind kind)
-{
-    static const char *const names[] = {
-#define X(name, word) word,
-        LAB_OCLGRIND_LIST(X)
-#undef X
-    };
-    return names[kind];
-}
+LAB_DEFINE_ENUM_NAME(lab_oclgrind_finding_kind_name, lab_oclgrind_finding_kind, LAB_OCLGRIND_LIST)
 
 static void add_finding(lab_oclgrind_check *check, lab_oclgrind_finding_kind kind, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -59,12 +54,6 @@ static int find_line(const char *source, const char *word)
 }
 
 /* ---- Oclgrind's log ----------------------------------------------------------------------------------- */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /* Reads the next "At line N (column C) of FILE" before `end`. Returns the line, 0 for another file (such as dialect.h),
  * or -1 if there is none. */
@@ -148,7 +137,7 @@ static void describe_race(race_access_t first, race_access_t second, bool in_loo
 
 static void read_race(const char *entry, const char *end, const rung_kernel_info *kernel, lab_oclgrind_check *check)
 {
-    const char *file = base_name(kernel->file), *at = entry;
+    const char *file = lab_base_name(kernel->file), *at = entry;
     race_access_t first = next_access(&at, end, file), second = next_access(&at, end, file);
     bool is_shared = contains(entry, end, "local memory");
     if (first.line <= 0 || (second.line > 0 && second.line < first.line)) {
@@ -169,7 +158,7 @@ static void read_race(const char *entry, const char *end, const rung_kernel_info
 /* Reads one entry of the log. */
 static void read_entry(const char *entry, const char *end, const rung_kernel_info *kernel, lab_oclgrind_check *check)
 {
-    const char *at = entry, *file = base_name(kernel->file);
+    const char *at = entry, *file = lab_base_name(kernel->file);
     bool is_shared = contains(entry, end, "local memory");
     if (contains(entry, end, "runtime error detected") || contains(entry, end, "errors generated"))
         return; /* an OpenCL error, which the library reports in detail, or the summary */
@@ -266,10 +255,8 @@ static bool read_child_result(const char *path, const rung_kernel_info *kernel, 
 {
     lab_json_document document;
     char why[256];
-    if (!lab_json_document_load(path, &document, why, sizeof why)) {
-        snprintf(check->why_not, sizeof check->why_not, "the result of the check cannot be read: %s", why);
-        return false;
-    }
+    if (!lab_json_document_load(path, &document, why, sizeof why))
+        return lab_set_reason(check->why_not, sizeof check->why_not, "the result of the check cannot be read: %s", why);
     const char *platform = lab_json_get_text(document.root, "platform", "");
     bool is_oclgrind = strcmp(platform, "Oclgrind") == 0;
     const lab_json_value *failure = lab_json_get(document.root, "failures")->first;
@@ -278,8 +265,7 @@ static bool read_child_result(const char *path, const rung_kernel_info *kernel, 
         add_finding(check, LAB_OCLGRIND_ENDLESS, 0, "on Oclgrind, a simulator, %s",
                     lab_json_get_text(failure, "message", "the kernel did not finish"));
     } else if (is_oclgrind && failure && !lab_json_get_true(failure, "ran")) {
-        snprintf(check->why_not, sizeof check->why_not, "the kernel did not run");
-        is_oclgrind = false;
+        is_oclgrind = lab_set_reason(check->why_not, sizeof check->why_not, "the kernel did not run");
     } else if (is_oclgrind)
         read_block_limits(lab_json_get(document.root, "by_kernel")->first, kernel, check);
     else

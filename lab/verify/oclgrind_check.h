@@ -4,11 +4,9 @@
  *
  * Runs `rung verify` again as a child process on Oclgrind, a simulator, on a few problems around the tile edges. The
  * check fails if the child used another OpenCL driver. */
-#ifndef LAB_OCLGRIND_CHECK_H
-#define LAB_OCLGRIND_CHECK_H
+#pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "rung/rung.h"
 
@@ -62,5 +60,3 @@ bool lab_oclgrind_check_is_unsafe(const lab_oclgrind_check *check);
 
 /* Converts Oclgrind's log to findings. Public for the tests. */
 void lab_oclgrind_check_parse_log(const char *log, const rung_kernel_info *kernel, lab_oclgrind_check *check);
-
-#endif /* LAB_OCLGRIND_CHECK_H */

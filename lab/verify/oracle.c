@@ -87,7 +87,7 @@ typedef struct element_sums {
     double products, factors;
     double denormal;      /* magnitudes of products with a factor that is denormal in F32 */
     double largest;       /* largest factor */
-    uint32_t integer_sum; /* integer_sum numbers' sum, and then none of the above */
+    uint32_t integer_sum; /* modulo 2^32, of integers; the other sums are then unused */
 } element_sums_t;
 
 /* Elements are summed by tiles of C and blocks of k, so that each input is read and converted once per tile. */
@@ -295,21 +295,17 @@ static uint32_t reference_integer(const rung_problem *problem, const rung_matrix
     return sum;
 }
 
-/* In the modes that split or round factors, infinity may become NaN. */
-static bool may_be_nan(const rung_problem *problem)
-{
-    return problem->compute != RUNG_COMPUTE_STRICT && problem->a.type == RUNG_F32;
-}
-
 static bool is_right(const rung_problem *problem, double got, reference_t expected)
 {
     double value = expected.value.high, max_finite = rounding_of(problem->c.type).max_finite;
+    /* In the modes that split or round factors, infinity may become NaN. */
+    bool may_be_nan = problem->compute != RUNG_COMPUTE_STRICT && problem->a.type == RUNG_F32;
     if (expected.may_overflow && !isfinite(got))
         return true;
     if (isnan(value))
         return isnan(got);
     if (isinf(value))
-        return got == value || (isnan(got) && may_be_nan(problem));
+        return got == value || (isnan(got) && may_be_nan);
     if (isinf(got))
         return fabs(value) + expected.bound > max_finite && (got > 0) == (value > 0);
     return fabs((got - value) - expected.value.low) <= expected.bound;

@@ -23,8 +23,7 @@
  * within the bound of the largest finite number, infinity of the same sign is also correct. Inputs whose partial sums
  * are all exactly representable integers must give the exact result. The reference is a double-double sum for F64, a
  * sum in double for other floating-point types, and the exact sum modulo 2^32 for integers. */
-#ifndef LAB_ORACLE_H
-#define LAB_ORACLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -48,5 +47,3 @@ typedef enum lab_accuracy { LAB_ACCURACY_BOUNDED, LAB_ACCURACY_EXACT, LAB_ACCURA
 /* Checks the result problem->c against A, B and c0, the initial C, all in host memory. Returns the first wrong
  * element. */
 lab_oracle_result lab_oracle_check(const rung_problem *problem, const rung_matrix *c0, lab_accuracy accuracy);
-
-#endif /* LAB_ORACLE_H */

@@ -5,8 +5,7 @@
  * the rounding bound of such a sum can hide a wrong block. Single elements are therefore compared with their own bounds
  * (oracle.h): all of them if the problem is small, else as many as take about a second and at least one per block of C. A
  * block that is entirely wrong is always found. */
-#ifndef LAB_SAMPLED_CHECK_H
-#define LAB_SAMPLED_CHECK_H
+#pragma once
 
 #include "verify/oracle.h"
 #include "rung/outofcore.h"
@@ -22,5 +21,3 @@ typedef struct lab_sampled_coverage {
 rung_status lab_sampled_check(const rung_outofcore_problem *problem, const rung_outofcore_matrix *c,
                               const rung_outofcore_blocking *blocking, lab_accuracy rigour, uint64_t seed,
                               lab_sampled_coverage *sample);
-
-#endif /* LAB_SAMPLED_CHECK_H */

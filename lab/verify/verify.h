@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify.h - the header of lab/verify for the rest of the lab: test cases, how to run one, the error bound, and the
  * exact check of large products. */
-#ifndef LAB_VERIFY_H
-#define LAB_VERIFY_H
+#pragma once
 
 #include "cli/options.h"
 #include "verify/case_runner.h"
@@ -13,5 +12,3 @@
 
 /* Runs `rung verify` and prints the result. Returns the exit code. */
 int lab_verify_run(const lab_options *options);
-
-#endif /* LAB_VERIFY_H */

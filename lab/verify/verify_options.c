@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/enum_names.h"
 #include "verify/oracle.h"
 #include "verify/verify_session.h"
 
@@ -18,20 +19,16 @@ static int reject(const char *option, const char *value, const char *valid)
     return lab_option_error("verify", option, value, valid);
 }
 
+#define SUITE_NAME(name) #name,
+LAB_DEFINE_STATIC_ENUM_TEXT(suite_name, lab_suite, LAB_SUITE_LIST, SUITE_NAME)
+
+/* Parses the name of a suite; the first one is the default. */
 static bool parse_suite(const char *text, lab_suite *suite)
 {
-    static const char *const names[] = {
-#define X(name) #name,
-        LAB_SUITE_LIST(X)
-#undef X
-    };
     *suite = LAB_SUITE_full;
-    for (int i = 0; text && i < LAB_SUITE_COUNT; i++)
-        if (strcmp(names[i], text) == 0) {
-            *suite = (lab_suite)i;
-            return true;
-        }
-    return !text;
+    while (text && *suite < LAB_SUITE_COUNT && strcmp(suite_name(*suite), text) != 0)
+        (*suite)++;
+    return *suite < LAB_SUITE_COUNT;
 }
 
 /* ---- One problem, given by --m -------------------------------------------------------------------- */

@@ -28,17 +28,6 @@ lab_verify_variant lab_verify_totals(const lab_verify_session *session)
     return total;
 }
 
-static void write_finding(lab_json *json, const lab_file_check *file_check, const char *kind, int line,
-                          const char *text)
-{
-    lab_json_begin(json, NULL, '{');
-    lab_json_string(json, "kind", kind);
-    lab_json_string(json, "file", file_check->file);
-    lab_json_integer(json, "line", line);
-    lab_json_string(json, "text", text);
-    lab_json_end(json, '}');
-}
-
 static void write_findings(lab_json *json, const lab_verify_session *session)
 {
     lab_json_begin(json, "findings", '[');
@@ -47,11 +36,11 @@ static void write_findings(lab_json *json, const lab_verify_session *session)
         lab_failure_counts failure_counts = sum_failure_counts(session, file_check);
         char text[LAB_OCLGRIND_TEXT_BYTES];
         for (int j = 0; j < file_check->check.count; j++)
-            write_finding(json, file_check, lab_oclgrind_finding_kind_name(file_check->check.findings[j].kind),
-                          file_check->check.findings[j].line, file_check->check.findings[j].text);
+            lab_json_finding(json, lab_oclgrind_finding_kind_name(file_check->check.findings[j].kind), file_check->file,
+                             file_check->check.findings[j].line, file_check->check.findings[j].text);
         lab_failure_counts_explain(&failure_counts, text, sizeof text);
         if (*text)
-            write_finding(json, file_check, "wrong", 0, text);
+            lab_json_finding(json, "wrong", file_check->file, 0, text);
     }
     lab_json_end(json, ']');
 }
@@ -75,9 +64,7 @@ static void write_checks(lab_json *json, const lab_verify_session *session)
 static void print_json(const lab_verify_session *session)
 {
     lab_verify_variant total = lab_verify_totals(session);
-    lab_json json = {.out = stdout};
-    lab_json_begin(&json, NULL, '{');
-    lab_json_string(&json, "schema", "rung-verify/1");
+    lab_json json = lab_json_open(stdout, "rung-verify/1");
     lab_json_boolean(&json, "complete", session->is_complete);
     lab_json_string(&json, "version", rung_version_text());
     lab_json_string(&json, "device", session->device.name);
@@ -125,11 +112,11 @@ static void print_json(const lab_verify_session *session)
 static void add_row(lab_table *table, const char *name, const char *type, const char *parameters,
                     const lab_verify_variant *counts)
 {
-    char cases[32], wrong[32], skipped[32];
-    snprintf(cases, sizeof cases, "%lld", (long long)counts->cases);
-    snprintf(wrong, sizeof wrong, "%lld", (long long)counts->wrong);
-    snprintf(skipped, sizeof skipped, "%lld", (long long)counts->skipped);
-    lab_table_add(table, 7, (const char *[]){name, type, parameters, cases, wrong, skipped, counts->why_skipped});
+    lab_table_add(table, 3, (const char *[]){name, type, parameters});
+    lab_table_cell(table, "%lld", (long long)counts->cases);
+    lab_table_cell(table, "%lld", (long long)counts->wrong);
+    lab_table_cell(table, "%lld", (long long)counts->skipped);
+    lab_table_cell(table, "%s", counts->why_skipped);
     lab_table_colour(table, counts->wrong > 0 ? LAB_RED : counts->skipped > 0 ? LAB_YELLOW : LAB_PLAIN);
 }
 
@@ -165,18 +152,13 @@ static void print_failure(const lab_verify_failure *failure)
     fputc('\n', stdout);
 }
 
-static bool is_same_kernel(const lab_verify_session *session, const lab_verify_failure *first,
-                           const lab_verify_failure *second)
-{
-    return strcmp(session->variants[first->variant].name, session->variants[second->variant].name) == 0;
-}
-
 /* Returns whether a failure represents its kernel: the first confirmed failure, otherwise the first one. */
 static bool is_simplest(const lab_verify_session *session, int index)
 {
     const lab_verify_failure *failure = &session->failures[index];
+    const char *name = session->variants[failure->variant].name;
     for (int i = 0; i < lab_verify_stored_failures(session); i++) {
-        bool same = i != index && is_same_kernel(session, &session->failures[i], failure);
+        bool same = i != index && strcmp(session->variants[session->failures[i].variant].name, name) == 0;
         bool confirmed = session->failures[i].is_confirmed || !session->failures[i].ran;
         if (same && (i < index ? confirmed || !failure->is_confirmed : confirmed && !failure->is_confirmed))
             return false;

@@ -3,8 +3,7 @@
  *
  * If a kernel file is among the kernels, a child process runs them (see supervise.h) and the parent prints. Both share
  * the session, so printing must not use pointers to kernels or devices. */
-#ifndef LAB_VERIFY_SESSION_H
-#define LAB_VERIFY_SESSION_H
+#pragma once
 
 #include "cli/options.h"
 #include "process/supervise.h"
@@ -128,5 +127,3 @@ lab_verify_variant lab_verify_totals(const lab_verify_session *session);
 
 /* Prints the result as text, or as JSON with --json. */
 void lab_verify_print(const lab_verify_session *session);
-
-#endif /* LAB_VERIFY_SESSION_H */

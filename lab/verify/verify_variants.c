@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify_variants.c - which kernels, types and parameters rung verify runs, and on which cases. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "target/parameters.h"
-#include "verify/oracle.h"
 #include "verify/verify_session.h"
-
-static int usage(const char *message)
-{
-    return lab_usage_error("verify", message);
-}
 
 bool lab_variant_is_file(const lab_verify_variant *variant)
 {
@@ -122,15 +115,15 @@ int lab_verify_add_variants(lab_verify_session *session)
         return code;
     char why[2048];
     if (!lab_parameters_check(kernels, count, session->options->params, why, sizeof why))
-        return usage(why);
+        return lab_usage_error("verify", why);
     for (int i = 0; i < count; i++) {
         if (!kernels[i] && session->options->packed)
-            return usage("--packed is for kernels; rung_gemm does not take a packed B");
+            return lab_usage_error("verify", "--packed is for kernels; rung_gemm does not take a packed B");
         if (!kernels[i])
             add_rung_gemm(session);
         else if ((list || rung_kernel_describe(kernels[i])->number > 0) && /* vendor libraries only if named */
                  !add_kernel(session, kernels[i]))
-            return usage("--params is too long");
+            return lab_usage_error("verify", "--params is too long");
     }
     if (!list && !session->options->params)
         add_rung_gemm(session);
@@ -139,7 +132,7 @@ int lab_verify_add_variants(lab_verify_session *session)
         bool is_32_bit = rung_type_size(variant->dtype.product.in) ==
                          4; /* for other types, creating the plan checks the parameters */
         if (variant->kernel && is_32_bit && rung_kernel_check(variant->kernel, variant->parameters) != RUNG_OK)
-            return usage(rung_error_text());
+            return lab_usage_error("verify", rung_error_text());
     }
     return LAB_EXIT_SUCCESS;
 }

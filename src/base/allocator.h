@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* allocator.h - the memory functions of a context: the caller's, or aligned malloc and free. */
-#ifndef RUNGI_ALLOCATOR_H
-#define RUNGI_ALLOCATOR_H
+#pragma once
 
 #include "rung/rung.h"
 
@@ -20,7 +19,11 @@ void *rungi_allocator_allocate(const rungi_allocator *allocator, int64_t bytes, 
 /* Returns zeroed memory for any type, or NULL after rungi_fail(RUNG_STATUS_NO_MEMORY). */
 void *rungi_allocator_allocate_zeroed(const rungi_allocator *allocator, size_t bytes);
 
+/* Returns RUNG_STATUS_NO_MEMORY if an allocation returned NULL, else RUNG_OK: TRY(rungi_allocated(memory)). */
+static inline rung_status rungi_allocated(const void *memory)
+{
+    return memory ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
+}
+
 /* Releases memory of this allocator. NULL is allowed. */
 void rungi_allocator_release(const rungi_allocator *allocator, void *memory);
-
-#endif /* RUNGI_ALLOCATOR_H */

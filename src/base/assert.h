@@ -5,8 +5,7 @@
  * checked, an object was constructed. It never checks what a caller or a file may get wrong; such a check
  * returns a status in every build. CMake defines RUNG_ASSERTIONS for debug and sanitizer builds; a release build
  * does not evaluate the condition. */
-#ifndef RUNGI_ASSERT_H
-#define RUNGI_ASSERT_H
+#pragma once
 
 #ifdef RUNG_ASSERTIONS
 
@@ -28,5 +27,3 @@ _Noreturn static inline void rungi_assert_failed(const char *condition, const ch
 #define RUNGI_ASSERT(condition) ((void)sizeof((condition) ? 1 : 0))
 
 #endif
-
-#endif /* RUNGI_ASSERT_H */

@@ -70,17 +70,12 @@ const char *rungi_atomic_file_open(rungi_atomic_file *file, const char *path, in
     return NULL;
 }
 
-static bool sync_file(int file)
-{
-    while (fsync(file) != 0)
-        if (errno != EINTR)
-            return false;
-    return true;
-}
-
 const char *rungi_atomic_file_commit(rungi_atomic_file *file)
 {
-    int number = sync_file(file->file) ? 0 : errno;
+    int number;
+    do
+        number = fsync(file->file) == 0 ? 0 : errno;
+    while (number == EINTR);
     if (close(file->file) != 0 && errno != EINTR && number == 0) /* after EINTR the file is closed */
         number = errno;
     file->file = -1;

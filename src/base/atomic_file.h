@@ -8,8 +8,7 @@
  * Two writers have their own code, because they need something else. The code cache (core/code_cache.c) works relative
  * to an open folder, so that nobody can exchange the folder. The lab's --output files (lab/io/output_file.c) may be
  * devices and pipes, have an unknown size, and are rewritten often without a sync. */
-#ifndef RUNGI_ATOMIC_FILE_H
-#define RUNGI_ATOMIC_FILE_H
+#pragma once
 
 #include <limits.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void rungi_atomic_file_discard(rungi_atomic_file *file);
 /* Gives an open file the owner and the group of another file and these permissions, as far as this process may. If the
  * group cannot be set, the group gets no permissions. */
 void rungi_file_set_owner_and_mode(int file, const struct stat *other, mode_t mode);
-
-#endif /* RUNGI_ATOMIC_FILE_H */

@@ -5,8 +5,7 @@
  * every public function that may allocate, wait or call other code disables cancellation until it returns. The fast path
  * of rung_multiply() and rung_plan_run() (rungi_plan_can_run_fast()) does not, because the guard would take a noticeable
  * part of a small multiply's time. Code on that path has no cancellation point outside a guard. */
-#ifndef RUNGI_CANCELLATION_H
-#define RUNGI_CANCELLATION_H
+#pragma once
 
 #include <pthread.h>
 
@@ -25,5 +24,3 @@ static inline void rungi_cancel_restore(const int *state)
 /* Declares a guard: until the end of the enclosing block this thread cannot be cancelled. Guards may be nested. */
 #define RUNGI_DISABLE_CANCELLATION \
     __attribute__((cleanup(rungi_cancel_restore), unused)) const int rungi_cancel_state = rungi_cancel_disable()
-
-#endif /* RUNGI_CANCELLATION_H */

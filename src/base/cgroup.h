@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cgroup.h - finds the Linux control groups of this process, which limit the memory and the processors of a container,
  * and reads numbers from the files of /proc and /sys/fs/cgroup. */
-#ifndef RUNGI_CGROUP_H
-#define RUNGI_CGROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ void rungi_cgroup_visit(const char *root, const char *controller, rungi_cgroup_v
 /* Reads up to `count` numbers behind `key`, from the first line that begins with `key`. Returns how many were read; 0 if
  * the file is missing. */
 int rungi_cgroup_read_numbers(const char *folder, const char *name, const char *key, int64_t *numbers, int count);
-
-#endif /* RUNGI_CGROUP_H */

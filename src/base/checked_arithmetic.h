@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* checked_arithmetic.h - int64_t arithmetic that detects overflow, for sizes and strides from the caller. Each checked
  * function returns true if the exact result fits. */
-#ifndef RUNGI_CHECKED_ARITHMETIC_H
-#define RUNGI_CHECKED_ARITHMETIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ static inline int64_t rungi_part_size(int64_t extent, int64_t parts, int64_t ind
 {
     return rungi_part_start(extent, parts, index + 1) - rungi_part_start(extent, parts, index);
 }
-
-#endif /* RUNGI_CHECKED_ARITHMETIC_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clock.h - the one clock for durations and deadlines. */
-#ifndef RUNGI_CLOCK_H
-#define RUNGI_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -13,5 +12,3 @@ static inline int64_t rungi_clock_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
-
-#endif /* RUNGI_CLOCK_H */

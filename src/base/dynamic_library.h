@@ -2,8 +2,7 @@
 /* dynamic_library.h - opens the libraries of vendors and drivers: on the loader's path, in a folder that an environment
  * variable names, or where pip and conda install them. Opened libraries are never closed: drivers have threads and exit
  * handlers that need their code. */
-#ifndef RUNGI_DYNAMIC_LIBRARY_H
-#define RUNGI_DYNAMIC_LIBRARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void rungi_library_path(const void *function_slot, char *path, size_t capacity);
 /* Stores the address of a function in the slot, a function pointer of `size` bytes. Returns false if the library does not
  * have the function. */
 bool rungi_library_symbol(void *library, const char *name, void *slot, size_t size);
-
-#endif /* RUNGI_DYNAMIC_LIBRARY_H */

@@ -3,7 +3,6 @@
 #include "base/error.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,9 +62,11 @@ const char *rung_error_text(void)
     return last_error;
 }
 
-void rungi_error_save(rungi_saved_error *error)
+rungi_saved_error rungi_error_save(void)
 {
-    memcpy(error->text, last_error, sizeof last_error);
+    rungi_saved_error saved;
+    memcpy(saved.text, last_error, sizeof last_error);
+    return saved;
 }
 
 void rungi_error_restore(const rungi_saved_error *error)
@@ -84,11 +85,16 @@ rung_status rung_error_set(rung_status status, const char *format, ...)
     return status;
 }
 
+rung_status rungi_clear_result(void *result, bool are_given, const char *message)
+{
+    if (result)
+        memcpy(result, &(void *){NULL}, sizeof(void *));
+    return result && are_given ? RUNG_OK : rungi_invalid("%s", message);
+}
+
 rung_status rungi_fail_prepend(rung_status status, const char *format, ...)
 {
-    rungi_saved_error cause;
-    rungi_error_save(&cause);
-
+    rungi_saved_error cause = rungi_error_save();
     va_list arguments;
     va_start(arguments, format);
     int used = vsnprintf(last_error, sizeof last_error, format, arguments);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file_io.h - reading and writing whole files, and finding and creating folders. atomic_file.h replaces a file as a
  * whole. */
-#ifndef RUNGI_FILE_IO_H
-#define RUNGI_FILE_IO_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ bool rungi_path_in_variable(const char *variable, const char *below, char *path,
 /* Creates a folder, and the folder above it if that is missing, for this user only. Returns false with errno set. An
  * existing file or folder is not an error. */
 bool rungi_make_folder(const char *folder);
-
-#endif /* RUNGI_FILE_IO_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fnv1a.h - the one hash for short keys: FNV-1a with 64 bits. Files of packed matrices use base/xxh64.h instead. */
-#ifndef RUNGI_FNV1A_H
-#define RUNGI_FNV1A_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ static inline uint64_t rungi_fnv1a(uint64_t hash, const void *bytes, size_t coun
         hash = (hash ^ byte[i]) * 1099511628211u;
     return hash;
 }
-
-#endif /* RUNGI_FNV1A_H */

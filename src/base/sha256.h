@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sha256.h - SHA-256 (FIPS 180-4). The code cache names files by it and detects damaged files. Implemented here so that
  * the library links only libc. */
-#ifndef RUNGI_SHA256_H
-#define RUNGI_SHA256_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ typedef struct rungi_sha256 {
 void rungi_sha256_begin(rungi_sha256 *hash);
 void rungi_sha256_add(rungi_sha256 *hash, const void *data, size_t bytes);
 void rungi_sha256_end(rungi_sha256 *hash, uint8_t digest[RUNGI_SHA256_BYTES]);
-
-#endif /* RUNGI_SHA256_H */

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -50,4 +51,13 @@ void rungi_text_list_free(rungi_text_list *texts)
         texts->last = text->previous;
         rungi_allocator_release(texts->allocator, text);
     }
+}
+
+void rungi_text_append(char *text, size_t capacity, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, capacity - used, format, arguments);
+    va_end(arguments);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text_list.h - strings of any length that belong to one object, such as a device, and are released with it. */
-#ifndef RUNGI_TEXT_LIST_H
-#define RUNGI_TEXT_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,4 +24,5 @@ const char *rungi_text_list_add(rungi_text_list *texts, const char *format, ...)
 
 void rungi_text_list_free(rungi_text_list *texts);
 
-#endif /* RUNGI_TEXT_LIST_H */
+/* Appends to a text in an array of `capacity` bytes, and truncates what does not fit. */
+void rungi_text_append(char *text, size_t capacity, const char *format, ...) RUNG_PRINTF(3, 4);

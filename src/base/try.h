@@ -10,10 +10,9 @@
  *     close_file(file);
  *     return status;
  */
-#ifndef RUNGI_TRY_H
-#define RUNGI_TRY_H
+#pragma once
 
-#include "rung/rung.h"
+#include "base/error.h"
 
 #define TRY(call)                        \
     do {                                 \
@@ -21,5 +20,3 @@
         if (try_status != RUNG_OK)       \
             return try_status;           \
     } while (0)
-
-#endif /* RUNGI_TRY_H */

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unsupported_types.h - the error message for unsupported types, for librung and the libraries on top of it. */
-#ifndef RUNGI_UNSUPPORTED_TYPES_H
-#define RUNGI_UNSUPPORTED_TYPES_H
+#pragma once
 
-#include "rung/rung.h"
+#include "base/error.h"
 
 /* Sets the error message for types that no kernel multiplies. */
 static inline rung_status rungi_fail_unsupported_types(rung_type a, rung_type b, rung_type c)
 {
-    return rung_error_set(RUNG_STATUS_UNSUPPORTED,
-                          "no kernel multiplies %s by %s into %s; rung.h lists the supported types", rung_type_name(a),
-                          rung_type_name(b), rung_type_name(c));
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                      "no kernel multiplies %s by %s into %s; rung.h lists the supported types", rung_type_name(a),
+                      rung_type_name(b), rung_type_name(c));
 }
-
-#endif /* RUNGI_UNSUPPORTED_TYPES_H */

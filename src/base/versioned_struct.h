@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* versioned_struct.h - reads and fills structs of callers that begin with their `size`, for librung and the libraries
  * on top of it. A caller may have been compiled for a version of the header with fewer or with more fields. */
-#ifndef RUNGI_VERSIONED_STRUCT_H
-#define RUNGI_VERSIONED_STRUCT_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
 
-#include "rung/rung.h"
+#include "base/error.h"
 
 enum { RUNGI_STRUCT_SIZE_MAX = 1 << 16 }; /* bytes; a larger `size` was not set by an initialiser */
 
@@ -16,12 +15,11 @@ static inline rung_status rungi_versioned_struct_check(const void *given, const 
 {
     size_t size = 0;
     if (!given)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is NULL; create it with %s()", name, initialiser);
+        return rungi_invalid("%s is NULL; create it with %s()", name, initialiser);
     memcpy(&size, given, sizeof size);
     if (size <= sizeof size || size > RUNGI_STRUCT_SIZE_MAX)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s.size is %zu, which no version uses; create it with %s(), which sets its size", name,
-                              size, initialiser);
+        return rungi_invalid("%s.size is %zu, which no version uses; create it with %s(), which sets its size", name,
+                             size, initialiser);
     return RUNG_OK;
 }
 
@@ -38,13 +36,22 @@ static inline rung_status rungi_versioned_struct_read(const void *given, void *t
     memcpy(&given_size, given, sizeof given_size);
     for (size_t i = size; i < given_size; i++)
         if (((const unsigned char *)given)[i] != 0)
-            return rung_error_set(RUNG_STATUS_UNSUPPORTED,
-                                  "%s was compiled for a newer version of rung and sets a field that "
-                                  "this version, %s, does not know; set it to 0, or use the newer library",
-                                  name, rung_version_text());
+            return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                              "%s was compiled for a newer version of rung and sets a field that "
+                              "this version, %s, does not know; set it to 0, or use the newer library",
+                              name, rung_version_text());
     memcpy(to, given, given_size < size ? given_size : size);
     memcpy(to, &size, sizeof size);
     return RUNG_OK;
+}
+
+/* Does the same for options that may be NULL: the defaults, where all fields are 0. */
+static inline rung_status rungi_versioned_options_read(const void *given, void *to, size_t size, const char *name,
+                                                       const char *initialiser)
+{
+    memset(to, 0, size);
+    memcpy(to, &size, sizeof size);
+    return given ? rungi_versioned_struct_read(given, to, size, name, initialiser) : RUNG_OK;
 }
 
 /* Copies `from`, `size` bytes of this version, to a caller's struct that was checked: as many fields as the caller knows.
@@ -58,5 +65,3 @@ static inline void rungi_versioned_struct_write(const void *from, size_t size, v
     memcpy(given, from, common);
     memcpy(given, &given_size, sizeof given_size);
 }
-
-#endif /* RUNGI_VERSIONED_STRUCT_H */

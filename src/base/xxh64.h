@@ -4,8 +4,7 @@
  *
  * The checksum detects accidental damage: flipped bits, lost or repeated blocks, truncated copies. It does not detect
  * deliberate changes; sha256.h does. */
-#ifndef RUNGI_XXH64_H
-#define RUNGI_XXH64_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void rungi_xxh64_add(rungi_xxh64 *hash, const void *data, size_t bytes);
 
 /* Returns the checksum of everything that was added and of `bytes` more, any number. */
 uint64_t rungi_xxh64_end(rungi_xxh64 *hash, const void *data, size_t bytes);
-
-#endif /* RUNGI_XXH64_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blas.h - declarations shared by the drop-in BLAS library: a gemm call and the names of the entry points. */
-#ifndef RUNGI_BLAS_H
-#define RUNGI_BLAS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -60,5 +59,3 @@ const char *rungi_blas_file_of(rungi_blas_function *function);
 
 /* Multiplies with three loops, for memory of any alignment. (blas_fallback_gemm.c) */
 void rungi_blas_fallback_gemm(const rung_problem *problem);
-
-#endif /* RUNGI_BLAS_H */

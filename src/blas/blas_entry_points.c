@@ -16,56 +16,39 @@
     int layout, int trans_a, int trans_b, integer m, integer n, integer k, element alpha, const element *a, \
         integer lda, const element *b, integer ldb, element beta, element *c, integer ldc
 
-/* The lengths of the two strings, 1 each, are passed on although they are not read: code compiled by a Fortran compiler
- * may reuse their stack slots. */
-#define FORTRAN(element, symbol, routine_name, integer, handler_name)                             \
-    RUNG_API void symbol(FORTRAN_ARGUMENTS(element, integer));                                    \
-    void symbol(FORTRAN_ARGUMENTS(element, integer))                                              \
-    {                                                                                             \
-        typedef void same(FORTRAN_ARGUMENTS(element, integer), size_t, size_t);                   \
-        static rungi_blas_symbol name = {.name = #symbol,                                         \
-                                         .routine = routine_name,                                 \
-                                         .xerbla = handler_name,                                  \
-                                         .is_ilp64 = sizeof(integer) == sizeof(int64_t)};         \
-        rungi_blas_call call = {.type = TYPE_OF(element),                                         \
-                                .m = *m,                                                          \
-                                .n = *n,                                                          \
-                                .k = *k,                                                          \
-                                .alpha = *alpha,                                                  \
-                                .beta = *beta,                                                    \
-                                .a = a,                                                           \
-                                .b = b,                                                           \
-                                .c = c,                                                           \
-                                .lda = *lda,                                                      \
-                                .ldb = *ldb,                                                      \
-                                .ldc = *ldc};                                                     \
-        rungi_blas_function *next = rungi_blas_call_fortran(&name, trans_a, trans_b, &call);      \
-        if (next)                                                                                 \
-            ((same *)next)(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1); \
+#define NAME_OF(symbol, routine_name, integer, handler_name, cblas_handler_name)                                \
+    {                                                                                                           \
+        .name = #symbol, .routine = routine_name, .xerbla = handler_name, .cblas_xerbla = (cblas_handler_name), \
+        .is_ilp64 = sizeof(integer) == 8                                                                        \
     }
 
-#define CBLAS(element, symbol, routine_name, integer, handler_name, cblas_handler_name)             \
+#define CALL_OF(element, rows, cols, depth, factor, a_data, a_ld, b_data, b_ld, c_factor, c_data, c_ld)          \
+    {                                                                                                            \
+        .type = TYPE_OF(element), .m = (rows), .n = (cols), .k = (depth), .alpha = (factor), .beta = (c_factor), \
+        .a = (a_data), .b = (b_data), .c = (c_data), .lda = (a_ld), .ldb = (b_ld), .ldc = (c_ld)                 \
+    }
+
+/* The lengths of the two strings, 1 each, are passed on although they are not read: code compiled by a Fortran compiler
+ * may reuse their stack slots. */
+#define FORTRAN(element, symbol, routine, integer, handler)                                            \
+    RUNG_API void symbol(FORTRAN_ARGUMENTS(element, integer));                                         \
+    void symbol(FORTRAN_ARGUMENTS(element, integer))                                                   \
+    {                                                                                                  \
+        typedef void same(FORTRAN_ARGUMENTS(element, integer), size_t, size_t);                        \
+        static rungi_blas_symbol name = NAME_OF(symbol, routine, integer, handler, NULL);              \
+        rungi_blas_call call = CALL_OF(element, *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc); \
+        rungi_blas_function *next = rungi_blas_call_fortran(&name, trans_a, trans_b, &call);           \
+        if (next)                                                                                      \
+            ((same *)next)(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);      \
+    }
+
+#define CBLAS(element, symbol, routine, integer, handler, cblas_handler)                            \
     RUNG_API void symbol(CBLAS_ARGUMENTS(element, integer));                                        \
     void symbol(CBLAS_ARGUMENTS(element, integer))                                                  \
     {                                                                                               \
         typedef void same(CBLAS_ARGUMENTS(element, integer));                                       \
-        static rungi_blas_symbol name = {.name = #symbol,                                           \
-                                         .routine = routine_name,                                   \
-                                         .xerbla = handler_name,                                    \
-                                         .cblas_xerbla = cblas_handler_name,                        \
-                                         .is_ilp64 = sizeof(integer) == sizeof(int64_t)};           \
-        rungi_blas_call call = {.type = TYPE_OF(element),                                           \
-                                .m = m,                                                             \
-                                .n = n,                                                             \
-                                .k = k,                                                             \
-                                .alpha = alpha,                                                     \
-                                .beta = beta,                                                       \
-                                .a = a,                                                             \
-                                .b = b,                                                             \
-                                .c = c,                                                             \
-                                .lda = lda,                                                         \
-                                .ldb = ldb,                                                         \
-                                .ldc = ldc};                                                        \
+        static rungi_blas_symbol name = NAME_OF(symbol, routine, integer, handler, cblas_handler);  \
+        rungi_blas_call call = CALL_OF(element, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);      \
         rungi_blas_function *next = rungi_blas_call_cblas(&name, layout, trans_a, trans_b, &call);  \
         if (next)                                                                                   \
             ((same *)next)(layout, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \

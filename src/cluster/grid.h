@@ -11,8 +11,7 @@
  * A chunk is dense and row-major, and a part is a range of its elements. Gathered elements therefore arrive where they are
  * used, shares differ by at most one element per chunk, and every rank can compute the shares of every other rank. The
  * prediction (predict.c) and the messages (mpi/) use the same functions. */
-#ifndef RUNGI_CLUSTER_GRID_H
-#define RUNGI_CLUSTER_GRID_H
+#pragma once
 
 #include "base/checked_arithmetic.h"
 #include "base/unsupported_types.h"
@@ -35,61 +34,15 @@ static inline int64_t rungi_cluster_sum_element_bytes(const rung_cluster_problem
     return rung_type_size(rungi_cluster_accumulator_type(cluster));
 }
 
-/* Coordinates of a rank in the grid. Idle ranks have none. */
-typedef struct rungi_grid_position {
-    int64_t i, j, l;
-} rungi_grid_position;
-
 static inline int64_t rungi_grid_ranks(const rung_cluster_grid *grid)
 {
     return grid->pm * grid->pn * grid->pk;
-}
-
-/* Returns the coordinates of a rank. Ranks that add up the same block of C are adjacent: partial sums are the largest part
- * of the traffic. */
-static inline rungi_grid_position rungi_grid_position_of(const rung_cluster_grid *grid, int64_t rank)
-{
-    return (rungi_grid_position){
-        .i = rank / grid->pk / grid->pn, .j = rank / grid->pk % grid->pn, .l = rank % grid->pk};
-}
-
-static inline int64_t rungi_grid_rank_at(const rung_cluster_grid *grid, rungi_grid_position position)
-{
-    return (position.i * grid->pn + position.j) * grid->pk + position.l;
 }
 
 /* A rectangle of a matrix. */
 typedef struct rungi_rectangle {
     int64_t row, col, rows, cols;
 } rungi_rectangle;
-
-/* Return chunk s of A, chunk t of B and block (s, t) of C of a rank, as rectangles of the whole matrices. */
-static inline rungi_rectangle rungi_chunk_a(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
-                                            rungi_grid_position position, int64_t s)
-{
-    int64_t first = rungi_part_start(cluster->m, grid->pm, position.i),
-            rows = rungi_part_size(cluster->m, grid->pm, position.i);
-    return (rungi_rectangle){
-        first + rungi_part_start(rows, grid->a_chunks, s), rungi_part_start(cluster->k, grid->pk, position.l),
-        rungi_part_size(rows, grid->a_chunks, s), rungi_part_size(cluster->k, grid->pk, position.l)};
-}
-
-static inline rungi_rectangle rungi_chunk_b(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
-                                            rungi_grid_position position, int64_t t)
-{
-    int64_t first = rungi_part_start(cluster->n, grid->pn, position.j),
-            cols = rungi_part_size(cluster->n, grid->pn, position.j);
-    return (rungi_rectangle){
-        rungi_part_start(cluster->k, grid->pk, position.l), first + rungi_part_start(cols, grid->b_chunks, t),
-        rungi_part_size(cluster->k, grid->pk, position.l), rungi_part_size(cols, grid->b_chunks, t)};
-}
-
-static inline rungi_rectangle rungi_chunk_c(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
-                                            rungi_grid_position position, int64_t s, int64_t t)
-{
-    rungi_rectangle a = rungi_chunk_a(cluster, grid, position, s), b = rungi_chunk_b(cluster, grid, position, t);
-    return (rungi_rectangle){a.row, b.col, a.rows, b.cols};
-}
 
 static inline int64_t rungi_rectangle_elements(rungi_rectangle rectangle)
 {
@@ -128,7 +81,7 @@ static inline rungi_arrival rungi_arrival_at(const rung_cluster_grid *grid, int6
     }
 }
 
-/* Read a caller's problem or grid and check it. (grid_check.c) */
+/* Read a caller's problem, or a grid for a checked problem, and check it. (grid_check.c) */
 rung_status rungi_cluster_problem_read(const rung_cluster_problem *given, rung_cluster_problem *cluster);
 rung_status rungi_grid_read(const rung_cluster_problem *cluster, const rung_cluster_grid *given,
                             rung_cluster_grid *grid);
@@ -137,9 +90,8 @@ rung_status rungi_grid_read(const rung_cluster_problem *cluster, const rung_clus
 rung_status rungi_cluster_problem_grid_read(const rung_cluster_problem *given, const rung_cluster_grid *given_grid,
                                             rung_cluster_problem *cluster, rung_cluster_grid *grid);
 
-/* Check a copied problem or grid. */
+/* Checks a copied problem. */
 rung_status rungi_cluster_problem_check(const rung_cluster_problem *cluster);
-rung_status rungi_grid_check(const rung_cluster_problem *cluster, const rung_cluster_grid *grid);
 
 /* Returns rung_cluster_cost.memory_bytes of a checked grid. */
 int64_t rungi_grid_memory(const rung_cluster_problem *cluster, const rung_cluster_grid *grid);
@@ -147,5 +99,3 @@ int64_t rungi_grid_memory(const rung_cluster_problem *cluster, const rung_cluste
 /* Predicts a checked problem and grid: see rung_cluster_grid_predict(). */
 rung_cluster_prediction rungi_grid_predict(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
                                            const rung_cluster_speed *speed);
-
-#endif /* RUNGI_CLUSTER_GRID_H */

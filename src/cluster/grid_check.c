@@ -26,28 +26,24 @@ static bool is_valid_speed(double speed)
 rung_status rungi_cluster_problem_check(const rung_cluster_problem *cluster)
 {
     if (cluster->ranks < 1 || cluster->ranks > INT32_MAX)
-        return rung_error_set(RUNG_STATUS_INVALID, "the number of ranks is %lld; it must be 1 to 2^31 - 1",
-                              (long long)cluster->ranks);
+        return rungi_invalid("the number of ranks is %lld; it must be 1 to 2^31 - 1", (long long)cluster->ranks);
     if (cluster->m < 0 || cluster->n < 0 || cluster->k < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "m, n and k are %lld, %lld and %lld; sizes must not be negative",
-                              (long long)cluster->m, (long long)cluster->n, (long long)cluster->k);
+        return rungi_invalid("m, n and k are %lld, %lld and %lld; sizes must not be negative", (long long)cluster->m,
+                             (long long)cluster->n, (long long)cluster->k);
     if (!fits_in_bytes(cluster->m, cluster->k) || !fits_in_bytes(cluster->k, cluster->n) ||
         !fits_in_bytes(cluster->m, cluster->n))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE,
-                              "matrices of %lld x %lld x %lld have more bytes than 64 bits count",
-                              (long long)cluster->m, (long long)cluster->n, (long long)cluster->k);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "matrices of %lld x %lld x %lld have more bytes than 64 bits count",
+                          (long long)cluster->m, (long long)cluster->n, (long long)cluster->k);
     if (rungi_cluster_accumulator_type(cluster) == RUNG_TYPE_NONE)
         return rungi_fail_unsupported_types(cluster->a_type, cluster->b_type, cluster->c_type);
     if (!(cluster->max_idle >= 0.0 && cluster->max_idle < 1.0))
-        return rung_error_set(RUNG_STATUS_INVALID, "max_idle is %g; it must be at least 0 and less than 1",
-                              cluster->max_idle);
+        return rungi_invalid("max_idle is %g; it must be at least 0 and less than 1", cluster->max_idle);
     if (!is_valid_speed(cluster->flops_per_second) || !is_valid_speed(cluster->bytes_per_second))
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "flops_per_second is %g and bandwidth is %g; each must be at least 1, or 0 (unknown)",
-                              cluster->flops_per_second, cluster->bytes_per_second);
+        return rungi_invalid("flops_per_second is %g and bandwidth is %g; each must be at least 1, or 0 (unknown)",
+                             cluster->flops_per_second, cluster->bytes_per_second);
     if (cluster->memory_bytes < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "memory_bytes is %lld; it must not be negative (0: unlimited)",
-                              (long long)cluster->memory_bytes);
+        return rungi_invalid("memory_bytes is %lld; it must not be negative (0: unlimited)",
+                             (long long)cluster->memory_bytes);
     return RUNG_OK;
 }
 
@@ -58,18 +54,18 @@ static bool fits_ranks(const rung_cluster_problem *cluster, const rung_cluster_g
            rungi_checked_multiply(ranks, grid->pk, &ranks) && ranks <= cluster->ranks;
 }
 
-rung_status rungi_grid_check(const rung_cluster_problem *cluster, const rung_cluster_grid *grid)
+rung_status rungi_grid_read(const rung_cluster_problem *cluster, const rung_cluster_grid *given,
+                            rung_cluster_grid *grid)
 {
-    TRY(rungi_cluster_problem_check(cluster));
+    TRY(rungi_versioned_struct_read(given, grid, sizeof *grid, "grid", "rung_cluster_grid_of"));
     if (!fits_ranks(cluster, grid))
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "grid %lld x %lld x %lld does not fit %lld ranks; its sizes must be at least 1 and their "
-                              "product at most the number of ranks",
-                              (long long)grid->pm, (long long)grid->pn, (long long)grid->pk, (long long)cluster->ranks);
+        return rungi_invalid("grid %lld x %lld x %lld does not fit %lld ranks; its sizes must be at least 1 and their "
+                             "product at most the number of ranks",
+                             (long long)grid->pm, (long long)grid->pn, (long long)grid->pk, (long long)cluster->ranks);
     if (grid->a_chunks < 1 || grid->a_chunks > MAX_CHUNKS_PER_OPERAND || grid->b_chunks < 1 ||
         grid->b_chunks > MAX_CHUNKS_PER_OPERAND)
-        return rung_error_set(RUNG_STATUS_INVALID, "a_chunks is %lld and b_chunks is %lld; each must be 1 to %d",
-                              (long long)grid->a_chunks, (long long)grid->b_chunks, MAX_CHUNKS_PER_OPERAND);
+        return rungi_invalid("a_chunks is %lld and b_chunks is %lld; each must be 1 to %d", (long long)grid->a_chunks,
+                             (long long)grid->b_chunks, MAX_CHUNKS_PER_OPERAND);
     return RUNG_OK;
 }
 
@@ -77,13 +73,6 @@ rung_status rungi_cluster_problem_read(const rung_cluster_problem *given, rung_c
 {
     TRY(rungi_versioned_struct_read(given, cluster, sizeof *cluster, "problem", "rung_cluster_problem_of"));
     return rungi_cluster_problem_check(cluster);
-}
-
-rung_status rungi_grid_read(const rung_cluster_problem *cluster, const rung_cluster_grid *given,
-                            rung_cluster_grid *grid)
-{
-    TRY(rungi_versioned_struct_read(given, grid, sizeof *grid, "grid", "rung_cluster_grid_of"));
-    return rungi_grid_check(cluster, grid);
 }
 
 rung_status rungi_cluster_problem_grid_read(const rung_cluster_problem *given, const rung_cluster_grid *given_grid,

@@ -3,38 +3,38 @@
  *
  * All three are partitioned alike: rows and columns are split into parts and parts into chunks. The elements of a chunk, row
  * by row, are divided equally among its owners. */
-#ifndef RUNGI_CLUSTER_OPERAND_PARTITION_H
-#define RUNGI_CLUSTER_OPERAND_PARTITION_H
+#pragma once
 
-#include "rung/cluster.h"
+#include <stdbool.h>
+
 #include "cluster/grid.h"
 
-typedef struct rungi_operand_partition {
+/* Rows or columns. */
+typedef struct rungi_partition_axis {
+    int64_t extent, parts;
+    int64_t chunks; /* per part */
+    int64_t part;   /* of this rank */
+} rungi_partition_axis;
+
+/* A partition as one rank sees it. */
+typedef struct rungi_partition {
     rung_cluster_operand operand;
     const rung_cluster_grid *grid;
-    int64_t rows, cols;
-    int64_t row_parts, col_parts, row_chunks, col_chunks, owners;
-} rungi_operand_partition;
+    rungi_partition_axis rows, cols;
+    rungi_rectangle part;  /* of this rank, which its owners hold together */
+    int64_t chunks;        /* per part: row chunks times column chunks */
+    int64_t owners, owner; /* of each chunk, and this rank's index among them */
+    bool is_idle;          /* this rank has no part */
+} rungi_partition;
 
-rungi_operand_partition rungi_operand_partition_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
-                                                   rung_cluster_operand operand);
+rungi_partition rungi_partition_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
+                                   rung_cluster_operand operand, int64_t rank);
 
-/* Coordinates of a rank in the partition: its part, and its index among the owners of each chunk. */
-typedef struct rungi_operand_partition_coords {
-    int64_t row_part, col_part, owner;
-} rungi_operand_partition_coords;
+/* Returns the rank that is owner `owner` of the chunks of a part. */
+int64_t rungi_partition_rank(const rungi_partition *partition, int64_t row_part, int64_t col_part, int64_t owner);
 
-/* Finds the coordinates of a rank. Returns 0 if the rank is idle. */
-int rungi_operand_partition_find_rank(const rungi_operand_partition *partition, int64_t rank,
-                                      rungi_operand_partition_coords *coords);
-
-/* Returns the part, which its owners hold together. */
-rungi_rectangle rungi_operand_partition_part(const rungi_operand_partition *partition,
-                                             rungi_operand_partition_coords coords);
-
-/* Returns an owner's piece of chunk `index` of its part; `offset` is not set. */
-rung_cluster_piece rungi_operand_partition_piece(const rungi_operand_partition *partition,
-                                                 rungi_operand_partition_coords coords, int64_t index);
+/* Returns this rank's piece of chunk `index` of its part; `offset` is not set. The rectangle is the whole chunk. */
+rung_cluster_piece rungi_partition_piece(const rungi_partition *partition, int64_t index);
 
 /* A rectangle whose elements are in one rank's share. */
 typedef struct rungi_share_rectangle {
@@ -47,9 +47,7 @@ typedef struct rungi_share_rectangle {
 
 typedef void (*rungi_share_rectangle_function)(void *user, const rungi_share_rectangle *rectangle);
 
-/* Calls `visit` for the parts of a rectangle in all shares, or in the share of only_rank (-1: all). The order is the same on
- * every rank. */
-void rungi_operand_partition_visit(const rungi_operand_partition *partition, rungi_rectangle of, int64_t only_rank,
-                                   rungi_share_rectangle_function visit, void *user);
-
-#endif /* RUNGI_CLUSTER_OPERAND_PARTITION_H */
+/* Calls `visit` for the parts of a rectangle in all shares, or only in this rank's share. The order is the same on every
+ * rank. */
+void rungi_partition_visit(const rungi_partition *partition, rungi_rectangle of, bool only_own,
+                           rungi_share_rectangle_function visit, void *user);

@@ -3,11 +3,9 @@
  *
  * Simulates mpi/schedule.c step by step: messages in flight share the bandwidth of the rank's link, and multiplications take
  * the time that follows from the given speed. All ranks work alike, so one of the ranks with the most work represents all. */
-#include <stdbool.h>
-
 #include "base/try.h"
 #include "base/versioned_struct.h"
-#include "cluster/grid.h"
+#include "cluster/operand_partition.h"
 
 /* A gather or a reduction in flight. */
 typedef struct transfer {
@@ -22,7 +20,7 @@ typedef struct prediction_state {
     const rung_cluster_problem *cluster;
     const rung_cluster_grid *grid;
     const rung_cluster_speed *speed;
-    rungi_grid_position position;
+    rungi_partition operands[RUNG_CLUSTER_OPERAND_C + 1];
     double cpu_time;                     /* time of the processor */
     double network_time;                 /* time up to which transfers are simulated */
     transfer_t transfers[MAX_TRANSFERS]; /* gathers, then reductions */
@@ -121,17 +119,14 @@ static void copy(prediction_state_t *state, double bytes)
 static void gather(prediction_state_t *state, int64_t number)
 {
     rungi_arrival arrival = rungi_arrival_at(state->grid, number);
-    int64_t ranks = arrival.is_b ? state->grid->pm : state->grid->pn,
-            index = arrival.is_b ? state->position.i : state->position.j;
-    rungi_rectangle chunk = arrival.is_b ? rungi_chunk_b(state->cluster, state->grid, state->position, arrival.index)
-                                         : rungi_chunk_a(state->cluster, state->grid, state->position, arrival.index);
+    const rungi_partition *operand = &state->operands[arrival.is_b ? RUNG_CLUSTER_OPERAND_B : RUNG_CLUSTER_OPERAND_A];
+    rung_cluster_piece piece = rungi_partition_piece(operand, arrival.index);
     double bytes = (double)rungi_cluster_input_element_bytes(state->cluster);
-    int64_t elements = rungi_rectangle_elements(chunk), own = rungi_part_size(elements, ranks, index);
-    if (ranks == 1)
+    if (operand->owners == 1)
         return;
-    send(state, &state->transfers[number % RUNGI_CLUSTER_GATHERS_IN_FLIGHT], bytes * (double)(elements - own),
-         ranks - 1);
-    copy(state, 2.0 * bytes * (double)own);
+    send(state, &state->transfers[number % RUNGI_CLUSTER_GATHERS_IN_FLIGHT],
+         bytes * (double)(piece.rows * piece.cols - piece.count), operand->owners - 1);
+    copy(state, 2.0 * bytes * (double)piece.count);
 }
 
 static void post_gathers(prediction_state_t *state, int64_t number)
@@ -151,8 +146,8 @@ static void complete_reduction(prediction_state_t *state, int64_t slot)
 static void multiply_block(prediction_state_t *state, int64_t s, int64_t t)
 {
     const rung_cluster_grid *grid = state->grid;
-    rungi_rectangle block = rungi_chunk_c(state->cluster, grid, state->position, s, t);
-    int64_t depth = rungi_part_size(state->cluster->k, grid->pk, state->position.l);
+    rung_cluster_piece block = rungi_partition_piece(&state->operands[RUNG_CLUSTER_OPERAND_C], s * grid->b_chunks + t);
+    int64_t depth = state->operands[RUNG_CLUSTER_OPERAND_A].part.cols;
     int64_t slot = state->multiplied_blocks++ % RUNGI_CLUSTER_REDUCTIONS_IN_FLIGHT;
     double flops = 2.0 * (double)block.rows * (double)block.cols * (double)depth;
     if (grid->pk == 1) {
@@ -161,8 +156,7 @@ static void multiply_block(prediction_state_t *state, int64_t s, int64_t t)
     }
     complete_reduction(state, slot);
     multiply(state, flops);
-    int64_t own = rungi_part_size(rungi_rectangle_elements(block), grid->pk, state->position.l);
-    double piece = (double)(own * rungi_cluster_sum_element_bytes(state->cluster));
+    double piece = (double)(block.count * rungi_cluster_sum_element_bytes(state->cluster));
     send(state, &state->transfers[RUNGI_CLUSTER_GATHERS_IN_FLIGHT + slot], piece * (double)(grid->pk - 1),
          grid->pk - 1);
     state->summand_bytes[slot] = piece * (2.0 + 3.0 * (double)(grid->pk - 1));
@@ -186,12 +180,11 @@ static void simulate(prediction_state_t *state)
 rung_cluster_prediction rungi_grid_predict(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
                                            const rung_cluster_speed *speed)
 {
-    /* The last part of each extent is one of the largest. */
-    prediction_state_t state = {.cluster = cluster,
-                                .grid = grid,
-                                .speed = speed,
-                                .position = {grid->pm - 1, grid->pn - 1, grid->pk - 1},
-                                .prediction = rung_cluster_prediction_default()};
+    prediction_state_t state = {
+        .cluster = cluster, .grid = grid, .speed = speed, .prediction = rung_cluster_prediction_default()};
+    /* The last part of each extent is one of the largest, and the last rank has all three. */
+    for (int i = RUNG_CLUSTER_OPERAND_A; i <= RUNG_CLUSTER_OPERAND_C; i++)
+        state.operands[i] = rungi_partition_of(cluster, grid, (rung_cluster_operand)i, rungi_grid_ranks(grid) - 1);
     simulate(&state);
     return state.prediction;
 }
@@ -202,29 +195,32 @@ static rung_status check_speed(const rung_cluster_speed *speed)
         speed->latency_seconds < 1e9 &&
         (speed->memory_bytes_per_second == 0.0 || speed->memory_bytes_per_second >= 1.0))
         return RUNG_OK;
-    return rung_error_set(
-        RUNG_STATUS_INVALID,
+    return rungi_invalid(
         "a rank has %g FLOP/s, a bandwidth of %g bytes/s, a memory bandwidth of %g bytes/s and a "
         "latency of %g s; the first two must be at least 1, the third at least 1 or 0 (unlimited), the latency "
         "0 to 1e9",
         speed->flops_per_second, speed->bytes_per_second, speed->memory_bytes_per_second, speed->latency_seconds);
 }
 
+static rung_status read_and_predict(const rung_cluster_problem *problem, const rung_cluster_grid *given_grid,
+                                    const rung_cluster_speed *given_speed, rung_cluster_prediction *prediction)
+{
+    rung_cluster_problem cluster;
+    rung_cluster_grid grid;
+    rung_cluster_speed speed;
+    TRY(rungi_versioned_struct_read(given_speed, &speed, sizeof speed, "speed", "rung_cluster_speed_default"));
+    TRY(check_speed(&speed));
+    TRY(rungi_cluster_problem_grid_read(problem, given_grid, &cluster, &grid));
+    *prediction = rungi_grid_predict(&cluster, &grid, &speed);
+    return RUNG_OK;
+}
+
 rung_status rung_cluster_grid_predict(const rung_cluster_problem *problem, const rung_cluster_grid *grid,
                                       const rung_cluster_speed *speed, rung_cluster_prediction *prediction)
 {
-    rung_cluster_problem cluster;
-    rung_cluster_grid checked_grid;
-    rung_cluster_speed rank;
     rung_cluster_prediction predicted = rung_cluster_prediction_default();
     TRY(rungi_versioned_struct_check(prediction, "prediction", "rung_cluster_prediction_default"));
-    rung_status status = rungi_versioned_struct_read(speed, &rank, sizeof rank, "speed", "rung_cluster_speed_default");
-    if (status == RUNG_OK)
-        status = check_speed(&rank);
-    if (status == RUNG_OK)
-        status = rungi_cluster_problem_grid_read(problem, grid, &cluster, &checked_grid);
-    if (status == RUNG_OK)
-        predicted = rungi_grid_predict(&cluster, &checked_grid, &rank);
+    rung_status status = read_and_predict(problem, grid, speed, &predicted);
     rungi_versioned_struct_write(&predicted, sizeof predicted, prediction);
     return status;
 }

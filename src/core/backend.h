@@ -6,8 +6,7 @@
  * The core refers to no backend by name: src/backends.c has the list.
  *
  * The first member of a backend's own struct is the struct of device.h, so that core and backend share one pointer. */
-#ifndef RUNGI_BACKEND_H
-#define RUNGI_BACKEND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -63,5 +62,3 @@ typedef struct rungi_backend {
 
 /* All backends in the order of the public device list; ends in NULL. */
 extern const rungi_backend *const rungi_backends[];
-
-#endif /* RUNGI_BACKEND_H */

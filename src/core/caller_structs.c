@@ -9,16 +9,10 @@ rung_status rungi_problem_read(const rung_problem *given, rung_problem *copy)
 
 rung_status rungi_plan_options_read(const rung_plan_options *given, rung_plan_options *copy)
 {
-    *copy = rung_plan_options_default();
-    return given ? rungi_versioned_struct_read(given, copy, sizeof *copy, "rung_plan_options",
-                                               "rung_plan_options_default")
-                 : RUNG_OK;
+    return rungi_versioned_options_read(given, copy, sizeof *copy, "rung_plan_options", "rung_plan_options_default");
 }
 
 rung_status rungi_run_options_read(const rung_run_options *given, rung_run_options *copy)
 {
-    *copy = rung_run_options_default();
-    return given
-               ? rungi_versioned_struct_read(given, copy, sizeof *copy, "rung_run_options", "rung_run_options_default")
-               : RUNG_OK;
+    return rungi_versioned_options_read(given, copy, sizeof *copy, "rung_run_options", "rung_run_options_default");
 }

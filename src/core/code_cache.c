@@ -82,17 +82,6 @@ static void hash_key(const char *const *key, int parts, uint8_t digest[RUNGI_SHA
     rungi_sha256_end(&hash, digest);
 }
 
-static void format_key_name(const uint8_t key[RUNGI_SHA256_BYTES], char name[NAME_LENGTH + 1])
-{
-    for (size_t i = 0; i < RUNGI_SHA256_BYTES; i++)
-        snprintf(name + 2 * i, 3, "%02x", (unsigned)key[i]);
-}
-
-static bool is_key_name(const char *name)
-{
-    return strlen(name) == NAME_LENGTH && strspn(name, "0123456789abcdef") == NAME_LENGTH;
-}
-
 /* Returns the header of the file that has this code. */
 static cache_header_t make_header(const code_file_t *cached, const void *code, size_t bytes)
 {
@@ -157,18 +146,13 @@ static bool open_code_file(code_file_t *cached, rung_context *context, const cha
 {
     cached->context = context;
     hash_key(key, parts, cached->key);
-    format_key_name(cached->key, cached->name);
+    for (size_t i = 0; i < RUNGI_SHA256_BYTES; i++)
+        snprintf(cached->name + 2 * i, 3, "%02x", (unsigned)cached->key[i]);
     cached->folder = open_folder(context, folder, create);
     return cached->folder >= 0;
 }
 
 /* ---- Reading ------------------------------------------------------------------------ */
-
-/* Returns whether the file has `bytes` more bytes. */
-static bool read_all(int file, void *data, size_t bytes)
-{
-    return rungi_read_up_to(file, data, (int64_t)bytes) == (int64_t)bytes;
-}
 
 /* Returns NULL, or why the file is not used. A file that another process has just replaced has 0 links. */
 static const char *check_cache_file(const struct stat *status)
@@ -206,7 +190,8 @@ static void *read_code(const code_file_t *cached, int file, size_t bytes, const 
         *wrong = "there is not enough memory to read it";
         return NULL;
     }
-    if (!read_all(file, &found, sizeof found) || !read_all(file, code, bytes)) {
+    if (rungi_read_up_to(file, &found, sizeof found) != (int64_t)sizeof found ||
+        rungi_read_up_to(file, code, (int64_t)bytes) != (int64_t)bytes) {
         *wrong = "cannot be read";
     } else {
         cache_header_t expected = make_header(cached, code, bytes);
@@ -218,11 +203,15 @@ static void *read_code(const code_file_t *cached, int file, size_t bytes, const 
     return NULL;
 }
 
-static void *read_file(const code_file_t *cached, int file, size_t *bytes)
+/* Opens and reads the file of a key. O_NONBLOCK: opening a pipe would wait for a writer. */
+static void *read_code_file(const code_file_t *cached, size_t *bytes)
 {
     struct stat status;
     void *code = NULL;
-    const char *wrong = fstat(file, &status) == 0 ? check_cache_file(&status) : strerror(errno);
+    int file = openat(cached->folder, cached->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 && errno == ENOENT)
+        return NULL;
+    const char *wrong = file < 0 || fstat(file, &status) != 0 ? strerror(errno) : check_cache_file(&status);
     if (!wrong) {
         *bytes = (size_t)status.st_size - sizeof(cache_header_t);
         code = read_code(cached, file, *bytes, &wrong);
@@ -231,30 +220,17 @@ static void *read_file(const code_file_t *cached, int file, size_t *bytes)
         log_cache(cached->context, cached->name, wrong);
     else
         futimens(file, NULL); /* marks the file as used; a failure does not matter */
-    return code;
-}
-
-/* Opens and reads the file of a key. O_NONBLOCK: opening a pipe would wait for a writer. */
-static void *read_code_file(const code_file_t *cached, size_t *bytes)
-{
-    int file = openat(cached->folder, cached->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) {
-        if (errno != ENOENT)
-            log_cache(cached->context, cached->name, strerror(errno));
-        return NULL;
-    }
-    void *code = read_file(cached, file, bytes);
-    close(file);
+    if (file >= 0)
+        close(file);
     return code;
 }
 
 void *rungi_code_cache_read(rung_context *context, const char *folder, const char *const *key, int parts, size_t *bytes)
 {
     int number = errno;
-    rungi_saved_error error;
     code_file_t cached;
     void *code = NULL;
-    rungi_error_save(&error);
+    rungi_saved_error error = rungi_error_save();
     *bytes = 0;
     if (open_code_file(&cached, context, folder, key, parts, false)) {
         code = read_code_file(&cached, bytes);
@@ -291,25 +267,20 @@ static bool rename_temporary(const code_file_t *cached, const char *temporary)
     return renameat(cached->folder, temporary, cached->folder, cached->name) == 0;
 }
 
-/* Writes a name that no other thread, process or container uses at the same time. */
-static void format_temporary_name(char *name, size_t capacity)
+static bool write_code_file(const code_file_t *cached, const void *code, size_t bytes)
 {
     static atomic_uint count;
     struct timespec now = {0};
-    clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(name, capacity, TEMPORARY_PREFIX "%ld.%lld.%ld.%u", (long)getpid(), (long long)now.tv_sec, now.tv_nsec,
-             atomic_fetch_add(&count, 1));
-}
-
-static bool write_code_file(const code_file_t *cached, const void *code, size_t bytes)
-{
     char temporary[128];
     if (bytes > FILE_BYTES_MAX - sizeof(cache_header_t) ||
         (int64_t)(bytes + sizeof(cache_header_t)) > rungi_file_size_limit()) {
         log_cache(cached->context, cached->name, "is too large for the cache");
         return false;
     }
-    format_temporary_name(temporary, sizeof temporary);
+    /* A name that no other thread, process or container uses at the same time. */
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(temporary, sizeof temporary, TEMPORARY_PREFIX "%ld.%lld.%ld.%u", (long)getpid(), (long long)now.tv_sec,
+             now.tv_nsec, atomic_fetch_add(&count, 1));
     int file = openat(cached->folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                       S_IRUSR | S_IWUSR);
     bool is_cached = file >= 0 && write_file(cached, file, code, bytes) && rename_temporary(cached, temporary);
@@ -355,7 +326,8 @@ static int64_t list_cached(DIR *listing, cached_file_t *list, int64_t capacity, 
     *total = 0;
     rewinddir(listing);
     while ((entry = readdir(listing))) {
-        if (!is_key_name(entry->d_name) || !is_regular(dirfd(listing), entry->d_name, &status))
+        bool is_key = strlen(entry->d_name) == NAME_LENGTH && strspn(entry->d_name, "0123456789abcdef") == NAME_LENGTH;
+        if (!is_key || !is_regular(dirfd(listing), entry->d_name, &status))
             continue;
         int64_t bytes = rungi_min(status.st_size, TOTAL_BYTES_MAX); /* so that the total cannot overflow */
         if (count < capacity) {
@@ -418,9 +390,8 @@ void rungi_code_cache_write(rung_context *context, const char *folder, const cha
                             const void *data, size_t bytes)
 {
     int number = errno;
-    rungi_saved_error error;
     code_file_t cached;
-    rungi_error_save(&error);
+    rungi_saved_error error = rungi_error_save();
     if (open_code_file(&cached, context, folder, key, parts, true)) {
         if (write_code_file(&cached, data, bytes))
             clean_folder(&cached);

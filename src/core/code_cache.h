@@ -5,8 +5,7 @@
  * The code that is read here is executed, so only files that no other user can have written are read: see
  * docs/internals/decisions/0013-code-cache.md. No function here fails: problems are logged at verbose 2, and errno and
  * rung_error_text() are unchanged. */
-#ifndef RUNGI_CODE_CACHE_H
-#define RUNGI_CODE_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ void *rungi_code_cache_read(rung_context *context, const char *folder, const cha
  * files if the folder holds more than 1 GiB. */
 void rungi_code_cache_write(rung_context *context, const char *folder, const char *const *key, int parts,
                             const void *data, size_t bytes);
-
-#endif /* RUNGI_CODE_CACHE_H */

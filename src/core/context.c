@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/text_list.h"
 
 /* ---- References ------------------------------------------------------------------------------------- */
 
@@ -89,8 +90,7 @@ int rungi_backend_index(const char *name)
     for (int i = 0; rungi_backends[i]; i++) {
         if (strcmp(rungi_backends[i]->name, name) == 0)
             return i;
-        size_t used = strlen(valid);
-        snprintf(valid + used, sizeof valid - used, "%s%s", i ? ", " : "", rungi_backends[i]->name);
+        rungi_text_append(valid, sizeof valid, "%s%s", i ? ", " : "", rungi_backends[i]->name);
     }
     rungi_fail(RUNG_STATUS_NO_DEVICE, "there is no backend \"%s\"; this library has %s", name, valid);
     return -1;

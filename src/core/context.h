@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* context.h - a context: memory, log, settings, and the backends and kernels that were loaded. context_create.c creates
  * and destroys contexts; device_pool.h has the device and the queues of rung_gemm(). */
-#ifndef RUNGI_CONTEXT_H
-#define RUNGI_CONTEXT_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,8 +11,18 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "core/backend.h"
-#include "core/library_limits.h"
 #include "rung/rung.h"
+
+/* Limits that several components of the library share. */
+enum {
+    RUNGI_BACKENDS_MAX = 8,
+    RUNGI_LADDER_MAX = 32,         /* kernels per backend */
+    RUNGI_THREADS_MAX = 8192,      /* more than any machine has processors: a larger number is a mistake */
+    RUNGI_TUNING_PATH_BYTES = 4096 /* path of a tuning file, including the terminating 0 */
+};
+
+/* Bytes of workspace that a call may allocate in addition to its operands. */
+static const int64_t rungi_workspace_bytes_max = (int64_t)64 << 20;
 
 typedef _Atomic(rung_kernel *) rungi_kernel_slot;
 
@@ -61,6 +70,11 @@ rung_context *rungi_context_or_default(rung_context *context);
 rung_context *rungi_context_retain(rung_context *context);
 void rungi_context_release(rung_context *context);
 
+/* Protects a context (fork.c): from now on a fork waits until no thread changes it, and the context is usable in the
+ * child. Returns false if the system accepts no fork handlers. */
+bool rungi_fork_register(rung_context *context);
+void rungi_fork_unregister(rung_context *context);
+
 /* Allocate and release memory of the context; see base/allocator.h. */
 static inline void *rungi_allocate(const rung_context *context, int64_t bytes, size_t alignment)
 {
@@ -77,9 +91,8 @@ static inline void rungi_release(const rung_context *context, void *memory)
     rungi_allocator_release(&context->allocator, memory);
 }
 
-/* Log a line at a level, or a warning about the environment; see base/log.h. */
+/* Logs a line at a level; see base/log.h. */
 #define rungi_log(context, ...) rungi_logger_write(&(context)->logger, __VA_ARGS__)
-#define rungi_warn(context, ...) rungi_logger_warn(&(context)->logger, __VA_ARGS__)
 
 /* Find a backend by name or index and return its state in this context. The first call loads the backend. */
 rung_status rungi_context_load_backend(rung_context *context, const char *name, const rungi_backend **backend,
@@ -88,5 +101,3 @@ rung_status rungi_context_load_backend_at(rung_context *context, int index, void
 
 /* Returns the index of the backend in rungi_backends, or -1 after rungi_fail(). */
 int rungi_backend_index(const char *name);
-
-#endif /* RUNGI_CONTEXT_H */

@@ -9,14 +9,12 @@
 #include "base/assert.h"
 #include "base/cancellation.h"
 #include "base/try.h"
-#include "core/caller_structs.h"
+#include "base/versioned_struct.h"
 #include "core/choose/tuning_store.h"
-#include "core/context.h"
+#include "core/device.h"
 #include "core/device_pool.h"
 #include "core/environment.h"
-#include "core/fork.h"
 #include "core/kernel.h"
-#include "core/run_options.h"
 
 /* ---- Settings ------------------------------------------------------------------------------------- */
 
@@ -37,49 +35,27 @@ static int verbose_setting(int requested)
 /* Smaller operands move in a few milliseconds, and staging them in panels does not pay. */
 static const int64_t default_overlap_bytes = (int64_t)32 << 20;
 
-static int64_t overlap_setting(void)
+/* Returns the value of an environment variable, or `otherwise` if it is unset or invalid. */
+static int64_t number_setting(const char *name, int64_t otherwise)
 {
-    const char *value = rungi_environment_value("RUNG_OVERLAP");
-    int64_t bytes;
-    return value && rungi_parse_int64(value, 0, INT64_MAX, &bytes) ? bytes : default_overlap_bytes;
-}
-
-/* Returns the caller's number, else that of RUNG_THREADS, else 0. */
-static int64_t threads_setting(int64_t requested)
-{
-    const char *value = requested > 0 ? NULL : rungi_environment_value("RUNG_THREADS");
-    int64_t threads;
-    return value && rungi_parse_int64(value, 1, RUNGI_THREADS_MAX, &threads) ? threads : requested;
-}
-
-/* Returns an invalid RUNG_DEVICE unchanged, so that the call fails instead of using another device unnoticed. */
-static const char *device_setting(const char *requested)
-{
-    const char *value = getenv("RUNG_DEVICE");
-    if (requested)
-        return requested;
-    return value && *value ? value : "cpu";
+    const char *value = rungi_environment_value(name);
+    return value ? strtoll(value, NULL, 10) : otherwise;
 }
 
 /* ---- Creating and destroying ------------------------------------------------------------------------ */
 
-static void destroy_backend(rung_context *context, int index)
-{
-    const rungi_backend *backend = rungi_backends[index];
-    RUNGI_ASSERT(index < RUNGI_BACKENDS_MAX && backend->ladder_count <= RUNGI_LADDER_MAX);
-    for (int64_t i = 0; i < backend->ladder_count; i++)
-        rungi_kernel_free(atomic_load(&context->backends[index].kernels[i]));
-    if (context->backends[index].is_loaded && context->backends[index].load_status == RUNG_OK)
-        backend->unload(context, context->backends[index].state);
-}
-
 static void destroy_context(rung_context *context)
 {
     rungi_fork_unregister(context);
-    rungi_device_pool_destroy(context);
-    for (int i = 0; rungi_backends[i]; i++)
-        destroy_backend(context, i);
-    rungi_tuning_files_free(context, context->tuning_records);
+    rungi_device_pool_drop_device(context, context->device);
+    for (int i = 0; rungi_backends[i]; i++) {
+        RUNGI_ASSERT(i < RUNGI_BACKENDS_MAX && rungi_backends[i]->ladder_count <= RUNGI_LADDER_MAX);
+        for (int64_t j = 0; j < rungi_backends[i]->ladder_count; j++)
+            rungi_kernel_free(atomic_load(&context->backends[i].kernels[j]));
+        if (context->backends[i].is_loaded && context->backends[i].load_status == RUNG_OK)
+            rungi_backends[i]->unload(context, context->backends[i].state);
+    }
+    rungi_tuning_records_free(context, context->tuning_records);
     pthread_mutex_destroy(&context->lock);
     rungi_allocator allocator = context->allocator;
     rungi_allocator_release(&allocator, context);
@@ -89,8 +65,8 @@ static void destroy_context(rung_context *context)
 static rung_status apply_options(const rung_context_options *options, rung_context *context)
 {
     if (!options->allocate != !options->release)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_context_options sets %s without %s; set both or neither",
-                          options->allocate ? "allocate" : "release", options->allocate ? "release" : "allocate");
+        return rungi_invalid("rung_context_options sets %s without %s; set both or neither",
+                             options->allocate ? "allocate" : "release", options->allocate ? "release" : "allocate");
     TRY(rungi_threads_check(options->threads, "the number of available CPUs"));
     *context = (rung_context){
         .destroy = destroy_context,
@@ -98,17 +74,18 @@ static rung_status apply_options(const rung_context_options *options, rung_conte
         .allocator = rungi_allocator_default(),
         .span = options->span,
         .span_user = options->span_user,
-        .overlap = overlap_setting(),
-        .threads = threads_setting(options->threads),
+        .overlap = number_setting("RUNG_OVERLAP", default_overlap_bytes),
+        .threads = options->threads > 0 ? options->threads : number_setting("RUNG_THREADS", 0),
     };
     context->logger.has_warnings = context->logger.verbose > 0 || (options->log && options->verbose == 0);
     if (options->allocate)
         context->allocator = (rungi_allocator){options->allocate, options->release, options->memory_user};
-    const char *device = device_setting(options->device);
+    const char *variable = getenv("RUNG_DEVICE"), *device = options->device;
+    if (!device) /* an invalid RUNG_DEVICE makes the call fail, instead of using another device unnoticed */
+        device = variable && *variable ? variable : "cpu";
     if (strlen(device) >= sizeof context->device_name)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "\"%.80s...\" is not the name of a device; rung_device_list_create() lists the devices",
-                          device);
+        return rungi_invalid("\"%.80s...\" is not the name of a device; rung_device_list_create() lists the devices",
+                             device);
     strcpy(context->device_name, device);
     return RUNG_OK;
 }
@@ -116,19 +93,15 @@ static rung_status apply_options(const rung_context_options *options, rung_conte
 rung_status rung_context_create(const rung_context_options *options, rung_context **out)
 {
     RUNGI_DISABLE_CANCELLATION;
-    if (!out)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_context_create: context is NULL; pass the address of a pointer");
-    *out = NULL;
-    rung_context_options copy = rung_context_options_default();
+    TRY(rungi_clear_result(out, true, "rung_context_create: context is NULL; pass the address of a pointer"));
+    rung_context_options copy;
     rung_context initial;
-    if (options)
-        TRY(rungi_versioned_struct_read(options, &copy, sizeof copy, "rung_context_options",
-                                        "rung_context_options_default"));
+    TRY(rungi_versioned_options_read(options, &copy, sizeof copy, "rung_context_options",
+                                     "rung_context_options_default"));
     TRY(apply_options(&copy, &initial));
 
     rung_context *context = rungi_allocate_zeroed(&initial, sizeof *context);
-    if (!context)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(context));
     *context = initial;
     atomic_init(&context->references, 1);
     if (pthread_mutex_init(&context->lock, NULL) != 0 || !rungi_fork_register(context)) {

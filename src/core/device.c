@@ -2,7 +2,6 @@
 /* device.c - the public functions on devices: they find the backend, validate arguments and count references. */
 #include "core/device.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,10 +52,10 @@ static rung_status split_name(const char *name, char *backend, size_t capacity, 
     bool is_valid = !colon || (digits > 0 && digits < 5 && colon[1 + digits] == '\0');
     *index = -1;
     if (length == 0 || length >= capacity || !is_valid)
-        return rungi_fail(RUNG_STATUS_NO_DEVICE,
-                          "\"%.80s\" is not the name of a device; valid names are, for example, cpu, opencl, "
-                          "opencl:1 and cuda",
-                          name);
+        return rungi_fail(
+            RUNG_STATUS_NO_DEVICE,
+            "\"%.80s\" is not the name of a device; valid names are, for example, cpu, opencl, opencl:1 and cuda",
+            name);
     memcpy(backend, name, length);
     backend[length] = '\0';
     if (colon)
@@ -80,12 +79,9 @@ rung_status rungi_device_open(rung_context *context, const char *name, bool hold
 rung_status rung_device_open(rung_context *context, const char *name, rung_device **device)
 {
     RUNGI_DISABLE_CANCELLATION;
-    if (!device)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_open: device is NULL; pass the address of a pointer");
-    *device = NULL;
+    TRY(rungi_clear_result(device, true, "rung_device_open: device is NULL; pass the address of a pointer"));
     context = rungi_context_or_default(context);
-    if (!context)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(context));
     return rungi_device_open(context, name ? name : context->device_name, true, device);
 }
 
@@ -95,19 +91,15 @@ rung_status rung_device_wrap(rung_context *context, const char *name, void *nati
     RUNGI_DISABLE_CANCELLATION;
     const rungi_backend *backend;
     void *state;
-    if (device)
-        *device = NULL;
-    if (!device || !name)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_wrap: backend or device is NULL");
+    TRY(rungi_clear_result(device, name, "rung_device_wrap: backend or device is NULL"));
     context = rungi_context_or_default(context);
-    if (!context)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(context));
     TRY(rungi_context_load_backend(context, name, &backend, &state));
     if (!backend->wrap)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "the %s backend has no native devices to wrap; use rung_device_open()", name);
     if (!native_context)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_wrap: native_context is NULL; pass the context to wrap");
+        return rungi_invalid("rung_device_wrap: native_context is NULL; pass the context to wrap");
     TRY(backend->wrap(context, state, native_context, native_device, device));
     return complete_device(device, true);
 }

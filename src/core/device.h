@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device.h - devices, queues and events as the core and the backends share them. */
-#ifndef RUNGI_DEVICE_H
-#define RUNGI_DEVICE_H
+/* device.h - devices, queues, events and buffers as the core and the backends share them. device.c and queue.c have the
+ * functions. */
+#pragma once
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/text_list.h"
-#include "core/buffer.h"
 #include "core/context.h"
 
 typedef struct rungi_trace_entry rungi_trace_entry;
@@ -49,10 +47,9 @@ typedef struct rungi_device_ops {
     rung_status (*buffer_create_on_queue)(rung_queue *queue, int64_t bytes, rung_buffer **buffer);
     void (*buffer_destroy)(rung_buffer *buffer);
     void *(*buffer_native)(const rung_buffer *buffer);
-    rung_status (*buffer_write)(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, const void *from,
-                                const rung_run_options *options);
-    rung_status (*buffer_read)(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
-                               const rung_run_options *options);
+    /* Copies host memory at `from` to the buffer or, if `from` is NULL, the buffer to `to`. */
+    rung_status (*buffer_copy)(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, const void *from,
+                               void *to, const rung_run_options *options);
 
     /* Optional: allocate and release pinned host memory, which the device copies from and to asynchronously. */
     rung_status (*host_allocate)(rung_device *device, int64_t bytes, void **memory, void **handle);
@@ -109,6 +106,17 @@ struct rung_event {
     rung_device *device;
 };
 
+/* The backend sets `address_space`, `address` and `kernel_offset`, the core all other members. The core compares
+ * addresses within one address space to detect overlapping operands. */
+struct rung_buffer {
+    rung_device *device;
+    int64_t offset; /* bytes into the caller's memory; 0 if the library allocated the memory */
+    int64_t bytes;
+    const void *address_space; /* identifies the memory that `address` refers to; NULL: memory of this process */
+    uintptr_t address;         /* of the first byte */
+    int64_t kernel_offset;     /* bytes from the pointer that a kernel receives to the first byte */
+};
+
 /* For backends: initialises the members that every device has. */
 void rungi_device_init(rung_device *device, rung_context *context, const rungi_backend *backend,
                        const rungi_device_ops *ops);
@@ -116,6 +124,18 @@ rung_device *rungi_device_retain(rung_device *device);
 
 /* For backends: releases the memory of a device that rungi_device_init() filled. */
 void rungi_device_free(rung_device *device);
+
+/* Waits for the queue, so that memory of its work can be freed. Returns `status` with its error text if that is a
+ * failure, and otherwise the status of the wait. */
+rung_status rungi_queue_finish_after(rung_queue *queue, rung_status status);
+
+enum { RUNGI_WAIT_EVENTS_MAX = 64 }; /* a bound, so that devices need no allocation for a wait list */
+
+/* Copies and validates the options of work on this queue. NULL selects the defaults. */
+rung_status rungi_run_options_check(const rung_queue *queue, const rung_run_options *given, rung_run_options *options);
+
+/* Checks a number of threads that a caller requests. `automatic` is what 0 selects, for the message. */
+rung_status rungi_threads_check(int64_t threads, const char *automatic);
 
 /* Destroys the cached plans of a queue. */
 void rungi_queue_clear_plan_cache(rung_queue *queue);
@@ -126,5 +146,3 @@ rung_status rungi_buffer_create_on_queue(rung_queue *queue, int64_t bytes, rung_
 
 /* Opens a device. `holds_context` is false for the device that the context itself owns. */
 rung_status rungi_device_open(rung_context *context, const char *name, bool holds_context, rung_device **device);
-
-#endif /* RUNGI_DEVICE_H */

@@ -68,11 +68,6 @@ void rungi_device_pool_drop_device(rung_context *context, rung_device *device)
         rung_device_close(device);
 }
 
-void rungi_device_pool_destroy(rung_context *context)
-{
-    rungi_device_pool_drop_device(context, context->device);
-}
-
 /* Removes an idle queue from the pool: of `device`, or of any device if it is NULL. Plans in the queue's cache are
  * destroyed if the tuning records have changed since the plans were created. */
 static rung_queue *pop_idle_queue(rung_context *context, const rung_device *device, int64_t *tuning_version)
@@ -127,7 +122,6 @@ static const int64_t pinned_cached_bytes_max = (int64_t)64 << 20;
 bool rungi_device_pool_acquire_pinned(rung_context *context, rung_device *device, int64_t bytes,
                                       rungi_pinned_memory *pinned)
 {
-    rungi_saved_error saved;
     *pinned = (rungi_pinned_memory){0};
     if (!device->ops->host_allocate || bytes == 0)
         return false;
@@ -139,7 +133,7 @@ bool rungi_device_pool_acquire_pinned(rung_context *context, rung_device *device
     pthread_mutex_unlock(&context->lock);
     if (pinned->memory)
         return true;
-    rungi_error_save(&saved);
+    rungi_saved_error saved = rungi_error_save();
     rung_status status = device->ops->host_allocate(device, bytes, &pinned->memory, &pinned->handle);
     if (status == RUNG_OK) {
         pinned->bytes = bytes;

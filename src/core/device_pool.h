@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device_pool.h - the device, the queues and the pinned memory that a context caches for rung_gemm() and
  * rung_multiply(). All functions are thread-safe. */
-#ifndef RUNGI_DEVICE_POOL_H
-#define RUNGI_DEVICE_POOL_H
+#pragma once
 
 #include "core/context.h"
 
 /* Returns the context's device, which the first call opens. The caller closes the device. */
 rung_status rungi_device_pool_acquire_device(rung_context *context, rung_device **device);
 
-/* Removes a lost device from the pool, with its queues and pinned memory; the next call opens the device again. */
+/* Removes a device that was lost, or whose context is being destroyed, from the pool, with its queues and pinned memory.
+ * The next call opens the device again. */
 void rungi_device_pool_drop_device(rung_context *context, rung_device *device);
 
 /* Acquires a queue of the device for one call; a new one if no queue is idle. */
@@ -24,8 +24,3 @@ rung_queue *rungi_device_pool_acquire_idle_queue(rung_context *context);
 bool rungi_device_pool_acquire_pinned(rung_context *context, rung_device *device, int64_t bytes,
                                       rungi_pinned_memory *pinned);
 void rungi_device_pool_release_pinned(rung_context *context, rung_device *device, const rungi_pinned_memory *pinned);
-
-/* Releases everything in the pool, for a context that is being destroyed. */
-void rungi_device_pool_destroy(rung_context *context);
-
-#endif /* RUNGI_DEVICE_POOL_H */

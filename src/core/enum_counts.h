@@ -2,9 +2,9 @@
 /* enum_counts.h - the number of enumerators in this version, for tables. The public header has no counts: a program that
  * was compiled with an old count would misread a newer library. Each name function (rung_type_name() and others)
  * checks its table against the count here. */
-#ifndef RUNGI_ENUM_COUNTS_H
-#define RUNGI_ENUM_COUNTS_H
+#pragma once
 
+#include "base/string_view.h"
 #include "rung/rung.h"
 
 enum {
@@ -14,4 +14,5 @@ enum {
     RUNGI_ENGINE_COUNT = RUNG_ENGINE_EMULATED + 1
 };
 
-#endif /* RUNGI_ENUM_COUNTS_H */
+/* Returns the rung_compute with this name; RUNGI_COMPUTE_COUNT if there is none. In type_names.c. */
+int rungi_compute_find(rungi_string_view name);

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "core/backend.h"
-#include "core/library_limits.h"
+#include "core/context.h"
 
 bool rungi_parse_int64(const char *text, int64_t least, int64_t most, int64_t *number)
 {
@@ -120,8 +119,8 @@ static void warn_if_invalid(const rungi_logger *logger, const rungi_environment_
 {
     const char *value = raw_value(variable);
     if (value && !variable->is_valid(value))
-        rungi_logger_warn(logger, "rung: %s is \"%.80s%s\", which is not valid (valid: %s)", variable->name, value,
-                          strlen(value) > 80 ? "..." : "", variable->valid);
+        rungi_logger_write(logger, RUNGI_LOG_WARNING, "rung: %s is \"%.80s%s\", which is not valid (valid: %s)",
+                           variable->name, value, strlen(value) > 80 ? "..." : "", variable->valid);
 }
 
 void rungi_environment_warn_invalid(const rungi_logger *logger)

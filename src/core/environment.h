@@ -2,8 +2,7 @@
 /* environment.h - environment variables and their valid values. An invalid value counts as unset, and every context warns
  * about it once; an invalid RUNG_DEVICE or RUNG_CPU_VENDOR also makes calls fail. environment.c lists the core's
  * variables; each backend lists its own. */
-#ifndef RUNGI_ENVIRONMENT_H
-#define RUNGI_ENVIRONMENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ void rungi_environment_warn_invalid(const rungi_logger *logger);
 
 /* Parses decimal digits as a number from `least` to `most`. Returns false for any other text. */
 bool rungi_parse_int64(const char *text, int64_t least, int64_t most, int64_t *number);
-
-#endif /* RUNGI_ENVIRONMENT_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* float16.h - converts F16 and BF16 to F32 and back by integer arithmetic, without support of the compiler or the
  * processor. Inline, for loops that convert every element. */
-#ifndef RUNGI_FLOAT16_H
-#define RUNGI_FLOAT16_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -72,5 +71,3 @@ static inline uint16_t rungi_f16_from_f32(float value)
     uint32_t kept = whole >> shift, lost = whole & ((1u << shift) - 1), half = 1u << (shift - 1);
     return (uint16_t)(sign | (kept + (lost > half || (lost == half && (kept & 1u)))));
 }
-
-#endif /* RUNGI_FLOAT16_H */

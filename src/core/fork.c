@@ -6,7 +6,7 @@
  * stay locked forever, over half-changed data. So a thread that forks first takes the lock of every context. This never
  * takes long and cannot deadlock: a thread that holds a context's lock takes no other lock and calls no foreign code.
  * In the child, every backend with threads of its own is notified that those threads are gone. */
-#include "core/fork.h"
+#include "core/context.h"
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before the lock of any context */
 static rung_context *contexts;                                /* newest first */

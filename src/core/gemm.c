@@ -10,10 +10,7 @@
 #include "core/device_pool.h"
 #include "core/plan.h"
 #include "core/problem.h"
-#include "core/queue_finish.h"
-#include "core/run_options.h"
-#include "core/staging/overlap.h"
-#include "core/staging/timeline.h"
+#include "core/staging/pipeline.h"
 
 /* Makes `plan` the first in the queue's cache. It was at `index`, or replaces the plan there. */
 static void move_to_front(rung_queue *queue, int index, rung_plan *plan)
@@ -45,11 +42,9 @@ static rung_status find_or_create_plan(rung_queue *queue, const rung_problem *pr
         index++;
     *plan = queue->plans[index];
     if (!*plan || (index == last && !matches(*plan, problem, threads))) {
-        rung_plan_options options = rung_plan_options_default();
-        rung_problem given = rungi_problem_denormalize(problem);
-        options.max_workspace_bytes = rungi_workspace_bytes_max;
+        rung_plan_options options = rungi_plan_options(NULL, NULL);
         options.threads = threads;
-        TRY(rung_plan_create(queue->device, &given, &options, plan));
+        TRY(rungi_plan_create_normalized(queue->device, problem, &options, plan));
         rung_plan_destroy(queue->plans[index]);
     }
     move_to_front(queue, index, *plan);
@@ -114,10 +109,9 @@ static __attribute__((noinline)) rung_status multiply_checked(rung_context *cont
     TRY(rungi_problem_read(problem, &normalized));
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
         if (rungi_problem_uses_operand(&normalized, i) && rungi_problem_view(&normalized, i)->buffer)
-            return rungi_fail(RUNG_STATUS_INVALID,
-                              "%s is in a buffer; rung_gemm and rung_multiply take matrices in memory (for buffers, "
-                              "create a plan and run it on a queue)",
-                              rungi_operand_name(i));
+            return rungi_invalid("%s is in a buffer; rung_gemm and rung_multiply take matrices in memory (for buffers, "
+                                 "create a plan and run it on a queue)",
+                                 rungi_operand_name(i));
     TRY(rung_problem_check(&normalized));
     rungi_problem_normalize(&normalized);
     if (normalized.alpha == 0.0) /* A and B are not read, so they are not copied to the device */
@@ -142,7 +136,7 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem, co
 {
     rung_multiply_options read = {.threads = 0};
     if (!problem)
-        return rungi_fail(RUNG_STATUS_INVALID, "the problem is NULL");
+        return rungi_invalid("the problem is NULL");
     if (options) {
         TRY(rungi_versioned_struct_read(options, &read, sizeof read, "rung_multiply_options",
                                         "rung_multiply_options_default"));

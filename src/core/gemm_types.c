@@ -26,6 +26,14 @@ rungi_gemm_types rungi_gemm_types_of(rung_type a, rung_type b, rung_type c)
     return RUNGI_GEMM_TYPES_COUNT;
 }
 
+rungi_gemm_types rungi_gemm_types_find(rungi_string_view name)
+{
+    int types = 0;
+    while (types < RUNGI_GEMM_TYPES_COUNT && !rungi_string_view_equals(name, types_table[types].word))
+        types++;
+    return (rungi_gemm_types)types;
+}
+
 const char *rungi_gemm_types_name(rungi_gemm_types types)
 {
     return is_valid(types) ? types_table[types].word : "?";

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gemm_types.h - the list of all type combinations: the type of A and B, the type of C, the accumulator's type, and the
  * name in kernel files, tuning files and command lines. rung_accumulator_type() is the public form. */
-#ifndef RUNGI_GEMM_TYPES_H
-#define RUNGI_GEMM_TYPES_H
+#pragma once
 
-#include <stddef.h>
-
+#include "base/string_view.h"
 #include "rung/rung.h"
 
 #define RUNGI_GEMM_TYPES_LIST(X)  \
@@ -34,11 +32,12 @@ enum { RUNGI_GEMM_TYPES_ALL = (1u << RUNGI_GEMM_TYPES_COUNT) - 1 };
 /* Returns the combination of these types of A, B and C; RUNGI_GEMM_TYPES_COUNT if it is not supported. */
 rungi_gemm_types rungi_gemm_types_of(rung_type a, rung_type b, rung_type c);
 
+/* Returns the combination with this name; RUNGI_GEMM_TYPES_COUNT if there is none. */
+rungi_gemm_types rungi_gemm_types_find(rungi_string_view name);
+
 /* Return the name of a combination, "f16:f32", and its accumulator type; "?" and RUNG_TYPE_NONE for invalid values. */
 const char *rungi_gemm_types_name(rungi_gemm_types types);
 rung_type rungi_gemm_types_accumulator(rungi_gemm_types types);
 
 /* Writes the names in a bit set: "f32, f16:f32". */
 void rungi_gemm_types_format(unsigned set, char *text, size_t capacity);
-
-#endif /* RUNGI_GEMM_TYPES_H */

@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/cancellation.h"
 #include "base/checked_arithmetic.h"
+#include "base/text_list.h"
 #include "base/try.h"
 #include "core/kernel_expression.h"
 
@@ -47,8 +48,7 @@ static rung_status create_kernel(rung_context *context, const rungi_backend *bac
 {
     *out = NULL;
     rung_kernel *kernel = rungi_allocate_zeroed(context, sizeof *kernel);
-    if (!kernel)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(kernel));
     kernel->context = context;
     kernel->backend = backend;
     kernel->info.backend = backend->name;
@@ -82,8 +82,7 @@ static void set_abilities(rung_kernel *kernel, unsigned backend_types, unsigned 
 static rung_status find_backend(rung_context **context, const char *name, int *index)
 {
     *context = rungi_context_or_default(*context);
-    if (!*context)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(*context));
     *index = rungi_backend_index(name);
     return *index < 0 ? RUNG_STATUS_NO_DEVICE : RUNG_OK;
 }
@@ -92,10 +91,8 @@ rung_status rung_kernel_from_source(rung_context *context, const char *backend_n
                                     rung_kernel **kernel)
 {
     RUNGI_DISABLE_CANCELLATION;
-    if (kernel)
-        *kernel = NULL;
-    if (!backend_name || !file || !text || !kernel)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_from_source: backend, file, text or kernel is NULL");
+    TRY(rungi_clear_result(kernel, backend_name && file && text,
+                           "rung_kernel_from_source: backend, file, text or kernel is NULL"));
     int index;
     TRY(find_backend(&context, backend_name, &index));
     const rungi_backend *backend = rungi_backends[index];
@@ -191,10 +188,7 @@ static rung_status get_ladder_kernel(rung_context *context, int backend_index, i
 rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index, rung_kernel **kernel)
 {
     RUNGI_DISABLE_CANCELLATION;
-    if (kernel)
-        *kernel = NULL;
-    if (!backend || !kernel)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_at: backend or kernel is NULL");
+    TRY(rungi_clear_result(kernel, backend, "rung_kernel_at: backend or kernel is NULL"));
     int backend_index;
     TRY(find_backend(&context, backend, &backend_index));
     int64_t count = rungi_backends[backend_index]->ladder_count;
@@ -219,10 +213,7 @@ rung_status rung_kernel_find(rung_context *context, const char *backend, const c
 {
     RUNGI_DISABLE_CANCELLATION;
     char valid[512] = "";
-    if (kernel)
-        *kernel = NULL;
-    if (!name || !kernel)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_find: name or kernel is NULL");
+    TRY(rungi_clear_result(kernel, name, "rung_kernel_find: name or kernel is NULL"));
     for (int64_t i = 0;; i++) {
         rung_status status = rung_kernel_at(context, backend, i, kernel);
         if (status == RUNG_STATUS_NOT_FOUND)
@@ -230,8 +221,7 @@ rung_status rung_kernel_find(rung_context *context, const char *backend, const c
                               valid);
         if (status != RUNG_OK || has_name((*kernel)->info.name, name))
             return status;
-        size_t used = strlen(valid);
-        snprintf(valid + used, sizeof valid - used, "%s%s", i ? ", " : "", (*kernel)->info.name);
+        rungi_text_append(valid, sizeof valid, "%s%s", i ? ", " : "", (*kernel)->info.name);
         *kernel = NULL;
     }
 }
@@ -256,7 +246,7 @@ static rungi_expression_name look_up(const void *opaque, const char *text, size_
         return (rungi_expression_name){.is_known = true, .value = names->values->in_bytes};
     for (int64_t i = 0; i < kernel->macro_count; i++) {
         const rungi_kernel_macro *macro = &kernel->macros[i];
-        if (macro->name.length == length && memcmp(macro->name.text, text, length) == 0)
+        if (rungi_string_views_equal(macro->name, name))
             return (rungi_expression_name){.is_known = true, .text = macro->text.text, .length = macro->text.length};
     }
     return (rungi_expression_name){.is_known = false};
@@ -284,8 +274,8 @@ static rung_status parse_value(const rung_kernel *kernel, rungi_string_view text
     char *number_end = NULL;
     long long value = equals ? strtoll(equals + 1, &number_end, 10) : 0;
     if (!equals || number_end == equals + 1 || number_end != end || value < 0 || value > INT32_MAX)
-        return rungi_fail(RUNG_STATUS_INVALID, "\"%.*s\" is not a parameter; write, for example, TILE=16,UNROLL=4",
-                          (int)text.length, text.text);
+        return rungi_invalid("\"%.*s\" is not a parameter; write, for example, TILE=16,UNROLL=4", (int)text.length,
+                             text.text);
     rungi_string_view name = rungi_string_view_of(text.text, (size_t)(equals - text.text));
     for (int64_t i = 0; i < kernel->info.parameter_count; i++)
         if (rungi_string_view_equals(name, kernel->parameters[i].name)) {
@@ -351,24 +341,21 @@ static rung_status parse_values(const rung_kernel *kernel, const char *text, boo
     return RUNG_OK;
 }
 
-/* Evaluates a constraint: a value other than 0 rejects the parameters. */
-static rung_status evaluate_constraint(const rung_kernel *kernel, const rungi_parameter_values *values,
-                                       const rung_constraint *constraint, int64_t *is_rejected)
+/* Checks a constraint. Parameters that it accepts for elements of the default size are valid in general and only too
+ * large for this type. */
+static rung_status check_constraint(const rung_kernel *kernel, const rungi_parameter_values *values,
+                                    const rung_constraint *constraint)
 {
-    return evaluate(kernel, values, rungi_string_view_of(constraint->rejected_if, strlen(constraint->rejected_if)),
-                    true, is_rejected);
-}
-
-/* Returns whether a constraint rejects the parameters for elements of the default size, too. If not, the parameters are
- * valid in general and only too large for this type. */
-static bool is_rejected_for_default_bytes(const rung_kernel *kernel, const rungi_parameter_values *values,
-                                          const rung_constraint *constraint)
-{
+    rungi_string_view condition = rungi_string_view_of(constraint->rejected_if, strlen(constraint->rejected_if));
     rungi_parameter_values with_default = *values;
-    int64_t is_rejected = 1;
+    int64_t is_rejected, is_default_rejected = 1;
     with_default.in_bytes = RUNGI_DEFAULT_IN_BYTES;
-    evaluate_constraint(kernel, &with_default, constraint, &is_rejected);
-    return is_rejected != 0;
+    TRY(evaluate(kernel, values, condition, true, &is_rejected));
+    if (!is_rejected)
+        return RUNG_OK;
+    evaluate(kernel, &with_default, condition, true, &is_default_rejected);
+    return rungi_fail(is_default_rejected ? RUNG_STATUS_INVALID : RUNG_STATUS_UNSUPPORTED,
+                      "%s rejects these parameters: %s", kernel->info.name, constraint->reason);
 }
 
 rung_status rungi_kernel_parse_parameters(const rung_kernel *kernel, const char *text, int64_t in_bytes,
@@ -377,18 +364,11 @@ rung_status rungi_kernel_parse_parameters(const rung_kernel *kernel, const char 
     set_defaults(kernel, values);
     values->in_bytes = in_bytes;
     if (text && strlen(text) >= RUNG_PARAMETERS_BYTES)
-        return rungi_fail(RUNG_STATUS_INVALID, "the list of parameters has %zu bytes; the maximum is %d", strlen(text),
-                          RUNG_PARAMETERS_BYTES - 1);
+        return rungi_invalid("the list of parameters has %zu bytes; the maximum is %d", strlen(text),
+                             RUNG_PARAMETERS_BYTES - 1);
     TRY(parse_values(kernel, text, true, values));
-    for (int64_t i = 0; i < kernel->info.constraint_count; i++) {
-        const rung_constraint *constraint = &kernel->constraints[i];
-        int64_t is_rejected;
-        TRY(evaluate_constraint(kernel, values, constraint, &is_rejected));
-        if (is_rejected)
-            return rungi_fail(is_rejected_for_default_bytes(kernel, values, constraint) ? RUNG_STATUS_INVALID
-                                                                                        : RUNG_STATUS_UNSUPPORTED,
-                              "%s rejects these parameters: %s", kernel->info.name, constraint->reason);
-    }
+    for (int64_t i = 0; i < kernel->info.constraint_count; i++)
+        TRY(check_constraint(kernel, values, &kernel->constraints[i]));
     return RUNG_OK;
 }
 
@@ -413,16 +393,17 @@ static void find_listed_range(const rung_kernel *kernel, int64_t index, int64_t 
     }
 }
 
-rung_status rungi_kernel_check_range(const rung_kernel *kernel, const rungi_parameter_values *values)
+rung_status rungi_kernel_parse_tuned_parameters(const rung_kernel *kernel, const char *text, int64_t in_bytes,
+                                                rungi_parameter_values *values)
 {
+    TRY(rungi_kernel_parse_parameters(kernel, text, in_bytes, values));
     for (int64_t i = 0; i < kernel->info.parameter_count; i++) {
         int64_t smallest, largest, value = values->value[i]; /* at most INT32_MAX */
         find_listed_range(kernel, i, &smallest, &largest);
         if (2 * value < smallest || (value + 1) / 2 > largest)
-            return rungi_fail(RUNG_STATUS_INVALID,
-                              "%s=%lld is far outside the values that %s lists, which are %lld to %lld",
-                              kernel->parameters[i].name, (long long)value, kernel->info.name, (long long)smallest,
-                              (long long)largest);
+            return rungi_invalid("%s=%lld is far outside the values that %s lists, which are %lld to %lld",
+                                 kernel->parameters[i].name, (long long)value, kernel->info.name, (long long)smallest,
+                                 (long long)largest);
     }
     return RUNG_OK;
 }
@@ -442,7 +423,7 @@ rung_status rung_kernel_check(const rung_kernel *kernel, const char *parameters)
 {
     rungi_parameter_values values;
     return kernel ? rungi_kernel_parse_parameters(kernel, parameters, RUNGI_DEFAULT_IN_BYTES, &values)
-                  : rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_check: kernel is NULL");
+                  : rungi_invalid("rung_kernel_check: kernel is NULL");
 }
 
 rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *parameters, rung_type in,
@@ -450,8 +431,8 @@ rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char *paramete
 {
     rungi_parameter_values values;
     if (!kernel || !expression || !value || rung_type_size(in) == 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_evaluate: kernel, expression or value is NULL, or the "
-                                               "type is not a type of elements");
+        return rungi_invalid(
+            "rung_kernel_evaluate: kernel, expression or value is NULL, or the type is not a type of elements");
     *value = 0;
     TRY(rungi_kernel_parse_parameters(kernel, parameters, rung_type_size(in), &values));
     return rungi_kernel_evaluate(kernel, &values, rungi_string_view_of(expression, strlen(expression)), value);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel.h - a kernel as its file declares it, and the values of its parameters. kernel_parse.c reads the file, kernel.c
  * has the rest. */
-#ifndef RUNGI_KERNEL_H
-#define RUNGI_KERNEL_H
+#pragma once
 
 #include "base/string_view.h"
 #include "core/context.h"
@@ -86,10 +85,10 @@ bool rungi_kernel_small_preset(const rung_kernel *kernel, const char *kind, cons
 rung_status rungi_kernel_parse_parameters(const rung_kernel *kernel, const char *text, int64_t in_bytes,
                                           rungi_parameter_values *values);
 
-/* Checks that each value is between half the smallest and twice the largest value that the kernel's file lists as a
- * default, choice or preset. For parameters of tuning files: constraints alone allow values that a compiler works on for
- * hours. */
-rung_status rungi_kernel_check_range(const rung_kernel *kernel, const rungi_parameter_values *values);
+/* Does the same for parameters of tuning files, and checks that each value is between half the smallest and twice the largest value that the kernel's file lists as a
+ * default, choice or preset: constraints alone allow values that a compiler works on for hours. */
+rung_status rungi_kernel_parse_tuned_parameters(const rung_kernel *kernel, const char *text, int64_t in_bytes,
+                                                rungi_parameter_values *values);
 
 /* Evaluates an expression over the kernel's names. */
 rung_status rungi_kernel_evaluate(const rung_kernel *kernel, const rungi_parameter_values *values,
@@ -98,5 +97,3 @@ rung_status rungi_kernel_evaluate(const rung_kernel *kernel, const rungi_paramet
 /* Writes all values as "TILE=16,UNROLL=4". */
 void rungi_kernel_format_parameters(const rung_kernel *kernel, const rungi_parameter_values *values, char *text,
                                     size_t capacity);
-
-#endif /* RUNGI_KERNEL_H */

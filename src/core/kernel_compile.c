@@ -12,10 +12,10 @@
 static rung_status check_compilable(const rung_kernel *kernel, const rung_problem *problem)
 {
     if (!kernel->backend->compile)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
-                          "%s is a kernel of %s, which cannot be compiled without its driver; use the kernel of the "
-                          "cuda backend",
-                          kernel->info.name, kernel->backend->name);
+        return rungi_fail(
+            RUNG_STATUS_UNSUPPORTED,
+            "%s is a kernel of %s, which cannot be compiled without its driver; use the kernel of the cuda backend",
+            kernel->info.name, kernel->backend->name);
     if (kernel->step && kernel->step->is_vendor)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s is a vendor library and has no source to compile",
                           kernel->info.name);
@@ -41,16 +41,13 @@ rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *p
                                 const char *architecture, rung_code **out)
 {
     RUNGI_DISABLE_CANCELLATION;
-    if (out)
-        *out = NULL;
-    if (!kernel || !problem || !architecture || !out)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_kernel_compile: kernel, problem, architecture or code is NULL");
+    TRY(rungi_clear_result(out, kernel && problem && architecture,
+                           "rung_kernel_compile: kernel, problem, architecture or code is NULL"));
     rung_problem copy;
     TRY(rungi_problem_read(problem, &copy));
     TRY(check_compilable(kernel, &copy));
     rungi_code *code = rungi_allocate_zeroed(kernel->context, sizeof *code);
-    if (!code)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(code));
     rung_status status = fill_code(code, kernel, &copy, parameters, architecture);
     if (status != RUNG_OK) {
         rungi_release(kernel->context, code);

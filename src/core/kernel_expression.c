@@ -41,8 +41,7 @@ static int64_t read_conditional(expression_reader_t *reader);
 static int64_t fail(expression_reader_t *reader, const char *problem)
 {
     if (reader->status == RUNG_OK)
-        reader->status = rungi_fail(RUNG_STATUS_INVALID, "%s in \"%.*s\"", problem, (int)reader->whole_length,
-                                    reader->whole);
+        reader->status = rungi_invalid("%s in \"%.*s\"", problem, (int)reader->whole_length, reader->whole);
     reader->text_count = 0;
     return 0;
 }
@@ -138,8 +137,7 @@ static int64_t read_name(expression_reader_t *reader, const char *start)
     if (!name.is_known && reader->unknown_is_zero)
         return 0;
     if (!name.is_known) {
-        reader->status = rungi_fail(RUNG_STATUS_INVALID, "\"%.*s\" is neither a parameter nor a macro", (int)length,
-                                    start);
+        reader->status = rungi_invalid("\"%.*s\" is neither a parameter nor a macro", (int)length, start);
         return fail(reader, "");
     }
     if (!name.text)

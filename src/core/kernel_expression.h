@@ -3,8 +3,7 @@
  *
  * Kernel files state their tile sizes and constraints in C (`#if TILE * TILE > 1024`). The host evaluates the same text
  * before it compiles anything. */
-#ifndef RUNGI_KERNEL_EXPRESSION_H
-#define RUNGI_KERNEL_EXPRESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ typedef rungi_expression_name (*rungi_expression_lookup)(const void *names, cons
  * with `unknown_is_zero`, 0 as in an #if. */
 rung_status rungi_expression_evaluate(const char *text, size_t length, rungi_expression_lookup lookup,
                                       const void *names, bool unknown_is_zero, int64_t *value);
-
-#endif /* RUNGI_KERNEL_EXPRESSION_H */

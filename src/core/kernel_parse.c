@@ -15,7 +15,6 @@
  *     KERNEL(expression) name(                                    the function
  */
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,11 +54,6 @@ static rungi_string_view trim(rungi_string_view view)
     while (view.length > 0 && isspace((unsigned char)view.text[view.length - 1]))
         view.length--;
     return view;
-}
-
-static bool are_equal(rungi_string_view x, rungi_string_view y)
-{
-    return x.length == y.length && memcmp(x.text, y.text, x.length) == 0;
 }
 
 /* Splits the leading name off `rest`; empty if there is none. */
@@ -177,24 +171,30 @@ static bool is_number(rungi_string_view view)
     return view.length > 0 && view.length < 10;
 }
 
+/* Returns whether the next two lines are a directive `word`, which is stored in `line`, and #endif. */
+static bool read_ahead(kernel_scan_t *ahead, const char *word, kernel_line_t *line)
+{
+    kernel_line_t end;
+    return next_line(ahead, line) && next_line(ahead, &end) && rungi_string_view_equals(line->word, word) &&
+           rungi_string_view_equals(end.word, "endif");
+}
+
 /* Reads a parameter: `#ifndef NAME` and the two lines after it. Other lines are not an error. */
 static rung_status parse_parameter(kernel_parser_t *parser, rungi_string_view name)
 {
     rung_kernel *kernel = parser->kernel;
     kernel_scan_t ahead = parser->scan;
-    kernel_line_t define, end;
-    if (!next_line(&ahead, &define) || !next_line(&ahead, &end) || !rungi_string_view_equals(define.word, "define") ||
-        !rungi_string_view_equals(end.word, "endif"))
+    kernel_line_t define;
+    if (!read_ahead(&ahead, "define", &define))
         return RUNG_OK;
     rungi_string_view rest = define.rest;
-    if (!are_equal(split_name(&rest), name) || !is_number(trim(rest)))
+    if (!rungi_string_views_equal(split_name(&rest), name) || !is_number(trim(rest)))
         return RUNG_OK;
     if (name.length > RUNGI_PARAMETER_NAME_MAX)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s: the parameter name %.*s has %zu characters; the maximum is %d",
-                          kernel->info.file, (int)name.length, name.text, name.length, RUNGI_PARAMETER_NAME_MAX);
+        return rungi_invalid("%s: the parameter name %.*s has %zu characters; the maximum is %d", kernel->info.file,
+                             (int)name.length, name.text, name.length, RUNGI_PARAMETER_NAME_MAX);
     if (kernel->info.parameter_count == RUNGI_PARAMETERS_MAX)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s has more than %d parameters", kernel->info.file,
-                          RUNGI_PARAMETERS_MAX);
+        return rungi_invalid("%s has more than %d parameters", kernel->info.file, RUNGI_PARAMETERS_MAX);
     rung_parameter *parameter = &kernel->parameters[kernel->info.parameter_count++];
     parameter->name = store_string(parser, name);
     parameter->value = strtoll(trim(rest).text, NULL, 10);
@@ -210,16 +210,14 @@ static rung_status parse_parameter(kernel_parser_t *parser, rungi_string_view na
 static void parse_constraint(kernel_parser_t *parser, rungi_string_view condition)
 {
     kernel_scan_t ahead = parser->scan;
-    kernel_line_t error, end;
-    if (!next_line(&ahead, &error) || !next_line(&ahead, &end) || !rungi_string_view_equals(error.word, "error") ||
-        !rungi_string_view_equals(end.word, "endif"))
+    kernel_line_t error;
+    if (!read_ahead(&ahead, "error", &error))
         return;
     rungi_string_view reason = error.rest;
     if (reason.length >= 2 && reason.text[0] == '"' && reason.text[reason.length - 1] == '"')
         reason = rungi_string_view_of(reason.text + 1, reason.length - 2);
-    rung_constraint *constraint = &parser->kernel->constraints[parser->kernel->info.constraint_count++];
-    constraint->rejected_if = store_string(parser, condition);
-    constraint->reason = store_string(parser, reason);
+    parser->kernel->constraints[parser->kernel->info.constraint_count++] = (rung_constraint){
+        .rejected_if = store_string(parser, condition), .reason = store_string(parser, reason)};
     parser->scan = ahead;
     parser->scan.open_conditionals--;
 }
@@ -230,8 +228,7 @@ static rung_status parse_include(rung_kernel *kernel, const kernel_line_t *line)
     if (name.length < 3 || name.text[0] != '"' || name.text[name.length - 1] != '"')
         return RUNG_OK;
     if (kernel->include_count == RUNGI_INCLUDES_MAX)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s includes more than %d headers", kernel->info.file,
-                          RUNGI_INCLUDES_MAX);
+        return rungi_invalid("%s includes more than %d headers", kernel->info.file, RUNGI_INCLUDES_MAX);
     kernel->includes[kernel->include_count++] = (rungi_kernel_include){
         .name = rungi_string_view_of(name.text + 1, name.length - 2),
         .line = line->whole,
@@ -265,22 +262,6 @@ static rung_status parse_directive(kernel_parser_t *parser, const kernel_line_t 
     return RUNG_OK;
 }
 
-/* Reads a comment of the form "preset NAME: PARAMETERS". */
-static void parse_preset(kernel_parser_t *parser, rungi_string_view comment)
-{
-    rungi_string_view rest = comment;
-    if (!rungi_string_view_equals(split_name(&rest), "preset"))
-        return;
-    rest = trim(rest);
-    rungi_string_view name = split_name(&rest);
-    if (name.length == 0 || rest.length == 0 || rest.text[0] != ':')
-        return;
-    rest = trim(rungi_string_view_of(rest.text + 1, rest.length - 1));
-    rung_preset *preset = &parser->kernel->presets[parser->kernel->info.preset_count++];
-    preset->name = store_string(parser, name);
-    preset->parameters = store_string(parser, rest);
-}
-
 /* Splits " from sm_80" off the end of a list. Returns 80, 0 without " from", or -1 for an invalid architecture. */
 static int split_architecture(rungi_string_view *list)
 {
@@ -295,45 +276,26 @@ static int split_architecture(rungi_string_view *list)
     return 0;
 }
 
-/* Splits the first word off a list that is separated by commas. */
-static rungi_string_view split_word(rungi_string_view *list)
-{
-    rungi_string_view word = *list;
-    const char *comma = memchr(list->text, ',', list->length);
-    word.length = comma ? (size_t)(comma - list->text) : list->length;
-    list->text += word.length + (comma != NULL);
-    list->length -= word.length + (comma != NULL);
-    return trim(word);
-}
-
-static rung_status fail_unknown_types(const rung_kernel *kernel, rungi_string_view word)
-{
-    char valid[256];
-    rungi_gemm_types_format(RUNGI_GEMM_TYPES_ALL, valid, sizeof valid);
-    return rungi_fail(RUNG_STATUS_INVALID, "%s: unknown types \"%.*s\" after \"takes:\"; valid (input:output): %s",
-                      kernel->info.file, (int)word.length, word.text, valid);
-}
-
 /* Parses "takes: f32,f16:f32" or "takes: bf16 from sm_80". Several lines add up. */
 static rung_status parse_takes(rung_kernel *kernel, rungi_string_view list)
 {
     int architecture = split_architecture(&list);
     if (architecture < 0)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "%s: invalid architecture after \"takes:\"; write, for example, \"takes: bf16 from sm_80\"",
-                          kernel->info.file);
+        return rungi_invalid(
+            "%s: invalid architecture after \"takes:\"; write, for example, \"takes: bf16 from sm_80\"",
+            kernel->info.file);
     if (list.length == 0)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "%s: the list after \"takes:\" is empty; write, for example, \"takes: f32,f16:f32\"",
-                          kernel->info.file);
+        return rungi_invalid("%s: the list after \"takes:\" is empty; write, for example, \"takes: f32,f16:f32\"",
+                             kernel->info.file);
     while (list.length > 0) {
-        rungi_string_view word = split_word(&list);
-        int types = 0;
-        while (types < RUNGI_GEMM_TYPES_COUNT &&
-               !rungi_string_view_equals(word, rungi_gemm_types_name((rungi_gemm_types)types)))
-            types++;
-        if (types == RUNGI_GEMM_TYPES_COUNT)
-            return fail_unknown_types(kernel, word);
+        rungi_string_view word = trim(rungi_string_view_split(&list, ','));
+        rungi_gemm_types types = rungi_gemm_types_find(word);
+        if (types == RUNGI_GEMM_TYPES_COUNT) {
+            char valid[256];
+            rungi_gemm_types_format(RUNGI_GEMM_TYPES_ALL, valid, sizeof valid);
+            return rungi_invalid("%s: unknown types \"%.*s\" after \"takes:\"; valid (input:output): %s",
+                                 kernel->info.file, (int)word.length, word.text, valid);
+        }
         kernel->types |= 1u << types;
         kernel->min_sm[types] = architecture;
     }
@@ -343,28 +305,34 @@ static rung_status parse_takes(rung_kernel *kernel, rungi_string_view list)
 /* Parses "computes: tf32". */
 static rung_status parse_computes(rung_kernel *kernel, rungi_string_view word)
 {
-    for (int i = 0; i < RUNGI_COMPUTE_COUNT; i++)
-        if (rungi_string_view_equals(word, rung_compute_name((rung_compute)i))) {
-            kernel->info.compute = (rung_compute)i;
-            return RUNG_OK;
-        }
-    return rungi_fail(RUNG_STATUS_INVALID,
-                      "%s: unknown compute mode \"%.*s\" after \"computes:\"; valid: strict, bf16x3, tf32, bf16x1",
-                      kernel->info.file, (int)word.length, word.text);
+    int compute = rungi_compute_find(word);
+    kernel->info.compute = (rung_compute)compute;
+    if (compute < RUNGI_COMPUTE_COUNT)
+        return RUNG_OK;
+    return rungi_invalid("%s: unknown compute mode \"%.*s\" after \"computes:\"; valid: strict, bf16x3, tf32, bf16x1",
+                         kernel->info.file, (int)word.length, word.text);
 }
 
-/* Parses a line that is only a comment; most comments declare nothing. */
+/* Parses a line that is only a comment: "takes: LIST", "computes: MODE" or "preset NAME: PARAMETERS". Most comments declare
+ * nothing. */
 static rung_status parse_comment(kernel_parser_t *parser, rungi_string_view comment)
 {
-    rungi_string_view rest = comment, word = split_name(&rest);
-    if (rest.length > 0 && rest.text[0] == ':') {
-        rungi_string_view value = trim(rungi_string_view_of(rest.text + 1, rest.length - 1));
-        if (rungi_string_view_equals(word, "takes"))
-            return parse_takes(parser->kernel, value);
-        if (rungi_string_view_equals(word, "computes"))
-            return parse_computes(parser->kernel, value);
+    rung_kernel *kernel = parser->kernel;
+    rungi_string_view rest = comment, word = split_name(&rest), name = {NULL, 0};
+    if (rungi_string_view_equals(word, "preset")) {
+        rest = trim(rest);
+        name = split_name(&rest);
     }
-    parse_preset(parser, comment);
+    if (rest.length == 0 || rest.text[0] != ':')
+        return RUNG_OK;
+    rungi_string_view value = trim(rungi_string_view_of(rest.text + 1, rest.length - 1));
+    if (rungi_string_view_equals(word, "takes"))
+        return parse_takes(kernel, value);
+    if (rungi_string_view_equals(word, "computes"))
+        return parse_computes(kernel, value);
+    if (name.length > 0)
+        kernel->presets[kernel->info.preset_count++] = (rung_preset){store_string(parser, name),
+                                                                     store_string(parser, value)};
     return RUNG_OK;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "base/checked_arithmetic.h"
-#include "core/buffer.h"
+#include "core/device.h"
 
 int64_t rung_type_size(rung_type type)
 {
@@ -82,8 +82,8 @@ rung_matrix rung_matrix_block(rung_matrix matrix, int64_t row, int64_t col, int6
     rung_matrix block = matrix;
     bool is_inside = row >= 0 && col >= 0 && rows >= 0 && cols >= 0 && matrix.rows >= rows && matrix.cols >= cols &&
                      row <= matrix.rows - rows && col <= matrix.cols - cols;
-    block.rows = is_inside ? rows : -1;
-    block.cols = is_inside ? cols : -1;
+    block.rows = rows;
+    block.cols = cols;
     if (!is_inside || !rungi_checked_multiply_add(row, matrix.row_stride, &block.offset) ||
         !rungi_checked_multiply_add(col, matrix.col_stride, &block.offset))
         block.rows = block.cols = -1;
@@ -187,12 +187,7 @@ bool rungi_matrix_dense(const rung_matrix *matrix, rung_matrix *dense, int64_t *
     bool is_column_major = matrix->row_stride < matrix->col_stride && rows > 1;
     int64_t bytes;
 
-    *dense = *matrix;
-    dense->data = NULL;
-    dense->buffer = NULL;
-    dense->offset = 0;
-    dense->batch_stride = 0;
-    dense->batch_offsets = NULL;
+    *dense = rung_matrix_of(matrix->type, matrix->rows, matrix->cols, NULL);
     dense->row_stride = rows == matrix->rows ? (is_column_major ? 1 : cols) : 0;
     dense->col_stride = cols == matrix->cols ? (is_column_major ? rows : 1) : 0;
     return rungi_checked_multiply(rows, cols, elements) &&

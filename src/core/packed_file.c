@@ -34,7 +34,6 @@
 #include "base/try.h"
 #include "base/xxh64.h"
 #include "core/plan.h"
-#include "core/queue_finish.h"
 
 enum { FORMAT_VERSION = 1, BYTE_ORDER_MARK = 0x01020304, SWAPPED_MARK = 0x04030201 };
 
@@ -90,8 +89,10 @@ typedef struct packed_copy {
     rung_buffer *packed;
     int64_t bytes; /* of the packed B */
     int file;
+    int64_t file_bytes; /* when the file was opened for loading */
     const char *path;
     char *chunk; /* CHUNK_BYTES bytes */
+    bool is_saving;
 } packed_copy_t;
 
 static rung_status read_buffer(const packed_copy_t *copy, int64_t offset, int64_t bytes, void *to)
@@ -119,23 +120,14 @@ static rung_status read_file(const packed_copy_t *copy, void *to, int64_t bytes)
 }
 
 /* Copies one chunk from the buffer to the file, or back. */
-typedef rung_status copy_chunk_t(const packed_copy_t *copy, int64_t at, int64_t bytes);
-
-static rung_status save_chunk(const packed_copy_t *copy, int64_t at, int64_t bytes)
+static rung_status copy_chunk(const packed_copy_t *copy, int64_t at, int64_t bytes)
 {
-    TRY(read_buffer(copy, at, bytes, copy->chunk));
-    return write_file(copy, copy->chunk, bytes);
-}
-
-static rung_status load_chunk(const packed_copy_t *copy, int64_t at, int64_t bytes)
-{
-    TRY(read_file(copy, copy->chunk, bytes));
-    return write_buffer(copy, at, bytes, copy->chunk);
+    TRY(copy->is_saving ? read_buffer(copy, at, bytes, copy->chunk) : read_file(copy, copy->chunk, bytes));
+    return copy->is_saving ? write_file(copy, copy->chunk, bytes) : write_buffer(copy, at, bytes, copy->chunk);
 }
 
 /* Copies all elements and computes the checksum of the head and the elements. */
-static rung_status copy_packed_elements(const packed_copy_t *copy, const packed_head_t *head, copy_chunk_t *copy_chunk,
-                                        uint64_t *checksum)
+static rung_status copy_packed_elements(const packed_copy_t *copy, const packed_head_t *head, uint64_t *checksum)
 {
     rungi_xxh64 hash;
     int64_t at = RUNGI_PACKED_HEADER_BYTES;
@@ -152,18 +144,11 @@ static rung_status copy_packed_elements(const packed_copy_t *copy, const packed_
 
 /* ---- Saving ------------------------------------------------------------------------------------------------------ */
 
-static void fill_head(packed_head_t *head, int64_t bytes)
-{
-    head->preamble = (preamble_t){.byte_order = BYTE_ORDER_MARK, .version = FORMAT_VERSION, .bytes = (uint64_t)bytes};
-    memcpy(head->preamble.magic, magic, sizeof magic);
-    head->preamble.checksum = checksum_of_head(head);
-}
-
 static rung_status write_all(const packed_copy_t *copy, const packed_head_t *head)
 {
     uint64_t checksum;
     TRY(write_file(copy, head, sizeof *head));
-    TRY(copy_packed_elements(copy, head, save_chunk, &checksum));
+    TRY(copy_packed_elements(copy, head, &checksum));
     return write_file(copy, &checksum, sizeof checksum);
 }
 
@@ -171,15 +156,14 @@ static rung_status save(packed_copy_t *copy, const packed_head_t *head, int64_t 
 {
     rungi_atomic_file file;
     const char *error = rungi_atomic_file_open(&file, copy->path, file_bytes);
-    if (!error) {
-        copy->file = file.file;
-        rung_status status = write_all(copy, head);
-        if (status != RUNG_OK) {
-            rungi_atomic_file_discard(&file);
-            return status;
-        }
-        error = rungi_atomic_file_commit(&file);
+    copy->file = file.file;
+    rung_status status = error ? RUNG_OK : write_all(copy, head);
+    if (status != RUNG_OK) {
+        rungi_atomic_file_discard(&file);
+        return status;
     }
+    if (!error)
+        error = rungi_atomic_file_commit(&file);
     return error ? rungi_fail(RUNG_STATUS_IO, "%.1000s cannot be written: %s", copy->path, error) : RUNG_OK;
 }
 
@@ -200,16 +184,18 @@ rung_status rung_packed_save(rung_plan *plan, rung_queue *queue, rung_buffer *pa
     packed_head_t head;
     int64_t file_bytes;
     if (!plan || !queue || !packed || !path)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "rung_packed_save needs a plan, a queue, a buffer and a path; one of them is NULL");
+        return rungi_invalid("rung_packed_save needs a plan, a queue, a buffer and a path; one of them is NULL");
     TRY(check_plan(plan, queue, packed, &file_bytes));
-    packed_copy_t copy = {.queue = queue, .packed = packed, .bytes = plan->info.packed_b_bytes, .path = path};
+    packed_copy_t copy = {
+        .queue = queue, .packed = packed, .bytes = plan->info.packed_b_bytes, .path = path, .is_saving = true};
     TRY(read_buffer(&copy, 0, RUNGI_PACKED_HEADER_BYTES, head.header));
     TRY(plan->device->ops->packed_check(plan, head.header));
-    fill_head(&head, copy.bytes);
+    head.preamble = (preamble_t){
+        .byte_order = BYTE_ORDER_MARK, .version = FORMAT_VERSION, .bytes = (uint64_t)copy.bytes};
+    memcpy(head.preamble.magic, magic, sizeof magic);
+    head.preamble.checksum = checksum_of_head(&head);
     copy.chunk = rungi_allocate(plan->device->context, CHUNK_BYTES, 64);
-    if (!copy.chunk)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(copy.chunk));
     rung_status status = save(&copy, &head, file_bytes);
     rungi_release(plan->device->context, copy.chunk);
     return status;
@@ -222,30 +208,25 @@ static rung_status check_head(const char *path, const packed_head_t *head, int64
 {
     const preamble_t *found = &head->preamble;
     if (memcmp(found->magic, magic, (size_t)rungi_min(got, sizeof magic)) != 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "%.1000s is not a file of rung_packed_save", path);
+        return rungi_invalid("%.1000s is not a file of rung_packed_save", path);
     if (got < (int64_t)sizeof *head)
         return rungi_fail(RUNG_STATUS_IO, "%.1000s is damaged: it ends after %lld bytes; pack B again and save it",
                           path, (long long)got);
     if (found->byte_order == SWAPPED_MARK)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "%.1000s was written on a machine with another byte order; pack B again and save it", path);
+        return rungi_invalid("%.1000s was written on a machine with another byte order; pack B again and save it",
+                             path);
     if (found->checksum != checksum_of_head(head) || found->byte_order != BYTE_ORDER_MARK)
         return fail_corrupt(path, "the checksum of its first 192 bytes is wrong");
     if (found->version != FORMAT_VERSION)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "%.1000s has format version %lu, and this library reads version %d; pack B again and "
-                          "save it",
-                          path, (unsigned long)found->version, FORMAT_VERSION);
+        return rungi_invalid(
+            "%.1000s has format version %lu, and this library reads version %d; pack B again and save it", path,
+            (unsigned long)found->version, FORMAT_VERSION);
     return RUNG_OK;
 }
 
 static rung_status check_length(const packed_copy_t *copy, const preamble_t *found)
 {
-    struct stat file_status;
-    if (fstat(copy->file, &file_status) != 0)
-        return fail_io(copy->path, "read", errno);
-    uint64_t frame = sizeof(preamble_t) + sizeof(uint64_t);
-    uint64_t bytes = (uint64_t)file_status.st_size; /* not negative */
+    uint64_t frame = sizeof(preamble_t) + sizeof(uint64_t), bytes = (uint64_t)copy->file_bytes;
     if (bytes >= frame && bytes - frame == found->bytes)
         return RUNG_OK;
     return rungi_fail(RUNG_STATUS_IO,
@@ -274,7 +255,7 @@ static rung_status read_elements(const packed_copy_t *copy, const packed_head_t 
 {
     uint64_t checksum, expected;
     TRY(write_buffer(copy, 0, RUNGI_PACKED_HEADER_BYTES, head->header));
-    TRY(copy_packed_elements(copy, head, load_chunk, &checksum));
+    TRY(copy_packed_elements(copy, head, &checksum));
     TRY(read_file(copy, &expected, sizeof expected));
     return checksum == expected ? RUNG_OK : fail_corrupt(copy->path, "its checksum is wrong");
 }
@@ -298,7 +279,7 @@ static rung_status load(rung_plan *plan, packed_copy_t *copy)
 /* Opens the file. O_NONBLOCK, because opening a pipe would wait for a writer. */
 static rung_status open_file(packed_copy_t *copy)
 {
-    struct stat file_status;
+    struct stat file_status = {0};
     do
         copy->file = open(copy->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     while (copy->file < 0 && errno == EINTR);
@@ -308,6 +289,7 @@ static rung_status open_file(packed_copy_t *copy)
                           copy->path, strerror(errno));
     }
     int number = fstat(copy->file, &file_status) == 0 ? 0 : errno;
+    copy->file_bytes = file_status.st_size;
     if (number == 0 && S_ISREG(file_status.st_mode))
         return RUNG_OK;
     close(copy->file);
@@ -319,12 +301,9 @@ rung_status rung_packed_load(rung_plan *plan, rung_queue *queue, const char *pat
 {
     RUNGI_DISABLE_CANCELLATION;
     int64_t file_bytes;
-    if (packed)
-        *packed = NULL;
-    if (!plan || !queue || !path || !packed)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "rung_packed_load needs a plan, a queue, a path and a pointer for the buffer; one of them is "
-                          "NULL");
+    TRY(rungi_clear_result(
+        packed, plan && queue && path,
+        "rung_packed_load needs a plan, a queue, a path and a pointer for the buffer; one of them is NULL"));
     TRY(check_plan(plan, queue, NULL, &file_bytes));
     packed_copy_t copy = {.queue = queue, .bytes = plan->info.packed_b_bytes, .path = path};
     TRY(open_file(&copy));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c - creates plans. choose/choose_kernel.c chooses the kernel, plan_run.c runs plans and plan_pack.c packs B. */
+/* plan.c - creates plans and packs B for them. choose/choose_kernel.c chooses the kernel, plan_run.c runs plans. */
 #include "core/plan.h"
 
 #include "base/assert.h"
@@ -8,9 +8,7 @@
 #include "core/caller_structs.h"
 #include "core/choose/choose_kernel.h"
 #include "core/matrix.h"
-#include "core/plan_internal.h"
 #include "core/problem.h"
-#include "core/run_options.h"
 
 static bool is_operand_aligned(const rung_problem *problem, rungi_operand operand, int64_t elements)
 {
@@ -60,9 +58,8 @@ static void set_fast_path(rung_plan *plan)
 {
     const rung_problem *problem = &plan->problem;
     plan->has_fast_path = plan->device->reads_host_memory && problem->batch == 1 &&
-                          !rungi_problem_has_epilogue(problem) && !problem->c.batch_offsets &&
-                          !problem->a.batch_offsets && !problem->b.batch_offsets && plan->info.workspace_bytes == 0 &&
-                          plan->required_alignment == 0;
+                          !rungi_problem_has_epilogue(problem) && !rungi_problem_has_batch_offsets(problem) &&
+                          plan->info.workspace_bytes == 0 && plan->required_alignment == 0;
     for (int i = RUNGI_A; i <= RUNGI_C && plan->has_fast_path; i++) {
         const rung_matrix *view = rungi_problem_view(problem, i);
         plan->has_fast_path = !rungi_matrix_is_empty(view) && rungi_matrix_span(view, &plan->spans[i]);
@@ -73,10 +70,9 @@ static void set_fast_path(rung_plan *plan)
 static rung_status try_zero_alpha_kernel(const rung_plan *plan, const rung_problem *problem, int64_t index,
                                          rung_plan **zero_alpha_plan)
 {
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .threads = plan->threads_requested};
     rung_kernel *kernel;
     TRY(rung_kernel_at(plan->device->context, plan->device->backend->name, index, &kernel));
-    options.kernel = kernel;
+    rung_plan_options options = {.size = sizeof options, .kernel = kernel, .threads = plan->threads_requested};
     TRY(rung_plan_create(plan->device, problem, &options, zero_alpha_plan));
     RUNGI_ASSERT((*zero_alpha_plan)->info.workspace_bytes == 0); /* k is 0: there is nothing to split */
     if ((*zero_alpha_plan)->required_alignment == 0)
@@ -93,10 +89,9 @@ static rung_status create_zero_alpha_plan(rung_plan *plan)
 {
     const rungi_backend *backend = plan->device->backend;
     rung_problem problem = plan->problem;
-    rungi_saved_error saved;
     RUNGI_ASSERT(!problem.c.batch_offsets);                               /* the plan has only placeholders */
     RUNGI_ASSERT(rungi_matrix_is_absent(rungi_problem_addend(&problem))); /* no vendor library supports an addend */
-    rungi_error_save(&saved);
+    rungi_saved_error saved = rungi_error_save();
     rungi_problem_drop_inputs(&problem);
     rung_status status = RUNG_STATUS_UNSUPPORTED;
     for (int64_t i = 0; i < backend->ladder_count && rungi_choose_is_rejection(status); i++)
@@ -113,12 +108,11 @@ static rung_status choose_and_create(rung_plan *plan, const rung_plan_options *o
 {
     TRY(rungi_choose_kernel(plan, options, NULL));
     RUNGI_ASSERT(plan->kernel);
-    if (plan->kernel->step && plan->kernel->step->is_vendor) {
-        rung_status status = create_zero_alpha_plan(plan);
-        if (status != RUNG_OK) {
-            plan->device->ops->plan_destroy(plan);
-            return status;
-        }
+    bool is_vendor = plan->kernel->step && plan->kernel->step->is_vendor;
+    rung_status status = is_vendor ? create_zero_alpha_plan(plan) : RUNG_OK;
+    if (status != RUNG_OK) {
+        plan->device->ops->plan_destroy(plan);
+        return status;
     }
     rungi_kernel_retain(plan->kernel);
     rungi_kernel_format_parameters(plan->kernel, &plan->values, plan->parameters, sizeof plan->parameters);
@@ -133,16 +127,13 @@ static rung_status choose_and_create(rung_plan *plan, const rung_plan_options *o
 static rung_status check_options(const rung_plan_options *options, const rung_problem *problem)
 {
     if (options->shared_carveout_percent < 0 || options->shared_carveout_percent > 100)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "shared_carveout_percent is %lld; it must be 1 to 100, or 0 for the driver's choice",
-                          (long long)options->shared_carveout_percent);
+        return rungi_invalid("shared_carveout_percent is %lld; it must be 1 to 100, or 0 for the driver's choice",
+                             (long long)options->shared_carveout_percent);
     if (options->split_k < 0 || options->max_workspace_bytes < 0)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "split_k is %lld and max_workspace_bytes is %lld; neither may be negative",
-                          (long long)options->split_k, (long long)options->max_workspace_bytes);
+        return rungi_invalid("split_k is %lld and max_workspace_bytes is %lld; neither may be negative",
+                             (long long)options->split_k, (long long)options->max_workspace_bytes);
     if (options->packed_b && problem->batch > 1 && !rungi_matrix_is_batch_invariant(&problem->b))
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "a packed B must be the same for every item of a batch; set the batch stride of B to 0");
+        return rungi_invalid("a packed B must be the same for every item of a batch; set the batch stride of B to 0");
     return rungi_threads_check(options->threads, "the context's number");
 }
 
@@ -152,16 +143,15 @@ rung_status rungi_plan_create_without_kernel(rung_device *device, const rung_pro
     TRY(rungi_problem_check_form(problem));
     TRY(check_options(options, problem));
     rung_plan *plan = rungi_allocate_zeroed(device->context, sizeof *plan);
-    if (!plan)
-        return RUNG_STATUS_NO_MEMORY;
-    plan->device = device;
+    TRY(rungi_allocated(plan));
+    *plan = (rung_plan){.device = device,
+                        .split_k_requested = options->split_k,
+                        .workspace_bytes_allowed = options->max_workspace_bytes,
+                        .carveout = options->shared_carveout_percent,
+                        .threads_requested = options->threads,
+                        .packed_b = options->packed_b != 0,
+                        .info = {.library = "", .warning = ""}};
     rungi_plan_set_problem(plan, problem);
-    plan->split_k_requested = options->split_k;
-    plan->workspace_bytes_allowed = options->max_workspace_bytes;
-    plan->carveout = options->shared_carveout_percent;
-    plan->threads_requested = options->threads;
-    plan->packed_b = options->packed_b != 0;
-    plan->info.library = plan->info.warning = "";
     *out = plan;
     return RUNG_OK;
 }
@@ -192,11 +182,9 @@ rung_status rung_plan_create(rung_device *device, const rung_problem *problem, c
     RUNGI_DISABLE_CANCELLATION;
     rung_problem read;
     rung_plan_options read_options;
-    if (out)
-        *out = NULL;
-    if (!device || !problem || !out)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "rung_plan_create needs a device, a problem and a pointer for the plan; one of them is NULL");
+    TRY(rungi_clear_result(
+        out, device && problem,
+        "rung_plan_create needs a device, a problem and a pointer for the plan; one of them is NULL"));
     TRY(rungi_problem_read(problem, &read));
     TRY(rungi_plan_options_read(options, &read_options));
     return create_plan(device, &read, &read_options, false, out);
@@ -207,6 +195,21 @@ rung_status rungi_plan_create_untuned(rung_device *device, const rung_problem *p
 {
     *out = NULL;
     return create_plan(device, problem, options, true, out);
+}
+
+rung_plan_options rungi_plan_options(const rung_kernel *kernel, const char *parameters)
+{
+    return (rung_plan_options){.size = sizeof(rung_plan_options),
+                               .kernel = kernel,
+                               .parameters = parameters,
+                               .max_workspace_bytes = rungi_workspace_bytes_max};
+}
+
+rung_status rungi_plan_create_normalized(rung_device *device, const rung_problem *normalized,
+                                         const rung_plan_options *options, rung_plan **plan)
+{
+    rung_problem given = rungi_problem_denormalize(normalized);
+    return rung_plan_create(device, &given, options, plan);
 }
 
 void rung_plan_destroy(rung_plan *plan)
@@ -225,4 +228,61 @@ void rung_plan_destroy(rung_plan *plan)
 const rung_plan_info *rung_plan_describe(const rung_plan *plan)
 {
     return plan ? &plan->info : NULL;
+}
+
+/* ---- Packed B -------------------------------------------------------------------------------------- */
+
+rung_status rungi_plan_check_packed_buffer(const rung_plan *plan, const rung_buffer *packed)
+{
+    if (packed && packed->device == plan->device && packed->bytes >= plan->info.packed_b_bytes &&
+        packed->address % 64 == 0)
+        return RUNG_OK;
+    return rungi_invalid(
+        "a packed B of this plan needs a buffer of at least %lld bytes on the plan's device, aligned to 64 bytes",
+        (long long)plan->info.packed_b_bytes);
+}
+
+rung_status rungi_plan_check_packing(const rung_plan *plan, const rung_queue *queue, const rung_buffer *packed)
+{
+    if (!plan->packed_b)
+        return rungi_invalid("the plan does not use a packed B; create it with rung_plan_options.packed_b = 1");
+    if (queue->device != plan->device)
+        return rungi_invalid("the queue belongs to another device than the plan");
+    return packed ? rungi_plan_check_packed_buffer(plan, packed) : RUNG_OK;
+}
+
+/* Checks that the matrix has the form of the plan's B. */
+static rung_status check_b(const rung_plan *plan, const rung_matrix *b)
+{
+    const rung_matrix *form = &plan->problem.b;
+    if (b->batch_offsets)
+        return rungi_invalid(
+            "rung_plan_pack_b: B uses batch offsets; a packed B must be the same for every item (batch_stride 0)");
+    if (b->type != form->type)
+        return rungi_invalid("rung_plan_pack_b: the type of B is %s; the plan was created for %s",
+                             rung_type_name(b->type), rung_type_name(form->type));
+    if (b->rows != form->rows || b->cols != form->cols)
+        return rungi_invalid("rung_plan_pack_b: B is %lld x %lld; the plan was created for %lld x %lld",
+                             (long long)b->rows, (long long)b->cols, (long long)form->rows, (long long)form->cols);
+    return RUNG_OK;
+}
+
+rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
+                             const rung_run_options *options)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    rung_run_options run_options;
+    if (!plan || !queue || !b || !packed)
+        return rungi_invalid("rung_plan_pack_b needs a plan, a queue, a matrix and a buffer; one of them is NULL");
+    rung_problem only_b = rung_problem_of(rung_matrix_of(b->type, 0, b->rows, NULL), *b,
+                                          rung_matrix_of(plan->problem.c.type, 0, b->cols, NULL));
+    TRY(rungi_plan_check_packing(plan, queue, NULL));
+    TRY(check_b(plan, b));
+    TRY(rungi_run_options_check(queue, options, &run_options));
+    TRY(rungi_plan_check_view(plan, "B", b));
+    TRY(rungi_plan_check_packed_buffer(plan, packed));
+    TRY(rung_problem_check(&only_b));
+    if (rungi_problem_overlaps_buffer(&only_b, packed, plan->info.packed_b_bytes))
+        return rungi_fail(RUNG_STATUS_ALIASED, "the buffer for the packed B overlaps B; use a separate buffer");
+    return plan->device->ops->plan_pack(plan, queue, b, packed, &run_options);
 }

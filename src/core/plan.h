@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.h - creating, matching and running plans inside the core. plan_types.h defines the structs. */
-#ifndef RUNGI_PLAN_H
-#define RUNGI_PLAN_H
+#pragma once
 
 #include "core/plan_types.h"
 
@@ -13,6 +12,13 @@ rung_status rungi_plan_create_without_kernel(rung_device *device, const rung_pro
 /* Creates a plan as rung_plan_create() does, without tuning records. */
 rung_status rungi_plan_create_untuned(rung_device *device, const rung_problem *problem,
                                       const rung_plan_options *options, rung_plan **plan);
+
+/* Returns options with the workspace for split-K that rung_gemm() allows. */
+rung_plan_options rungi_plan_options(const rung_kernel *kernel, const char *parameters);
+
+/* Creates a plan for a normalized problem. */
+rung_status rungi_plan_create_normalized(rung_device *device, const rung_problem *normalized,
+                                         const rung_plan_options *options, rung_plan **plan);
 
 /* Sets the problem of a plan that is zero except for its device. */
 void rungi_plan_set_problem(rung_plan *plan, const rung_problem *problem);
@@ -41,4 +47,17 @@ rung_status rungi_plan_run_fast(rung_plan *plan, rung_queue *queue, const rung_p
  * NULL, is a buffer that can hold the plan's packed B. */
 rung_status rungi_plan_check_packing(const rung_plan *plan, const rung_queue *queue, const rung_buffer *packed);
 
-#endif /* RUNGI_PLAN_H */
+/* For plan.c and plan_run.c: returns the rungi_alignment bits of a normalized problem; checks that the plan's
+ * device can access the memory of an operand; checks that the buffer can hold the plan's packed B. */
+unsigned rungi_plan_alignment_of(const rung_problem *normalized);
+rung_status rungi_plan_check_view(const rung_plan *plan, const char *name, const rung_matrix *view);
+rung_status rungi_plan_check_packed_buffer(const rung_plan *plan, const rung_buffer *packed);
+
+/* For RUNG_VERBOSE=1 (trace.c): runs the plan on a normalized problem and records one line about the problem as it was
+ * given, with the command that runs the same multiply again. The line is logged when its time is known. The options are
+ * validated. */
+rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
+                            const rung_problem *normalized, rungi_gemm_sizes sizes, const rung_run_options *options);
+
+/* Logs and frees all recorded lines of a queue whose work is complete. */
+void rungi_trace_flush(rung_queue *queue);

@@ -7,10 +7,7 @@
 #include "core/caller_structs.h"
 #include "core/matrix.h"
 #include "core/plan.h"
-#include "core/plan_internal.h"
 #include "core/problem.h"
-#include "core/run_options.h"
-#include "core/trace.h"
 
 /* ---- Validation -------------------------------------------------------------------------------------------------- */
 
@@ -20,11 +17,10 @@ rung_status rungi_plan_check_view(const rung_plan *plan, const char *name, const
     if (rungi_matrix_is_empty(view))
         return RUNG_OK;
     if (view->buffer && view->buffer->device != device)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s is in a buffer of another device than the plan's", name);
+        return rungi_invalid("%s is in a buffer of another device than the plan's", name);
     if (view->data && !device->reads_host_memory)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "%s is in host memory, which %s cannot read; copy it to a buffer, or call rung_gemm", name,
-                          device->info.name);
+        return rungi_invalid("%s is in host memory, which %s cannot read; copy it to a buffer, or call rung_gemm", name,
+                             device->info.name);
     return RUNG_OK;
 }
 
@@ -57,9 +53,9 @@ static rung_status check_workspace(const rung_plan *plan, const rung_problem *no
     if (bytes == 0)
         return RUNG_OK;
     if (!workspace || workspace->device != plan->device || workspace->bytes < bytes || workspace->address % 16 != 0)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "the plan needs a workspace of at least %lld bytes on the plan's device, aligned to 16 bytes",
-                          (long long)bytes);
+        return rungi_invalid(
+            "the plan needs a workspace of at least %lld bytes on the plan's device, aligned to 16 bytes",
+            (long long)bytes);
     if (rungi_problem_overlaps_buffer(normalized, workspace, bytes))
         return rungi_fail(RUNG_STATUS_ALIASED,
                           "the workspace overlaps A, B, C or an operand of the epilogue; use a separate buffer");
@@ -70,25 +66,22 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue, con
                              const rung_problem *normalized, const rung_run_options *options)
 {
     if (queue->device != plan->device)
-        return rungi_fail(RUNG_STATUS_INVALID, "the queue belongs to another device than the plan");
+        return rungi_invalid("the queue belongs to another device than the plan");
     if (rungi_matrix_is_absent(rungi_problem_addend(&plan->problem)) &&
         !rungi_matrix_is_absent(rungi_problem_addend(normalized)))
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "beta is %g and D is another matrix than C, and the plan was created with beta 0 or without "
-                          "such a D; create a plan with a problem like this one",
-                          problem->beta);
+        return rungi_invalid(
+            "beta is %g and D is another matrix than C, and the plan was created with beta 0 or without "
+            "such a D; create a plan with a problem like this one",
+            problem->beta);
     if (!matches_form(plan, normalized))
-        return rungi_fail(
-            RUNG_STATUS_INVALID,
-            "the types, sizes, strides, batch or epilogue differ from the problem that the plan was created "
-            "for");
+        return rungi_invalid(
+            "the types, sizes, strides, batch or epilogue differ from the problem that the plan was created for");
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
         if ((i != RUNGI_B || !plan->packed_b) && rungi_problem_uses_operand(problem, i))
             TRY(rungi_plan_check_view(plan, rungi_operand_name(i), rungi_problem_view(problem, i)));
     TRY(plan->packed_b ? check_packed_run(plan, problem, options) : rung_problem_check(problem));
     if (plan->required_alignment & ~rungi_plan_alignment_of(normalized))
-        return rungi_fail(
-            RUNG_STATUS_INVALID,
+        return rungi_invalid(
             "A, B or C is not aligned to %s, as in the problem that the plan was created for; create a plan "
             "with a problem like this one",
             plan->required_alignment & RUNGI_INPUTS_ALIGNED_16_BYTES ? "16 bytes" : "four elements");
@@ -116,7 +109,7 @@ static bool has_form(const rung_matrix *view, const rung_matrix *form)
 /* Returns whether a view in host memory has the plan's form, and the range of its bytes. */
 static bool matches_host_view(const rung_matrix *view, const rung_matrix *form, int64_t span, byte_range_t *range)
 {
-    uintptr_t size = (uintptr_t)rung_type_size(form->type);
+    uintptr_t size = (uintptr_t)rungi_type_size(form->type);
     if (!has_form(view, form) || view->buffer || !view->data || view->offset < 0 ||
         view->offset > INT64_MAX / 16 - span)
         return false;
@@ -248,8 +241,8 @@ static __attribute__((noinline)) rung_status run_checked(rung_plan *plan, rung_q
     TRY(rungi_run_options_check(queue, options, &run_options));
     /* Normalizing may read one batch offset per item. */
     if (rungi_problem_items(&read) != plan->problem.batch)
-        return rungi_fail(RUNG_STATUS_INVALID, "batch is %lld; the plan was created for %lld", (long long)read.batch,
-                          (long long)plan->problem.batch);
+        return rungi_invalid("batch is %lld; the plan was created for %lld", (long long)read.batch,
+                             (long long)plan->problem.batch);
     rung_problem normalized = read;
     rungi_problem_normalize(&normalized);
     TRY(check_run(plan, queue, &read, &normalized, &run_options));
@@ -261,8 +254,7 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
 {
     static const rung_run_options no_options = {.size = sizeof(rung_run_options)};
     if (!plan || !queue || !problem)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "rung_plan_run needs a plan, a queue and a problem; one of them is NULL");
+        return rungi_invalid("rung_plan_run needs a plan, a queue and a problem; one of them is NULL");
     if (!options && can_run_fast(plan, queue, problem, NULL))
         return rungi_plan_run_fast(plan, queue, problem, &no_options);
     if (options && are_fast_options(options) && can_run_fast(plan, queue, problem, options->packed_b))

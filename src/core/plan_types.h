@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_types.h - a plan and the compiled code of a plan, as the core and the backends share them. The functions on
  * plans are declared in plan.h, which backends and the choice of kernels do not include. */
-#ifndef RUNGI_PLAN_TYPES_H
-#define RUNGI_PLAN_TYPES_H
+#pragma once
 
 #include "core/device.h"
 #include "core/kernel.h"
@@ -57,5 +56,3 @@ struct rungi_code {
     char path[64];
     void *image;
 };
-
-#endif /* RUNGI_PLAN_TYPES_H */

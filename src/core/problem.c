@@ -8,24 +8,16 @@
 #include "base/error.h"
 #include "base/try.h"
 #include "core/caller_structs.h"
-#include "core/buffer.h"
+#include "core/device.h"
 #include "core/enum_counts.h"
 #include "core/matrix.h"
-#include "core/problem_overlap.h"
 
 rung_matrix *rungi_problem_operand(rung_problem *problem, rungi_operand operand)
 {
-    switch (operand) {
-    case RUNGI_A: return &problem->a;
-    case RUNGI_B: return &problem->b;
-    case RUNGI_C: return &problem->c;
-    case RUNGI_BIAS: return &problem->bias;
-    case RUNGI_RESIDUAL: return &problem->residual;
-    case RUNGI_D: return &problem->d;
-    case RUNGI_OPERAND_COUNT: break;
-    }
-    RUNGI_ASSERT(!"an operand of a problem");
-    return NULL;
+    rung_matrix *const operands[] = {&problem->a,    &problem->b,        &problem->c,
+                                     &problem->bias, &problem->residual, &problem->d};
+    RUNGI_ASSERT(operand < RUNGI_OPERAND_COUNT);
+    return operands[operand];
 }
 
 const rung_matrix *rungi_problem_view(const rung_problem *problem, rungi_operand operand)
@@ -60,15 +52,13 @@ static const char *output_name(const rung_problem *given)
 static rung_status check_type(const char *name, rung_type type)
 {
     if ((int)type <= RUNG_TYPE_NONE || (int)type >= RUNGI_TYPE_COUNT)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "the type of %s is %d, which is not a rung_type; set it to RUNG_F32, for example", name,
-                          (int)type);
+        return rungi_invalid("the type of %s is %d, which is not a rung_type; set it to RUNG_F32, for example", name,
+                             (int)type);
     if (!rungi_type_is_implemented(type))
         return rungi_fail(
             RUNG_STATUS_UNSUPPORTED,
-            "%s has type %s, which no kernel of rung %s multiplies; convert it to f32, f64, f16, bf16, i8 "
-            "or i32",
-            name, rung_type_name(type), rung_version_text());
+            "%s has type %s, which no kernel of rung %s multiplies; convert it to f32, f64, f16, bf16, i8 or i32", name,
+            rung_type_name(type), rung_version_text());
     return RUNG_OK;
 }
 
@@ -82,17 +72,16 @@ static rung_status check_view(const char *name, const rung_matrix *matrix, int64
     }
     TRY(check_type(name, matrix->type));
     if (matrix->rows < 0 || matrix->cols < 0)
-        return rungi_fail(
-            RUNG_STATUS_INVALID,
+        return rungi_invalid(
             "%s is %lld x %lld; sizes must not be negative (rung_matrix_block and similar functions return "
             "-1 x -1 for invalid arguments)",
             name, (long long)matrix->rows, (long long)matrix->cols);
     if (matrix->row_stride < 0 || matrix->col_stride < 0 || matrix->offset < 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s has strides %lld, %lld and offset %lld; none may be negative", name,
-                          (long long)matrix->row_stride, (long long)matrix->col_stride, (long long)matrix->offset);
+        return rungi_invalid("%s has strides %lld, %lld and offset %lld; none may be negative", name,
+                             (long long)matrix->row_stride, (long long)matrix->col_stride, (long long)matrix->offset);
     if (matrix->batch_stride < 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "the batch stride of %s is %lld; it must not be negative", name,
-                          (long long)matrix->batch_stride);
+        return rungi_invalid("the batch stride of %s is %lld; it must not be negative", name,
+                             (long long)matrix->batch_stride);
     if (!rungi_matrix_batch_span(&strided, batch, &span))
         return rungi_fail(
             RUNG_STATUS_TOO_LARGE,
@@ -106,8 +95,7 @@ static rung_status check_view(const char *name, const rung_matrix *matrix, int64
 static rung_status check_scalar(const char *name, double value, rung_type type)
 {
     if (rungi_type_is_integer(type) && !rungi_is_int32(value))
-        return rungi_fail(RUNG_STATUS_INVALID, "%s is %g; with integer matrices it must be a whole 32-bit number", name,
-                          value);
+        return rungi_invalid("%s is %g; with integer matrices it must be a whole 32-bit number", name, value);
     return RUNG_OK;
 }
 
@@ -120,25 +108,24 @@ static rung_status check_epilogue_operand(const rung_problem *problem, rungi_ope
         return RUNG_OK;
     TRY(check_view(name, view, rungi_problem_items(problem)));
     if (view->type != c->type || view->rows != c->rows || view->cols != c->cols)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "%s is %lld x %lld of %s; it must be %lld x %lld of %s like %s (see rung_matrix_broadcast)",
-                          name, (long long)view->rows, (long long)view->cols, rung_type_name(view->type),
-                          (long long)c->rows, (long long)c->cols, rung_type_name(c->type), output_name(problem));
+        return rungi_invalid(
+            "%s is %lld x %lld of %s; it must be %lld x %lld of %s like %s (see rung_matrix_broadcast)", name,
+            (long long)view->rows, (long long)view->cols, rung_type_name(view->type), (long long)c->rows,
+            (long long)c->cols, rung_type_name(c->type), output_name(problem));
     if (view->batch_offsets)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s has batch offsets; only a batch stride is supported", name);
+        return rungi_invalid("%s has batch offsets; only a batch stride is supported", name);
     return RUNG_OK;
 }
 
 static rung_status check_epilogue(const rung_problem *problem)
 {
     if ((int)problem->activation < 0 || (int)problem->activation >= RUNGI_ACTIVATION_COUNT)
-        return rungi_fail(RUNG_STATUS_INVALID, "the activation is %d, which is not a rung_activation",
-                          (int)problem->activation);
+        return rungi_invalid("the activation is %d, which is not a rung_activation", (int)problem->activation);
     const rung_matrix *output = rungi_problem_output(problem);
     if (problem->activation > RUNG_ACTIVATION_RELU && rungi_type_is_integer(output->type))
-        return rungi_fail(
-            RUNG_STATUS_INVALID, "the activation %s needs a floating-point result, and %s is %s; integers support relu",
-            rung_activation_name(problem->activation), output_name(problem), rung_type_name(output->type));
+        return rungi_invalid("the activation %s needs a floating-point result, and %s is %s; integers support relu",
+                             rung_activation_name(problem->activation), output_name(problem),
+                             rung_type_name(output->type));
     TRY(check_epilogue_operand(problem, RUNGI_BIAS));
     return check_epilogue_operand(problem, RUNGI_RESIDUAL);
 }
@@ -148,18 +135,17 @@ static rung_status check_addend(const rung_problem *problem)
 {
     const rung_matrix *c = &problem->c, *d = &problem->d;
     if (d->type == RUNG_TYPE_NONE && !rungi_matrix_is_absent(d))
-        return rungi_fail(
-            RUNG_STATUS_INVALID,
+        return rungi_invalid(
             "D has sizes or memory, and no element type; set D's type, or leave all of D zero to store the "
             "result in C");
     if (d->type == RUNG_TYPE_NONE || !rungi_problem_uses_operand(problem, RUNGI_C))
         return RUNG_OK;
     if (rungi_matrix_is_absent(c))
-        return rungi_fail(RUNG_STATUS_INVALID, "beta is %g and C is absent; set C, or set beta to 0", problem->beta);
+        return rungi_invalid("beta is %g and C is absent; set C, or set beta to 0", problem->beta);
     TRY(check_view("C", c, rungi_problem_items(problem)));
     if (c->rows != d->rows || c->cols != d->cols)
-        return rungi_fail(RUNG_STATUS_INVALID, "C is %lld x %lld and D is %lld x %lld; both must be m x n",
-                          (long long)c->rows, (long long)c->cols, (long long)d->rows, (long long)d->cols);
+        return rungi_invalid("C is %lld x %lld and D is %lld x %lld; both must be m x n", (long long)c->rows,
+                             (long long)c->cols, (long long)d->rows, (long long)d->cols);
     if (c->type != d->type)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "C is of %s and D of %s; this version supports equal types only",
                           rung_type_name(c->type), rung_type_name(d->type));
@@ -170,7 +156,7 @@ static rung_status check_views(const rung_problem *problem)
 {
     int64_t items = rungi_problem_items(problem);
     if (problem->batch < 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "batch is %lld; it must not be negative", (long long)problem->batch);
+        return rungi_invalid("batch is %lld; it must not be negative", (long long)problem->batch);
     TRY(check_view("A", &problem->a, items));
     TRY(check_view("B", &problem->b, items));
     TRY(check_view(output_name(problem), rungi_problem_output(problem), items));
@@ -220,14 +206,12 @@ rung_status rungi_problem_check_form(const rung_problem *problem)
     TRY(check_scalar("alpha", problem->alpha, c->type));
     TRY(check_scalar("beta", problem->beta, c->type));
     if ((int)problem->compute < 0 || (int)problem->compute >= RUNGI_COMPUTE_COUNT)
-        return rungi_fail(RUNG_STATUS_INVALID, "the compute mode is %d, which is not a rung_compute",
-                          (int)problem->compute);
+        return rungi_invalid("the compute mode is %d, which is not a rung_compute", (int)problem->compute);
     if (a->cols != b->rows || a->rows != c->rows || b->cols != c->cols)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "A is %lld x %lld, B is %lld x %lld and %s is %lld x %lld; A must be m x k, B k x n and %s "
-                          "m x n",
-                          (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols, name,
-                          (long long)c->rows, (long long)c->cols, name);
+        return rungi_invalid(
+            "A is %lld x %lld, B is %lld x %lld and %s is %lld x %lld; A must be m x k, B k x n and %s m x n",
+            (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols, name, (long long)c->rows,
+            (long long)c->cols, name);
     TRY(check_output(problem));
     return check_epilogue(problem);
 }
@@ -239,13 +223,11 @@ static rung_status check_offsets(const char *name, const rung_matrix *matrix, in
     const int64_t *offsets = matrix->batch_offsets;
     for (int64_t i = 0; offsets && i < batch; i++) {
         if (offsets[i] < 0)
-            return rungi_fail(RUNG_STATUS_INVALID, "the batch offset of item %lld of %s is %lld; none may be negative",
-                              (long long)i, name, (long long)offsets[i]);
+            return rungi_invalid("the batch offset of item %lld of %s is %lld; none may be negative", (long long)i,
+                                 name, (long long)offsets[i]);
         if (must_ascend && i > 0 && offsets[i] < offsets[i - 1])
-            return rungi_fail(
-                RUNG_STATUS_INVALID,
-                "the batch offset of item %lld of %s is %lld, and the one before is %lld; sort the items by "
-                "this offset",
+            return rungi_invalid(
+                "the batch offset of item %lld of %s is %lld, and the one before is %lld; sort the items by this offset",
                 (long long)i, name, (long long)offsets[i], (long long)offsets[i - 1]);
     }
     return RUNG_OK;
@@ -258,16 +240,15 @@ static rung_status check_operand_memory(const char *name, const rung_matrix *mat
         return RUNG_OK;
     TRY(check_offsets(name, matrix, batch, is_output));
     if (!matrix->data == !matrix->buffer)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s has %s; set exactly one of them", name,
-                          matrix->data ? "data and a buffer" : "neither data nor a buffer");
+        return rungi_invalid("%s has %s; set exactly one of them", name,
+                             matrix->data ? "data and a buffer" : "neither data nor a buffer");
     if (rungi_matrix_base_address(matrix) % (uintptr_t)size != 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "the memory of %s is not aligned to its element size, %lld bytes", name,
-                          (long long)size);
+        return rungi_invalid("the memory of %s is not aligned to its element size, %lld bytes", name, (long long)size);
     if (!rungi_matrix_batch_span(matrix, batch, &span))
         return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s with its batch offsets does not fit the address space", name);
     if (matrix->buffer && (matrix->offset + span) * size > matrix->buffer->bytes)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s ends at byte %lld of a buffer of %lld bytes", name,
-                          ((long long)matrix->offset + span) * size, (long long)matrix->buffer->bytes);
+        return rungi_invalid("%s ends at byte %lld of a buffer of %lld bytes", name,
+                             ((long long)matrix->offset + span) * size, (long long)matrix->buffer->bytes);
     return RUNG_OK;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* problem.h - the checks of a problem (problem.c) and its normalized form (problem_normalize.c). Every public function
  * that takes a problem checks it first, so that plans, devices and kernels rely on it. */
-#ifndef RUNGI_PROBLEM_H
-#define RUNGI_PROBLEM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -85,7 +84,27 @@ void rungi_problem_drop_inputs(rung_problem *normalized);
 /* Returns whether a normalized problem has a bias, a residual, an activation or an addend. */
 bool rungi_problem_has_epilogue(const rung_problem *normalized);
 
+/* Returns whether a matrix of a normalized problem has batch offsets. */
+bool rungi_problem_has_batch_offsets(const rung_problem *normalized);
+
 /* Returns whether two problems have the same form. */
 bool rungi_problem_has_same_form(const rung_problem *x, const rung_problem *y);
 
-#endif /* RUNGI_PROBLEM_H */
+/* ---- Overlap (problem_overlap.c) ---- */
+
+/* Returns whether two views have the same elements in the same order, in `items` items of a batch. A view without
+ * memory equals no other view. */
+bool rungi_matrix_is_same_view(const rung_matrix *x, const rung_matrix *y, int64_t items);
+
+/* Returns whether two views share an element. Exact for views with equal strides; otherwise true if their address
+ * ranges overlap. */
+bool rungi_matrices_overlap(const rung_matrix *x, const rung_matrix *y);
+
+/* Returns the same for all items of a batch. The batch offsets of C must be ascending. */
+bool rungi_batches_overlap(const rung_matrix *c, const rung_matrix *other, int64_t batch);
+
+/* Returns whether two different index pairs of the view are the same element. */
+bool rungi_matrix_overlaps_itself(const rung_matrix *matrix);
+
+/* Returns whether two items of a batch may share an element. The batch offsets must be ascending. */
+bool rungi_batch_overlaps_itself(const rung_matrix *matrix, int64_t batch);

@@ -2,7 +2,6 @@
 /* problem_normalize.c - normalized problems: the one form of a checked problem that plans and devices work with. */
 #include "core/matrix.h"
 #include "core/problem.h"
-#include "core/problem_overlap.h"
 
 rung_type rungi_problem_accumulator_type(const rung_problem *problem)
 {
@@ -33,10 +32,14 @@ void rungi_problem_put_result_in_c(rung_problem *given)
     given->d = reads_c ? c : (rung_matrix){.type = RUNG_TYPE_NONE};
 }
 
-/* Clears the memory fields of an empty view, which the checks ignore. */
-static void normalize_view(rung_matrix *view)
+/* Clears the memory fields of an empty view, which the checks ignore, and makes all absent views equal. */
+static void normalize_operand(rung_problem *problem, rungi_operand operand)
 {
-    if (rungi_matrix_is_empty(view))
+    rung_matrix *view = rungi_problem_operand(problem, operand);
+    bool is_optional = operand > RUNGI_C;
+    if (rungi_matrix_is_empty(view) && is_optional)
+        *view = (rung_matrix){.type = RUNG_TYPE_NONE};
+    else if (rungi_matrix_is_empty(view))
         *view = (rung_matrix){.type = view->type,
                               .rows = view->rows,
                               .cols = view->cols,
@@ -46,26 +49,14 @@ static void normalize_view(rung_matrix *view)
         view->batch_stride = 0;
 }
 
-/* Makes all absent views equal. */
-static void normalize_optional(rung_matrix *view)
-{
-    if (rungi_matrix_is_empty(view))
-        *view = (rung_matrix){.type = RUNG_TYPE_NONE};
-}
-
 void rungi_problem_normalize(rung_problem *problem)
 {
     problem->alpha = normalize_scalar(problem, problem->alpha);
     problem->beta = normalize_scalar(problem, problem->beta);
     problem->batch = rungi_problem_items(problem);
     rungi_problem_put_result_in_c(problem);
-    normalize_view(&problem->a);
-    normalize_view(&problem->b);
-    normalize_view(&problem->c);
-    normalize_view(&problem->d);
-    normalize_optional(&problem->bias);
-    normalize_optional(&problem->residual);
-    normalize_optional(&problem->d);
+    for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
+        normalize_operand(problem, i);
 }
 
 rung_problem rungi_problem_denormalize(const rung_problem *normalized)
@@ -103,14 +94,20 @@ void rungi_problem_drop_inputs(rung_problem *normalized)
 {
     normalized->a.cols = 0;
     normalized->b.rows = 0;
-    normalize_view(&normalized->a);
-    normalize_view(&normalized->b);
+    normalize_operand(normalized, RUNGI_A);
+    normalize_operand(normalized, RUNGI_B);
 }
 
 bool rungi_problem_has_epilogue(const rung_problem *normalized)
 {
     return normalized->activation != RUNG_ACTIVATION_NONE || !rungi_matrix_is_empty(&normalized->bias) ||
            !rungi_matrix_is_empty(&normalized->residual) || !rungi_matrix_is_empty(rungi_problem_addend(normalized));
+}
+
+bool rungi_problem_has_batch_offsets(const rung_problem *normalized)
+{
+    return normalized->a.batch_offsets || normalized->b.batch_offsets || normalized->c.batch_offsets ||
+           rungi_problem_addend(normalized)->batch_offsets;
 }
 
 /* Compares two views. The batch stride counts only if there are several items. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* problem_overlap.c - decides whether views share elements, from their addresses, strides and batch offsets. */
-#include "core/problem_overlap.h"
+#include "core/problem.h"
 
 #include <string.h>
 

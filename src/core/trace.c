@@ -3,11 +3,7 @@
  *
  * Tracing must not change the program's timing, so no run waits for the device: the time is read when the caller
  * finishes the queue. */
-#include "core/trace.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+#include "core/plan.h"
 
 #include "base/assert.h"
 #include "base/try.h"
@@ -23,17 +19,7 @@ struct rungi_trace_entry {
     char tail[TEXT_BYTES]; /* after the time */
 };
 
-static void append(char text[TEXT_BYTES], const char *format, ...) RUNG_PRINTF(2, 3);
-
-static void append(char text[TEXT_BYTES], const char *format, ...)
-{
-    size_t used = strlen(text);
-    RUNGI_ASSERT(used < TEXT_BYTES);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, TEXT_BYTES - used, format, arguments);
-    va_end(arguments);
-}
+#define append(text, ...) rungi_text_append(text, TEXT_BYTES, __VA_ARGS__)
 
 /* Appends the strides and the offset, unless they are the defaults of `rung verify`. */
 static void append_strides(char text[TEXT_BYTES], const char *option, const rung_matrix *matrix, int64_t batch)
@@ -50,35 +36,24 @@ static void append_strides(char text[TEXT_BYTES], const char *option, const rung
         append(text, ",%lld", (long long)matrix->batch_stride);
 }
 
-/* Returns the word of `rung verify --epilogue` for this bias. */
-static const char *bias_word(const rung_matrix *bias)
-{
-    return bias->col_stride == 0 ? "bias_row" : bias->row_stride == 0 ? "bias_col" : "bias";
-}
-
+/* Appends the words of `rung verify --epilogue`. */
 static void append_epilogue(char text[TEXT_BYTES], const rung_problem *problem)
 {
-    if (problem->activation == RUNG_ACTIVATION_NONE && rungi_matrix_is_empty(&problem->bias) &&
-        rungi_matrix_is_empty(&problem->residual))
-        return;
-    const char *comma = "";
-    append(text, " --epilogue ");
-    if (!rungi_matrix_is_empty(&problem->bias)) {
-        append(text, "%s", bias_word(&problem->bias));
-        comma = ",";
+    const rung_matrix *bias = &problem->bias;
+    const char *separator = " --epilogue ";
+    if (!rungi_matrix_is_empty(bias)) {
+        append(text, "%s%s", separator,
+               bias->col_stride == 0   ? "bias_row"
+               : bias->row_stride == 0 ? "bias_col"
+                                       : "bias");
+        separator = ",";
     }
     if (problem->activation != RUNG_ACTIVATION_NONE) {
-        append(text, "%s%s", comma, rung_activation_name(problem->activation));
-        comma = ",";
+        append(text, "%s%s", separator, rung_activation_name(problem->activation));
+        separator = ",";
     }
     if (!rungi_matrix_is_empty(&problem->residual))
-        append(text, "%sresidual", comma);
-}
-
-/* Returns the number of CPU threads of a run; 1 on other devices. */
-static int64_t threads_of(const rung_plan *plan, const rung_run_options *options)
-{
-    return plan->device->reads_host_memory ? rungi_plan_threads(plan, options) : 1;
+        append(text, "%sresidual", separator);
 }
 
 /* Appends all options except types, sizes, strides and scalars. */
@@ -86,8 +61,7 @@ static void append_options(char text[TEXT_BYTES], const rung_plan *plan, const r
 {
     if (rungi_problem_items(problem) != 1)
         append(text, " --batch %lld", (long long)rungi_problem_items(problem));
-    if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets ||
-        rungi_problem_addend(problem)->batch_offsets)
+    if (rungi_problem_has_batch_offsets(problem))
         append(text, " --scattered");
     if (problem->compute != RUNG_COMPUTE_STRICT)
         append(text, " --compute %s", rung_compute_name(problem->compute));
@@ -102,11 +76,10 @@ static void append_options(char text[TEXT_BYTES], const rung_plan *plan, const r
 static void append_outputs(char text[TEXT_BYTES], const rung_problem *problem)
 {
     const rung_matrix *addend = rungi_problem_addend(problem), *d = &problem->c;
-    if (rungi_matrix_is_absent(addend)) {
-        append_strides(text, "c-strides", &problem->c, rungi_problem_items(problem));
+    bool has_addend = !rungi_matrix_is_absent(addend);
+    append_strides(text, "c-strides", has_addend ? addend : d, rungi_problem_items(problem));
+    if (!has_addend)
         return;
-    }
-    append_strides(text, "c-strides", addend, rungi_problem_items(problem));
     append(text, " --d-strides %lld,%lld,%lld,%lld", (long long)d->row_stride, (long long)d->col_stride,
            (long long)d->offset, (long long)d->batch_stride);
 }
@@ -150,12 +123,11 @@ static void flush_first(rung_queue *queue)
     rung_context *context = queue->device->context;
     rungi_trace_entry *entry = queue->trace_entries;
     RUNGI_ASSERT(entry && entry->event && queue->last_trace_entry);
-    rungi_saved_error saved;
     int64_t time;
     queue->trace_entries = entry->next;
     if (!queue->trace_entries)
         queue->last_trace_entry = NULL;
-    rungi_error_save(&saved);
+    rungi_saved_error saved = rungi_error_save();
     if (rung_event_time(entry->event, &time) == RUNG_OK)
         rungi_log(context, 1, "%s%.6f ms%s", entry->head, (double)time * 1e-6, entry->tail);
     else
@@ -165,35 +137,19 @@ static void flush_first(rung_queue *queue)
     rungi_release(context, entry);
 }
 
-/* Logs the entries whose work is complete, for callers that wait by events and never finish the queue. */
-static void flush_finished(rung_queue *queue)
-{
-    while (queue->trace_entries && queue->device->ops->event_is_done(queue->trace_entries->event))
-        flush_first(queue);
-}
-
-/* Runs the plan with the entry's event as signal. */
-static rung_status run_with_event(rungi_trace_entry *entry, rung_plan *plan, rung_queue *queue,
-                                  const rung_problem *normalized, rungi_gemm_sizes sizes,
-                                  const rung_run_options *options)
-{
-    rung_run_options traced = *options;
-    TRY(rung_event_create(plan->device, &entry->event));
-    traced.signal = entry->event;
-    return plan->device->ops->plan_run(plan, queue, normalized, sizes, &traced);
-}
-
 rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_problem *given,
                             const rung_problem *normalized, rungi_gemm_sizes sizes, const rung_run_options *options)
 {
     rung_context *context = plan->device->context;
     rungi_trace_entry *entry = rungi_allocate_zeroed(context, sizeof *entry);
-    if (!entry)
-        return RUNG_STATUS_NO_MEMORY;
-    rung_status status = run_with_event(entry, plan, queue, normalized, sizes, options);
+    TRY(rungi_allocated(entry));
+    rung_run_options traced = *options;
+    rung_status status = rung_event_create(plan->device, &entry->event);
+    traced.signal = entry->event;
+    if (status == RUNG_OK)
+        status = plan->device->ops->plan_run(plan, queue, normalized, sizes, &traced);
     if (status != RUNG_OK) {
-        rungi_saved_error saved;
-        rungi_error_save(&saved);
+        rungi_saved_error saved = rungi_error_save();
         rung_event_destroy(entry->event);
         rungi_error_restore(&saved);
         rungi_release(context, entry);
@@ -201,12 +157,10 @@ rung_status rungi_trace_run(rung_plan *plan, rung_queue *queue, const rung_probl
     }
     if (options->signal)
         status = plan->device->ops->event_copy(entry->event, options->signal);
-    format_entry(entry, plan, given, threads_of(plan, options));
-    flush_finished(queue);
-    if (queue->last_trace_entry)
-        queue->last_trace_entry->next = entry;
-    else
-        queue->trace_entries = entry;
+    format_entry(entry, plan, given, plan->device->reads_host_memory ? rungi_plan_threads(plan, options) : 1);
+    while (queue->trace_entries && plan->device->ops->event_is_done(queue->trace_entries->event))
+        flush_first(queue); /* for callers that wait by events and never finish the queue */
+    *(queue->last_trace_entry ? &queue->last_trace_entry->next : &queue->trace_entries) = entry;
     queue->last_trace_entry = entry;
     return status;
 }

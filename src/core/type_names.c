@@ -32,6 +32,14 @@ const char *rung_compute_name(rung_compute compute)
     return name_or_unknown(names, RUNGI_COMPUTE_COUNT, (int)compute);
 }
 
+int rungi_compute_find(rungi_string_view name)
+{
+    int compute = 0;
+    while (compute < RUNGI_COMPUTE_COUNT && !rungi_string_view_equals(name, rung_compute_name((rung_compute)compute)))
+        compute++;
+    return compute;
+}
+
 const char *rung_engine_name(rung_engine engine)
 {
     static const char *const names[RUNGI_ENGINE_COUNT] = {

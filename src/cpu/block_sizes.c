@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* block_sizes.c - see block_sizes.h.
+/* block_sizes.c - derives block sizes from the caches. See features.h.
  *
  * The fractions were measured on a processor with 48 KiB of L1, 2 MiB of L2 and 480 MiB of L3 and are assumed to hold for
  * others. Data that is reused at once stays in L1, data that all rows of A are multiplied with in L2, and copies that are
  * used several times in one core's share of L3. */
-#include "cpu/block_sizes.h"
+#include "cpu/features.h"
 
 #include "base/checked_arithmetic.h"
 

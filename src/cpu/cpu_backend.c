@@ -13,9 +13,7 @@
 #include "cpu/cpu_device.h"
 #include "cpu/cpu_plan.h"
 #include "cpu/kernels/cpu_kernels.h"
-#include "cpu/peers/peer.h"
-#include "cpu/peers/peer_plan.h"
-#include "cpu/threads/processors.h"
+#include "cpu/peers/peer_library.h"
 #include "sources.h"
 
 /* ---- Device information --------------------------------------------------------------------- */
@@ -165,8 +163,7 @@ static const rungi_device_ops ops = {
     .buffer_create = rungi_cpu_buffer_create,
     .buffer_destroy = rungi_cpu_buffer_destroy,
     .buffer_native = rungi_cpu_buffer_native,
-    .buffer_write = rungi_cpu_buffer_write,
-    .buffer_read = rungi_cpu_buffer_read,
+    .buffer_copy = rungi_cpu_buffer_copy,
     .fit_defaults = fit_defaults,
     .plan_create = rungi_cpu_plan_create,
     .plan_run = rungi_cpu_plan_run,
@@ -204,7 +201,7 @@ static rung_status list_devices(rung_context *context, void *state, rung_device_
     (void)state;
     if (!info)
         return RUNG_STATUS_NO_MEMORY;
-    describe(info, &list->texts, rungi_processors_count());
+    describe(info, &list->list.texts, rungi_processors_count());
     return RUNG_OK;
 }
 
@@ -258,11 +255,6 @@ static const rungi_peer_kind peer_kinds[] = {
 static const rungi_ladder_step ladder[] = {
 #include "core/ladder.def"
 };
-#undef CPU
-#undef SIMT
-#undef VENDOR
-#undef VENDOR_STEP
-#undef X
 _Static_assert(sizeof ladder / sizeof *ladder <= RUNGI_LADDER_MAX, "the ladder fits a context");
 
 static unsigned abilities(const rung_kernel *kernel)

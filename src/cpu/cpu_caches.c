@@ -73,19 +73,19 @@ static int read_leaf(unsigned leaf, rungi_cpuid subleaves[SUBLEAVES])
     return count;
 }
 
+#endif
+
 /* AMD's leaf is empty on Intel's processors, and Intel's on AMD's. */
 static rungi_caches read_cpuid(void)
 {
+#if defined(__x86_64__)
     rungi_cpuid subleaves[SUBLEAVES];
     rungi_caches caches = rungi_caches_decode(subleaves, read_leaf(4, subleaves));
     return caches.l2 > 0 ? caches : rungi_caches_decode(subleaves, read_leaf(0x8000001d, subleaves));
-}
 #else
-static rungi_caches read_cpuid(void)
-{
     return unknown;
-}
 #endif
+}
 
 /* ---- The system ------------------------------------------------------------------------------- */
 

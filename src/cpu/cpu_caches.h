@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_caches.h - the sizes of the processor's data caches, from which block_sizes.h derives block sizes. */
-#ifndef RUNGI_CPU_CACHES_H
-#define RUNGI_CPU_CACHES_H
+/* cpu_caches.h - the sizes of the processor's data caches, from which block_sizes.c derives block sizes. */
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ extern const rungi_environment_variable rungi_caches_variable;
 
 /* Returns the caches that RUNG_CPU_CACHES describes, or those of rungi_caches_detect. */
 rungi_caches rungi_caches_effective(void);
-
-#endif /* RUNGI_CPU_CACHES_H */

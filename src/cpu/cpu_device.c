@@ -54,27 +54,16 @@ char *rungi_cpu_buffer_data(const rung_buffer *buffer)
     return ((const cpu_buffer_t *)buffer)->memory + buffer->offset;
 }
 
-static rung_status copy_bytes(void *to, const void *from, int64_t bytes, const rung_run_options *options)
+rung_status rungi_cpu_buffer_copy(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
+                                  const void *from, void *to, const rung_run_options *options)
 {
+    (void)queue;
     int64_t started = rungi_clock_ns();
+    char *data = rungi_cpu_buffer_data(buffer) + offset;
     if (bytes > 0)
-        memcpy(to, from, (size_t)bytes);
+        memcpy(from ? data : to, from ? from : data, (size_t)bytes);
     rungi_cpu_signal(options, started);
     return RUNG_OK;
-}
-
-rung_status rungi_cpu_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
-                                   const void *from, const rung_run_options *options)
-{
-    (void)queue;
-    return copy_bytes(rungi_cpu_buffer_data(buffer) + offset, from, bytes, options);
-}
-
-rung_status rungi_cpu_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
-                                  const rung_run_options *options)
-{
-    (void)queue;
-    return copy_bytes(to, rungi_cpu_buffer_data(buffer) + offset, bytes, options);
 }
 
 /* Only huge pages that lie entirely in the buffer: the bytes around the buffer belong to other allocations. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_device.h - the objects of the CPU device: device, event and buffer. cpu_backend.c puts them into the backend's
  * tables. Buffers are plain memory, and every operation has finished when its call returns. */
-#ifndef RUNGI_CPU_DEVICE_H
-#define RUNGI_CPU_DEVICE_H
+#pragma once
 
 #include "base/clock.h"
 #include "core/device.h"
@@ -32,10 +31,8 @@ rung_status rungi_cpu_buffer_create(rung_device *device, void *native, int64_t o
                                     rung_buffer **buffer);
 void rungi_cpu_buffer_destroy(rung_buffer *buffer);
 void *rungi_cpu_buffer_native(const rung_buffer *buffer);
-rung_status rungi_cpu_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
-                                   const void *from, const rung_run_options *options);
-rung_status rungi_cpu_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
-                                  const rung_run_options *options);
+rung_status rungi_cpu_buffer_copy(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
+                                  const void *from, void *to, const rung_run_options *options);
 
 /* Asks the system for huge pages behind a buffer that the library allocated. Call it before the buffer is filled. */
 void rungi_cpu_buffer_use_large_pages(const rung_buffer *buffer);
@@ -45,5 +42,3 @@ char *rungi_cpu_buffer_data(const rung_buffer *buffer);
 
 /* Returns the address of element (0, 0) of a batch item. The view has either data or a buffer. */
 void *rungi_cpu_item_data(const rung_matrix *matrix, int64_t item);
-
-#endif /* RUNGI_CPU_DEVICE_H */

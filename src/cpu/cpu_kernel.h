@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_kernel.h - the interface between CPU plans (cpu_plan.c) and CPU kernels (kernels/). */
-#ifndef RUNGI_CPU_KERNEL_H
-#define RUNGI_CPU_KERNEL_H
+#pragma once
 
 #include "cpu/features.h"
 #include "cpu/packed_header.h"
@@ -68,5 +67,3 @@ typedef struct rungi_cpu_kernel {
     bool is_threaded; /* false: one thread computes the whole problem */
     bool is_engine;   /* uses matrix instructions, or rejects the problem */
 } rungi_cpu_kernel;
-
-#endif /* RUNGI_CPU_KERNEL_H */

@@ -16,7 +16,7 @@
 #include "core/plan_types.h"
 #include "core/problem.h"
 #include "cpu/cpu_device.h"
-#include "cpu/peers/peer_plan.h"
+#include "cpu/peers/peer_library.h"
 
 typedef struct cpu_plan {
     rungi_cpu_kernel_config config;
@@ -26,11 +26,8 @@ typedef struct cpu_plan {
 
 /* One call of rungi_cpu_plan_run. */
 typedef struct cpu_run {
-    const cpu_plan_t *plan;
-    const rungi_cpu_kernel *kernel;
+    const rung_plan *plan;
     const rung_problem *problem;
-    const int64_t *parameters;
-    const rungi_cpu_features *features;
     rungi_gemm_sizes sizes;
     const char *packed; /* the packed B after its header, or NULL */
 } cpu_run_t;
@@ -150,18 +147,6 @@ static int64_t worthwhile_count(const rungi_cpu_job *job, int64_t items, double 
     return pieces < (double)min_count ? min_count : pieces < (double)max_count ? (int64_t)pieces : max_count;
 }
 
-/* Waking a thread takes microseconds, so small problems use fewer threads. */
-static int64_t worthwhile_threads(const rungi_cpu_job *job, int64_t items, int64_t threads)
-{
-    return worthwhile_count(job, items, 48, 1, threads);
-}
-
-/* Plans up to four parts per thread while the parts stay large: if the system delays a thread, the others take its parts. */
-static int64_t worthwhile_parts(const rungi_cpu_job *job, int64_t threads)
-{
-    return threads == 1 ? 1 : worthwhile_count(job, 1, 192, threads, 4 * threads);
-}
-
 /* Sets the size of a packed B, header included, and the header that a packed B must have. */
 static rung_status fill_packed_header(cpu_plan_t *state, rung_plan *plan)
 {
@@ -197,29 +182,31 @@ static rung_status configure_plan(cpu_plan_t *state, rung_plan *plan)
                           "%s is slower than another kernel for these small sizes; select it by name to use it anyway",
                           plan->kernel->info.name);
     int64_t threads = plan->threads_requested > 0 ? plan->threads_requested : rungi_pool_threads(device->pool);
-    threads = kernel->is_threaded ? worthwhile_threads(&job, problem->batch, threads) : 1;
+    /* Waking a thread takes microseconds, so small problems use fewer threads. */
+    threads = kernel->is_threaded ? worthwhile_count(&job, problem->batch, 48, 1, threads) : 1;
     if (job.m == 0 || job.n == 0) /* nothing is computed, but a grid has at least one block */
         job.m = job.n = 1;
-    bool has_many_items = problem->batch >= 2 * threads; /* then no item is partitioned */
+    /* Up to four parts per thread while the parts stay large: if the system delays a thread, the others take its parts. No item
+     * of a large batch is partitioned. */
+    bool has_one_part = threads == 1 || problem->batch >= 2 * threads;
     state->grid = rungi_cpu_grid_choose(job.m, job.n, &state->config,
-                                        has_many_items ? 1 : worthwhile_parts(&job, threads));
-    int64_t parts = problem->batch * state->grid.rows * state->grid.cols;
-    plan->info.threads = rungi_min(parts, threads);
+                                        has_one_part ? 1 : worthwhile_count(&job, 1, 192, threads, 4 * threads));
+    plan->info.threads = rungi_min(problem->batch * state->grid.rows * state->grid.cols, threads);
     return rungi_pool_reserve(device->pool, plan->info.threads, state->config.scratch);
 }
 
 rung_status rungi_cpu_plan_create(rung_plan *plan)
 {
-    if (plan->kernel->step->is_vendor)
-        return rungi_cpu_peer_plan_create(plan);
-    cpu_plan_t *state = rungi_allocate_zeroed(plan->device->context, sizeof *state);
-    if (!state)
+    bool is_vendor = plan->kernel->step->is_vendor;
+    size_t bytes = is_vendor ? rungi_cpu_peer_plan_bytes() : sizeof(cpu_plan_t);
+    plan->state = rungi_allocate_zeroed(plan->device->context, bytes);
+    if (!plan->state)
         return RUNG_STATUS_NO_MEMORY;
-    rung_status status = configure_plan(state, plan);
-    if (status == RUNG_OK)
-        plan->state = state;
-    else
-        rungi_release(plan->device->context, state);
+    rung_status status = is_vendor ? rungi_cpu_peer_plan_configure(plan) : configure_plan(plan->state, plan);
+    if (status != RUNG_OK) {
+        rungi_cpu_plan_destroy(plan);
+        plan->state = NULL;
+    }
     return status;
 }
 
@@ -227,8 +214,7 @@ void rungi_cpu_plan_destroy(rung_plan *plan)
 {
     if (plan->kernel->step->is_vendor)
         rungi_cpu_peer_plan_destroy(plan);
-    else
-        rungi_release(plan->device->context, plan->state);
+    rungi_release(plan->device->context, plan->state);
 }
 
 /* ---- Running ------------------------------------------------------------------------------------- */
@@ -237,7 +223,8 @@ void rungi_cpu_plan_destroy(rung_plan *plan)
 static void run_part(void *user, int64_t part, char *scratch)
 {
     const cpu_run_t *run = user;
-    const cpu_plan_t *plan = run->plan;
+    const cpu_plan_t *plan = run->plan->state;
+    const rungi_cpu_kernel *kernel = run->plan->kernel->step->function;
     const rungi_cpu_grid *grid = &plan->grid;
     int64_t blocks = grid->rows * grid->cols, item = blocks > 1 ? part / blocks : part;
     int64_t block = part - item * blocks, row = blocks > 1 ? block / grid->cols : 0;
@@ -250,12 +237,12 @@ static void run_part(void *user, int64_t part, char *scratch)
     if (blocks > 1)
         restrict_to_block(&job, i, j, rungi_min(job.m - i, grid->m_step), rungi_min(job.n - j, grid->n_step));
     job.config = &plan->config;
-    job.features = run->features;
-    job.parameters = run->parameters;
+    job.features = &((const rungi_cpu_device *)run->plan->device)->features;
+    job.parameters = run->plan->values.value;
     job.scratch = scratch;
     job.packed = run->packed;
     job.first_col = blocks > 1 ? j : 0;
-    run->kernel->run(&job);
+    kernel->run(&job);
 }
 
 rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_gemm_sizes sizes,
@@ -265,7 +252,7 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
         return rungi_cpu_peer_plan_run(plan, problem, sizes, options);
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const cpu_plan_t *state = plan->state;
-    cpu_run_t run = {state, plan->kernel->step->function, problem, plan->values.value, &device->features, sizes, NULL};
+    cpu_run_t run = {plan, problem, sizes, NULL};
     if (plan->packed_b) {
         const char *packed = rungi_cpu_buffer_data(options->packed_b);
         TRY(rungi_packed_header_check(&state->header, packed));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_plan.h - plans of the CPU device: the functions of its rungi_device_ops, and how C is partitioned. */
-#ifndef RUNGI_CPU_PLAN_H
-#define RUNGI_CPU_PLAN_H
+#pragma once
 
 #include "cpu/cpu_kernel.h"
 
@@ -22,5 +21,3 @@ rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_m
                                 const rung_run_options *options);
 rung_status rungi_cpu_packed_check(const rung_plan *plan, const void *header);
 void rungi_cpu_plan_destroy(rung_plan *plan);
-
-#endif /* RUNGI_CPU_PLAN_H */

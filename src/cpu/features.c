@@ -4,9 +4,12 @@
 #define _GNU_SOURCE /* syscall */
 #include "cpu/features.h"
 
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 static const char *const names[] = {
 #define X(name, word) word,
@@ -20,10 +23,6 @@ const char *rungi_isa_name(rungi_isa isa)
 }
 
 #if defined(__x86_64__)
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 static uint64_t read_xcr0(void)
 {
     uint32_t low, high;
@@ -62,22 +61,17 @@ static void detect_instruction_sets(rungi_cpu_features *found)
         found->isa = RUNGI_ISA_AMX;
 }
 
-bool rungi_cpu_amx_request(void)
-{
-    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
-    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
-}
-#else
-static void detect_instruction_sets(rungi_cpu_features *found)
-{
-    (void)found;
-}
+#endif
 
 bool rungi_cpu_amx_request(void)
 {
+#if defined(__x86_64__)
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+#else
     return false;
-}
 #endif
+}
 
 /* Returns RUNGI_ISA_COUNT for an unknown word. */
 static rungi_isa isa_from_name(const char *word)
@@ -104,10 +98,11 @@ const rungi_environment_variable rungi_isa_variable = {"RUNG_CPU_ISA",
 void rungi_cpu_features_detect(rungi_cpu_features *features)
 {
     const char *requested = rungi_environment_variable_value(&rungi_isa_variable);
-    memset(features, 0, sizeof *features);
-    detect_instruction_sets(features);
     rungi_caches caches = rungi_caches_effective();
-    features->blocks = rungi_cpu_block_sizes_derive(&caches);
+    *features = (rungi_cpu_features){.blocks = rungi_cpu_block_sizes_derive(&caches)};
+#if defined(__x86_64__)
+    detect_instruction_sets(features);
+#endif
     if (requested && isa_from_name(requested) < features->isa)
         features->isa = isa_from_name(requested);
     if (features->isa < RUNGI_ISA_DOT)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* features.h - the instruction sets that this process may use, and block sizes for the caches. */
-#ifndef RUNGI_CPU_FEATURES_H
-#define RUNGI_CPU_FEATURES_H
+#pragma once
 
 #include <stdbool.h>
 
-#include "core/environment.h"
-#include "cpu/block_sizes.h"
+#include "cpu/cpu_caches.h"
 
 /* Instruction sets in increasing order; each includes all before it. The words are the values of RUNG_CPU_ISA, which lowers
  * the instruction set that is used. */
@@ -26,6 +24,24 @@ typedef enum rungi_isa {
         RUNGI_ISA_COUNT
 } rungi_isa;
 
+/* How many bytes of each operand the kernels handle at a time, derived from the caches (block_sizes.c). */
+typedef struct rungi_cpu_block_sizes {
+    int64_t packed_b;   /* 10_pipeline: a packed block of B, KC x NC. 09_warptile: a block of A. */
+    int64_t cached_a;   /* 10_pipeline: copied rows of A that several blocks of B use */
+    int64_t cached_b;   /* 12_matrix: packed slices of B that several blocks of rows use */
+    int64_t amx_panel;  /* 12_matrix: KC bytes of each of the 32 rows of a panel */
+    int64_t l1_tiles;   /* 10_pipeline: tiles of an unpacked B that panels of A share in L1 */
+    int64_t few_rows_b; /* 10_pipeline: larger than this, an unpacked B is read a few rows at a time */
+    int64_t
+        in_place_b; /* 10_pipeline: larger than this, B is read in place, or one packed tile at a time, for more rows of A */
+    int64_t prefetch_c;    /* 10_pipeline: larger than this, C is prefetched */
+    int64_t half_l2;       /* 12_matrix: KD x NC bytes of B, and MC x NC sums */
+    int64_t small_operand; /* 12_matrix: up to this, A and B each stay in L2 */
+    int64_t l3_share;      /* of one core, or its L2 if that is larger */
+} rungi_cpu_block_sizes;
+
+rungi_cpu_block_sizes rungi_cpu_block_sizes_derive(const rungi_caches *caches);
+
 typedef struct rungi_cpu_features {
     rungi_isa isa;
     bool has_vnni, has_bf16; /* false below RUNGI_ISA_DOT */
@@ -44,5 +60,3 @@ const char *rungi_isa_name(rungi_isa isa);
 
 /* Requests permission to use AMX tiles from the system. Returns false if the system denies it. */
 bool rungi_cpu_amx_request(void);
-
-#endif /* RUNGI_CPU_FEATURES_H */

@@ -72,10 +72,8 @@ static rung_status report_differences(const rungi_packed_header *packed, const r
     add_number_difference(&found, "the panel width", packed->width, expected->width);
     add_number_difference(&found, "the K block", packed->k_block, expected->k_block);
     add_number_difference(&found, "the number of bytes", packed->bytes, expected->bytes);
-    return rungi_fail(RUNG_STATUS_INVALID,
-                      "the packed B does not match the plan: %s; pack B again: call rung_plan_pack_b with this "
-                      "plan",
-                      found.text);
+    return rungi_invalid("the packed B does not match the plan: %s; pack B again: call rung_plan_pack_b with this plan",
+                         found.text);
 }
 
 rung_status rungi_packed_header_check(const rungi_packed_header *expected, const void *packed)
@@ -85,18 +83,15 @@ rung_status rungi_packed_header_check(const rungi_packed_header *expected, const
         return RUNG_OK;
     memcpy(&found, packed, sizeof found);
     if (memcmp(found.magic, magic, sizeof magic) != 0)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "the buffer given as packed B does not hold a packed matrix; fill it: call "
-                          "rung_plan_pack_b with this plan");
+        return rungi_invalid("the buffer given as packed B does not hold a packed matrix; fill it: call "
+                             "rung_plan_pack_b with this plan");
     if (found.checksum != header_checksum(&found))
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "the header of the packed B is damaged: its checksum is wrong; pack B again: "
-                          "call rung_plan_pack_b with this plan");
+        return rungi_invalid("the header of the packed B is damaged: its checksum is wrong; pack B again: "
+                             "call rung_plan_pack_b with this plan");
     if (found.version != expected->version)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "B was packed in format version %lu, and this library reads version %lu; pack B "
-                          "again: call rung_plan_pack_b with this plan",
-                          (unsigned long)found.version, (unsigned long)expected->version);
+        return rungi_invalid("B was packed in format version %lu, and this library reads version %lu; pack B "
+                             "again: call rung_plan_pack_b with this plan",
+                             (unsigned long)found.version, (unsigned long)expected->version);
     found.kernel[sizeof found.kernel - 1] = '\0';
     return report_differences(&found, expected);
 }

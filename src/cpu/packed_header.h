@@ -4,8 +4,7 @@
  * rung_plan_pack_b writes the header, and every run compares it with the header of its plan. A buffer that holds
  * anything else is rejected before an element of it is read. The header does not depend on m, the batch, the
  * threads, A, C or the epilogue: plans that differ in those alone share a packed B. */
-#ifndef RUNGI_CPU_PACKED_HEADER_H
-#define RUNGI_CPU_PACKED_HEADER_H
+#pragma once
 
 #include "core/plan_types.h"
 
@@ -37,5 +36,3 @@ void rungi_packed_header_fill(const rung_plan *plan, const rungi_packed_layout *
 /* Compares the start of a packed B with the header that its plan expects. Returns RUNG_OK, or RUNG_STATUS_INVALID and a
  * sentence that names each difference. */
 rung_status rungi_packed_header_check(const rungi_packed_header *expected, const void *packed);
-
-#endif /* RUNGI_CPU_PACKED_HEADER_H */

@@ -5,12 +5,13 @@
  * cuBLAS therefore gets B as its first operand and A as its second; its column-major result is the row-major C.
  *
  * The declarations that are needed are here and in cublas_library.h, so that building needs no header of cuBLAS. */
-#include "cuda/cublas.h"
+#include "cuda/cuda_device.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/dynamic_library.h"
 #include "base/try.h"
 
 /* The numbers of cublas_api.h and library_types.h that are used. */
@@ -29,6 +30,18 @@ enum {
 
 /* ---- The library ----------------------------------------------------------------------------------- */
 
+void rungi_cublas_load(rungi_cublas *blas, int driver_version)
+{
+    for (int major = RUNGI_CUDA_MAJOR_MAX; !blas->library && major >= RUNGI_CUDA_MAJOR_MIN; major--) {
+        void *library = rungi_cuda_library_open_major("libcublas.so", major, driver_version);
+        bool all = library != NULL;
+#define X(name, symbol, arguments) all = all && rungi_library_symbol(library, symbol, &blas->name, sizeof blas->name);
+        RUNGI_CUBLAS_FUNCTION_LIST(X)
+#undef X
+        blas->library = all ? library : NULL;
+    }
+}
+
 /* Searches for the library once. */
 static const rungi_cublas *cublas_of(rungi_cuda_device *device)
 {
@@ -46,15 +59,12 @@ static rung_status fail(rungi_cuda_device *device, int error, const char *functi
     enum { LAUNCH_FAILED = 719 }; /* CUDA_ERROR_LAUNCH_FAILED */
     if (error == 3)               /* CUBLAS_STATUS_ALLOC_FAILED */
         return rungi_fail(RUNG_STATUS_NO_MEMORY,
-                          "00_vendor: %s: out of memory; use smaller matrices, or free other "
-                          "buffers of the device",
+                          "00_vendor: %s: out of memory; use smaller matrices, or free other buffers of the device",
                           function);
     if (error == 13) { /* CUBLAS_STATUS_EXECUTION_FAILED */
         atomic_store(&device->lost_error, LAUNCH_FAILED);
         return rungi_fail(RUNG_STATUS_DEVICE_LOST,
-                          "00_vendor: %s: the work failed on the device; close the device "
-                          "and open it again",
-                          function);
+                          "00_vendor: %s: the work failed on the device; close the device and open it again", function);
     }
     return rungi_fail(RUNG_STATUS_UNSUPPORTED, "00_vendor: %s failed with error %d%s", function, error,
                       error == NOT_SUPPORTED ? ": it does not take this problem" : "");
@@ -85,51 +95,29 @@ void rungi_cublas_close(rungi_cuda_device *device)
 
 /* ---- Plans ----------------------------------------------------------------------------------------- */
 
-static int type_of(rung_type type)
-{
-    switch (type) {
-    case RUNG_F64: return R_64F;
-    case RUNG_F16: return R_16F;
-    case RUNG_BF16: return R_16BF;
-    case RUNG_I8: return R_8I;
-    case RUNG_I32: return R_32I;
-    case RUNG_F32:
-    default: break;
-    }
-    return R_32F;
-}
+/* cudaDataType_t of each rung_type. */
+static const int types[] = {[RUNG_F32] = R_32F,   [RUNG_F64] = R_64F, [RUNG_F16] = R_16F,
+                            [RUNG_BF16] = R_16BF, [RUNG_I8] = R_8I,   [RUNG_I32] = R_32I};
 
-/* Returns the compute type of the problem, or a more precise one, so that comparisons are fair. Fails if the GPU lacks
- * it, because cuBLAS would silently compute in FP32. */
-static int compute_of(const rung_problem *problem, int version, int architecture)
+/* Returns the compute mode of the problem, or STRICT if the GPU lacks it, so that comparisons are fair: cuBLAS would
+ * silently compute in FP32. */
+static rung_compute supported_compute(const rung_problem *problem, int version, int architecture)
 {
     bool has_matrix = architecture >= 80, emulates = architecture / 10 == 10 && version >= EMULATED_SINCE;
-
-    if (problem->a.type == RUNG_F64)
-        return COMPUTE_64F;
-    if (problem->a.type == RUNG_I8)
-        return COMPUTE_32I;
-    if (problem->a.type != RUNG_F32)
-        return COMPUTE_32F;
-    switch (problem->compute) {
-    case RUNG_COMPUTE_BF16X3: return emulates ? COMPUTE_32F_EMULATED_16BFX9 : COMPUTE_32F;
-    case RUNG_COMPUTE_TF32: return has_matrix ? COMPUTE_32F_FAST_TF32 : COMPUTE_32F;
-    case RUNG_COMPUTE_BF16X1: return has_matrix ? COMPUTE_32F_FAST_16BF : COMPUTE_32F;
-    case RUNG_COMPUTE_STRICT:
-    default: break;
-    }
-    return COMPUTE_32F;
+    bool is_supported = problem->compute == RUNG_COMPUTE_BF16X3 ? emulates : has_matrix;
+    return problem->a.type == RUNG_F32 && is_supported ? problem->compute : RUNG_COMPUTE_STRICT;
 }
 
-/* Returns the rung_compute that corresponds to the compute type, for rung_plan_info. */
-static rung_compute compute_name(int compute)
+/* Returns the cublasComputeType_t of a type of A and a compute mode. */
+static int compute_type(rung_type type, rung_compute compute)
 {
-    switch (compute) {
-    case COMPUTE_32F_EMULATED_16BFX9: return RUNG_COMPUTE_BF16X3;
-    case COMPUTE_32F_FAST_TF32: return RUNG_COMPUTE_TF32;
-    case COMPUTE_32F_FAST_16BF: return RUNG_COMPUTE_BF16X1;
-    }
-    return RUNG_COMPUTE_STRICT;
+    static const int modes[] = {[RUNG_COMPUTE_STRICT] = COMPUTE_32F,
+                                [RUNG_COMPUTE_BF16X3] = COMPUTE_32F_EMULATED_16BFX9,
+                                [RUNG_COMPUTE_TF32] = COMPUTE_32F_FAST_TF32,
+                                [RUNG_COMPUTE_BF16X1] = COMPUTE_32F_FAST_16BF};
+    if (type == RUNG_F64)
+        return COMPUTE_64F;
+    return type == RUNG_I8 ? COMPUTE_32I : modes[compute];
 }
 
 /* Describes a view as cuBLAS does: column-major, with a row-major view as a transpose. */
@@ -187,10 +175,10 @@ rung_status rungi_cublas_plan_create(rung_plan *plan, rungi_cublas_plan *out)
     pthread_mutex_unlock(&device->lock);
     snprintf(out->library, sizeof out->library, "cuBLAS %d.%d.%d", version / 10000, version / 100 % 100, version % 100);
     plan->info.library = out->library;
-    out->in_type = type_of(row_major.a.type);
-    out->out_type = type_of(row_major.c.type);
-    out->compute = compute_of(&row_major, version, device->architecture);
-    plan->info.compute = compute_name(out->compute);
+    out->in_type = types[row_major.a.type];
+    out->out_type = types[row_major.c.type];
+    plan->info.compute = supported_compute(&row_major, version, device->architecture);
+    out->compute = compute_type(row_major.a.type, plan->info.compute);
     return status;
 }
 
@@ -227,7 +215,7 @@ rung_status rungi_cublas_plan_run(rung_plan *plan, const rungi_cublas_plan *own,
     rung_problem row_major = rungi_simt_row_major(problem);
     RUNGI_ASSERT(row_major.alpha != 0.0); /* the core handles alpha = 0 (see rung_plan.unread) */
     pthread_mutex_lock(&device->lock);
-    int error = own->blas->set_stream(device->blas, ((rungi_cuda_queue *)queue)->stream);
+    int error = own->blas->set_stream(device->blas, rungi_cuda_stream_of(queue));
     const char *function = "cublasSetStream";
     if (error == 0) {
         error = multiply(device->blas, own, &row_major);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cublas_library.h - cuBLAS, NVIDIA's library, loaded at run time, as one table of functions. */
-#ifndef RUNGI_CUBLAS_LIBRARY_H
-#define RUNGI_CUBLAS_LIBRARY_H
+/* cublas_library.h - cuBLAS, NVIDIA's library, loaded at run time, as one table of functions, and the plans of 00_vendor
+ * on the CUDA device, which call it. */
+#pragma once
 
 #include "core/plan.h"
 #include "cuda/cuda_driver.h"
@@ -39,7 +39,21 @@ enum {
                             1u << RUNGI_I8_TO_I32
 };
 
-/* Loads the newest cuBLAS that works with a driver of this CUDA version. Sets library to NULL if there is none. */
+/* Loads the newest cuBLAS that works with a driver of this CUDA version. Sets library to NULL if there is none.
+ * (cublas.c) */
 void rungi_cublas_load(rungi_cublas *blas, int driver_version);
 
-#endif /* RUNGI_CUBLAS_LIBRARY_H */
+/* The problem in column-major form, as cuBLAS expects it. */
+typedef struct rungi_cublas_plan {
+    const rungi_cublas *blas;
+    int a_op, b_op; /* of the first and the second operand: B and A */
+    int lda, ldb, ldc;
+    int in_type, out_type, compute;
+    char library[32]; /* "cuBLAS 12.9.0", for rung_plan_info */
+} rungi_cublas_plan;
+
+/* Returns RUNG_STATUS_UNSUPPORTED if cuBLAS is not installed or does not support the problem. The CUcontext must be
+ * current. */
+rung_status rungi_cublas_plan_create(rung_plan *plan, rungi_cublas_plan *out);
+rung_status rungi_cublas_plan_run(rung_plan *plan, const rungi_cublas_plan *own, rung_queue *queue,
+                                  const rung_problem *problem);

@@ -3,17 +3,12 @@
 #include "cuda/cuda_device.h"
 #include "base/try.h"
 
-static rungi_cu_stream stream_of(const rung_queue *queue)
-{
-    return ((const rungi_cuda_queue *)queue)->stream;
-}
-
 static rungi_cu_pointer pointer_of(const rung_buffer *buffer)
 {
     return ((const rungi_cuda_buffer *)buffer)->pointer;
 }
 
-/* ---- Making ---------------------------------------------------------------------------------------- */
+/* ---- Creating -------------------------------------------------------------------------------------- */
 
 /* Returns the number of bytes mapped from the address on. Memory that was mapped in several ranges is reported range by
  * range. */
@@ -28,8 +23,7 @@ static rung_status mapped_bytes(rungi_cuda_device *own, rungi_cu_pointer pointer
         if ((error == NOT_FOUND || error == 1) && *mapped > 0)
             return RUNG_OK;
         if (error == NOT_FOUND || error == 1)
-            return rungi_fail(RUNG_STATUS_INVALID,
-                              "the wrapped CUdeviceptr does not point to memory of this CUcontext");
+            return rungi_invalid("the wrapped CUdeviceptr does not point to memory of this CUcontext");
         if (error != 0)
             return rungi_cuda_check(own, error, "cuMemGetAddressRange");
         if (size <= at - base)
@@ -43,24 +37,19 @@ static rung_status wrap(rungi_cuda_device *own, rungi_cu_pointer native, int64_t
                         rungi_cuda_buffer *buffer)
 {
     int64_t mapped;
-    rung_status status = mapped_bytes(own, native, offset + bytes, &mapped);
-    if (status == RUNG_OK && offset + bytes > mapped)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "the wrapped CUdeviceptr points to %lld bytes; the buffer would end "
-                          "at %lld",
-                          (long long)mapped, (long long)offset + bytes);
+    TRY(mapped_bytes(own, native, offset + bytes, &mapped));
+    if (offset + bytes > mapped)
+        return rungi_invalid("the wrapped CUdeviceptr points to %lld bytes; the buffer would end at %lld",
+                             (long long)mapped, (long long)offset + bytes);
     buffer->pointer = native + (rungi_cu_pointer)offset;
-    return status;
+    return RUNG_OK;
 }
 
 static rung_status allocate(rungi_cuda_device *own, rung_queue *queue, int64_t bytes, rungi_cuda_buffer *buffer)
 {
-    rung_status status;
-    if (queue)
-        status = rungi_cuda_check(own, own->cu->MemAllocAsync(&buffer->pointer, (size_t)bytes, stream_of(queue)),
-                                  "cuMemAllocAsync");
-    else
-        status = rungi_cuda_check(own, own->cu->MemAlloc(&buffer->pointer, (size_t)bytes), "cuMemAlloc");
+    rung_status status = queue ? RUNGI_CUDA_CALL(own, MemAllocAsync, &buffer->pointer, (size_t)bytes,
+                                                 rungi_cuda_stream_of(queue))
+                               : RUNGI_CUDA_CALL(own, MemAlloc, &buffer->pointer, (size_t)bytes);
     if (status != RUNG_OK)
         return rungi_fail_prepend(status, "%lld bytes on %s", (long long)bytes, own->base.info.name);
     buffer->is_owned = true;
@@ -70,6 +59,18 @@ static rung_status allocate(rungi_cuda_device *own, rung_queue *queue, int64_t b
 }
 
 /* Wraps a pointer, or allocates memory in the order of a queue or at once. */
+static rung_status set_memory(rungi_cuda_device *own, rung_queue *queue, void *native, int64_t offset, int64_t bytes,
+                              rungi_cuda_buffer *buffer)
+{
+    TRY(rungi_cuda_context_push(own));
+    rung_status status = RUNG_OK;
+    if (native)
+        status = wrap(own, (rungi_cu_pointer)(uintptr_t)native, offset, bytes, buffer);
+    else if (bytes > 0)
+        status = allocate(own, queue, bytes, buffer);
+    return rungi_cuda_context_leave(own, status);
+}
+
 static rung_status make_buffer(rung_device *device, rung_queue *queue, void *native, int64_t offset, int64_t bytes,
                                rung_buffer **buffer)
 {
@@ -77,19 +78,12 @@ static rung_status make_buffer(rung_device *device, rung_queue *queue, void *nat
     rungi_cuda_buffer *made = rungi_allocate_zeroed(device->context, sizeof *made);
     if (!made)
         return RUNG_STATUS_NO_MEMORY;
-    rung_status status = rungi_cuda_context_push(own);
-    if (status == RUNG_OK) {
-        if (native)
-            status = wrap(own, (rungi_cu_pointer)(uintptr_t)native, offset, bytes, made);
-        else if (bytes > 0)
-            status = allocate(own, queue, bytes, made);
-        rungi_cuda_context_pop(own);
-    }
+    rung_status status = set_memory(own, queue, native, offset, bytes, made);
     if (status != RUNG_OK) {
         rungi_release(device->context, made);
         return status;
     }
-    /* Addresses of one context are all of one space. */
+    /* All addresses of one context are in one address space. */
     made->base.address_space = made->pointer ? (void *)own->context : (void *)made;
     made->base.address = (uintptr_t)made->pointer;
     *buffer = &made->base;
@@ -138,8 +132,7 @@ rung_status rungi_cuda_host_allocate(rung_device *device, int64_t bytes, void **
     rungi_cuda_device *own = rungi_cuda_device_of(device);
     *memory = *handle = NULL;
     TRY(rungi_cuda_context_push(own));
-    rung_status status = rungi_cuda_check(own, own->cu->MemHostAlloc(memory, (size_t)bytes, 0), "cuMemHostAlloc");
-    rungi_cuda_context_pop(own);
+    rung_status status = rungi_cuda_context_leave(own, RUNGI_CUDA_CALL(own, MemHostAlloc, memory, (size_t)bytes, 0));
     if (status == RUNG_OK)
         rungi_cu_track(own->cu, RUNGI_CU_HOST_MEMORY, 1);
     return status;
@@ -160,39 +153,15 @@ void rungi_cuda_host_release(rung_device *device, void *memory, void *handle)
 
 /* ---- Copies ------------------------------------------------------------------------------------------- */
 
-static rungi_cu_pointer address_of(const rung_buffer *buffer, int64_t offset)
-{
-    return pointer_of(buffer) + (rungi_cu_pointer)offset;
-}
-
-rung_status rungi_cuda_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
-                                    const void *from, const rung_run_options *options)
+rung_status rungi_cuda_buffer_copy(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
+                                   const void *from, void *to, const rung_run_options *options)
 {
     rungi_cuda_device *own = rungi_cuda_device_of(queue->device);
-    TRY(rungi_cuda_context_push(own));
-    rung_status status = rungi_cuda_submit_begin(queue, options);
-    if (status == RUNG_OK && bytes > 0)
-        status = rungi_cuda_check(
-            own, own->cu->MemcpyHtoDAsync(address_of(buffer, offset), from, (size_t)bytes, stream_of(queue)),
-            "cuMemcpyHtoDAsync");
-    if (status == RUNG_OK)
-        status = rungi_cuda_submit_end(queue, options);
-    rungi_cuda_context_pop(own);
-    return status;
-}
-
-rung_status rungi_cuda_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
-                                   const rung_run_options *options)
-{
-    rungi_cuda_device *own = rungi_cuda_device_of(queue->device);
-    TRY(rungi_cuda_context_push(own));
-    rung_status status = rungi_cuda_submit_begin(queue, options);
-    if (status == RUNG_OK && bytes > 0)
-        status = rungi_cuda_check(
-            own, own->cu->MemcpyDtoHAsync(to, address_of(buffer, offset), (size_t)bytes, stream_of(queue)),
-            "cuMemcpyDtoHAsync");
-    if (status == RUNG_OK)
-        status = rungi_cuda_submit_end(queue, options);
-    rungi_cuda_context_pop(own);
-    return status;
+    rungi_cu_pointer address = pointer_of(buffer) + (rungi_cu_pointer)offset;
+    rung_status status = RUNG_OK;
+    TRY(rungi_cuda_submit_begin(queue, options));
+    if (bytes > 0)
+        status = from ? RUNGI_CUDA_CALL(own, MemcpyHtoDAsync, address, from, (size_t)bytes, rungi_cuda_stream_of(queue))
+                      : RUNGI_CUDA_CALL(own, MemcpyDtoHAsync, to, address, (size_t)bytes, rungi_cuda_stream_of(queue));
+    return rungi_cuda_submit_end(queue, options, status);
 }

@@ -18,8 +18,7 @@ static rung_status read_architecture(const char *name, int *architecture)
     *architecture = number > 0 && number < 1000 ? (int)number : 0;
     snprintf(again, sizeof again, "sm_%d", *architecture);
     if (*architecture < 10 || strcmp(again, name) != 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "\"%s\" is not an architecture; examples are sm_75, sm_86 and sm_120",
-                          name);
+        return rungi_invalid("\"%s\" is not an architecture; examples are sm_75, sm_86 and sm_120", name);
     return RUNG_OK;
 }
 
@@ -48,8 +47,7 @@ static rung_status make_code(const rung_kernel *kernel, const rungi_nvrtc *nvrtc
     job->report = &report;
     rung_status status = rungi_nvrtc_compile(kernel->context, nvrtc, job, &code->image, &bytes);
     rungi_release(kernel->context, source);
-    if (status != RUNG_OK)
-        return status;
+    TRY(status);
     code->code.image_bytes = (int64_t)bytes;
     code->code.registers_per_thread = report.registers;
     code->code.shared_bytes_per_block = report.shared_bytes;
@@ -64,20 +62,14 @@ rung_status rungi_cuda_compile_offline(rung_plan *plan, rungi_code *code)
     rungi_nvrtc_job job = {.file = plan->kernel->info.file};
     char defines[RUNGI_SIMT_DEFINES_BYTES];
     int64_t dynamic_bytes;
-    rung_status status = read_architecture(plan->device->architecture, &job.architecture);
     plan->device->info.name = "that GPU";
     plan->device->info.max_threads_per_block = THREADS_MAX;
-    if (status == RUNG_OK)
-        status = rungi_cuda_simt_plan_init(plan, job.architecture, GRID_MAX, &simt, &dynamic_bytes);
-    if (status == RUNG_OK)
-        status = find_compiler(job.architecture, &nvrtc);
-    if (status != RUNG_OK)
-        return status;
+    TRY(read_architecture(plan->device->architecture, &job.architecture));
+    TRY(rungi_cuda_simt_plan_init(plan, job.architecture, GRID_MAX, &simt, &dynamic_bytes));
+    TRY(find_compiler(job.architecture, &nvrtc));
     rungi_simt_defines(plan->kernel, &plan->values, &simt.path, defines);
     job.defines = defines;
-    status = make_code(plan->kernel, &nvrtc, &job, code);
-    if (status != RUNG_OK)
-        return status;
+    TRY(make_code(plan->kernel, &nvrtc, &job, code));
     code->code.threads_per_block = simt.shape.threads;
     code->code.shared_bytes_per_block += dynamic_bytes;
     rungi_simt_path_name(&simt.path, code->path, sizeof code->path);

@@ -2,9 +2,9 @@
 /* cuda_device.c - finds, describes, opens and wraps CUDA devices, and records when a device is lost. */
 #include "cuda/cuda_device.h"
 #include "base/checked_arithmetic.h"
+#include "base/dynamic_library.h"
 #include "base/try.h"
 #include "cuda/embedded_images.h"
-#include "cuda/cuda_library_paths.h"
 #include "core/device_list.h"
 
 #include <stdio.h>
@@ -13,29 +13,36 @@
 
 /* ---- Entering and leaving ---------------------------------------------------------------------- */
 
-rung_status rungi_cuda_check_process(const rungi_cuda_state *state)
+/* Fails in a forked child, where the driver does not work. */
+static rung_status check_process(const rungi_cuda_state *state)
 {
     if (state->pid != getpid())
         return rungi_fail(RUNG_STATUS_DEVICE_LOST,
-                          "CUDA was started before this process was forked, and NVIDIA's "
-                          "driver does not work in the child; fork before the first use of CUDA, or exec");
+                          "CUDA was started before this process was forked, and NVIDIA's driver does not work in the "
+                          "child; fork before the first use of CUDA, or exec");
     return RUNG_OK;
 }
 
 rung_status rungi_cuda_context_push(rungi_cuda_device *device)
 {
-    TRY(rungi_cuda_check_process(device->state));
+    TRY(check_process(device->state));
     unsigned int lost = atomic_load(&device->lost_error);
     if (lost != 0)
-        return rungi_fail_prepend(rungi_cu_fail(device->cu, lost, "the device was lost before"), "%s",
+        return rungi_fail_prepend(rungi_cu_check(device->cu, lost, "the device was lost before"), "%s",
                                   device->base.info.name);
-    return rungi_cuda_check(device, device->cu->CtxPushCurrent(device->context), "cuCtxPushCurrent");
+    return RUNGI_CUDA_CALL(device, CtxPushCurrent, device->context);
 }
 
 void rungi_cuda_context_pop(rungi_cuda_device *device)
 {
     rungi_cu_context own;
     device->cu->CtxPopCurrent(&own);
+}
+
+rung_status rungi_cuda_context_leave(rungi_cuda_device *device, rung_status status)
+{
+    rungi_cuda_context_pop(device);
+    return status;
 }
 
 bool rungi_cuda_context_push_for_release(rungi_cuda_device *device)
@@ -49,10 +56,10 @@ rung_status rungi_cuda_check(rungi_cuda_device *device, rungi_cu_result error, c
         return RUNG_OK;
     if (rungi_cu_is_sticky(error))
         atomic_store(&device->lost_error, error);
-    return rungi_cu_fail(device->cu, error, function);
+    return rungi_cu_check(device->cu, error, function);
 }
 
-/* ---- What a device tells ------------------------------------------------------------------------ */
+/* ---- Device attributes -------------------------------------------------------------------------- */
 
 /* Queries attributes of a device and retains the first error. A device with wrong attributes must not be opened,
  * because they are read only once. */
@@ -60,39 +67,28 @@ typedef struct attribute_query {
     rungi_cu *cu;
     rungi_cu_device id;
     rungi_cu_result error;
-} inquiry_t;
+} attribute_query_t;
 
-static int64_t attribute(inquiry_t *attribute_query, unsigned int attribute_id)
+static int64_t attribute(attribute_query_t *query, unsigned int attribute_id)
 {
     int value = 0;
-    rungi_cu_result error = attribute_query->cu->DeviceGetAttribute(&value, attribute_id, attribute_query->id);
-    if (attribute_query->error == 0)
-        attribute_query->error = error;
+    rungi_cu_result error = query->cu->DeviceGetAttribute(&value, attribute_id, query->id);
+    if (query->error == 0)
+        query->error = error;
     return error == 0 && value > 0 ? value : 0;
 }
 
-static int architecture_of(inquiry_t *attribute_query)
+static int architecture_of(attribute_query_t *query)
 {
-    return (int)(10 * attribute(attribute_query, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-                 attribute(attribute_query, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
-}
-
-static void describe_memory(inquiry_t *query, rung_device_info *info)
-{
-    size_t bytes = 0;
-    if (query->cu->DeviceTotalMem(&bytes, query->id) == 0)
-        info->memory_bytes = info->max_buffer_bytes = (int64_t)bytes;
-    info->last_level_cache_bytes = attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-    info->memory_clock_khz = attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
-    info->memory_bus_bits = attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
-    /* Two transfers a clock, as NVIDIA counts its memory clocks. */
-    info->memory_bytes_per_second = 2 * info->memory_clock_khz * 1000 * (info->memory_bus_bits / 8);
+    return (int)(10 * attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                 attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 }
 
 static rung_status describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *info, rungi_text_list *texts)
 {
-    inquiry_t attribute_query = {cu, id, 0}, *query = &attribute_query;
+    attribute_query_t attributes = {cu, id, 0}, *query = &attributes;
     char title[256] = ""; /* the length of cudaDeviceProp.name */
+    size_t memory_bytes = 0;
     info->name = rungi_text_list_add(texts, "cuda:%d", id);
     info->platform = "NVIDIA CUDA";
     info->driver = rungi_text_list_add(texts, "CUDA %d.%d", cu->version / 1000, cu->version % 1000 / 10);
@@ -104,7 +100,7 @@ static rung_status describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *
     info->max_threads_per_block = attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     info->registers_per_block = attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
     info->registers_per_unit = attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
-    /* What a kernel may opt in to, where there is such a thing: plans do. */
+    /* The limit that a kernel may opt in to, if the device has one: plans opt in. */
     info->shared_bytes_per_block = rungi_max(
         attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
         attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
@@ -113,8 +109,14 @@ static rung_status describe(rungi_cu *cu, rungi_cu_device id, rung_device_info *
     int architecture = architecture_of(query);
     info->peak_f32_flops_per_second = 2 * rungi_simt_fma_per_clock(architecture / 10, architecture % 10) *
                                       info->compute_units * info->clock_khz * 1000;
-    describe_memory(query, info);
-    return attribute_query.error == 0 ? RUNG_OK : rungi_cu_fail(cu, attribute_query.error, "cuDeviceGetAttribute");
+    if (cu->DeviceTotalMem(&memory_bytes, id) == 0)
+        info->memory_bytes = info->max_buffer_bytes = (int64_t)memory_bytes;
+    info->last_level_cache_bytes = attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    info->memory_clock_khz = attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+    info->memory_bus_bits = attribute(query, RUNGI_CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+    /* Two transfers per clock, as NVIDIA counts its memory clocks. */
+    info->memory_bytes_per_second = 2 * info->memory_clock_khz * 1000 * (info->memory_bus_bits / 8);
+    return rungi_cu_check(cu, query->error, "cuDeviceGetAttribute");
 }
 
 static rung_status list_devices(rung_context *context, void *state, rung_device_list *list)
@@ -122,73 +124,18 @@ static rung_status list_devices(rung_context *context, void *state, rung_device_
     (void)context;
     rungi_cu *cu = &((rungi_cuda_state *)state)->cu;
     int count = 0;
-    rung_status status = rungi_cuda_check_process(state);
-    if (status != RUNG_OK)
-        return status;
-    rungi_cu_result error = cu->DeviceGetCount(&count);
-    if (error != 0)
-        return rungi_cu_fail(cu, error, "cuDeviceGetCount");
+    TRY(check_process(state));
+    TRY(RUNGI_CU_CALL(cu, DeviceGetCount, &count));
     for (int i = 0; i < count; i++) {
         rungi_cu_device id;
-        error = cu->DeviceGet(&id, i);
-        if (error != 0)
-            return rungi_cu_fail(cu, error, "cuDeviceGet");
+        TRY(RUNGI_CU_CALL(cu, DeviceGet, &id, i));
         rung_device_info *info = rungi_device_list_add(list);
-        status = info ? describe(cu, id, info, &list->texts) : RUNG_STATUS_NO_MEMORY;
-        if (status != RUNG_OK)
-            return status;
+        TRY(info ? describe(cu, id, info, &list->list.texts) : RUNG_STATUS_NO_MEMORY);
     }
     return RUNG_OK;
 }
 
 /* ---- Opening -------------------------------------------------------------------------------------- */
-
-static void release_context(rungi_cuda_device *device)
-{
-    if (!device->is_primary)
-        return;
-    if (device->state->pid == getpid())
-        device->cu->PrimaryCtxRelease(device->id);
-    rungi_cu_track(device->cu, RUNGI_CU_CONTEXT, -1);
-}
-
-static void close_device(rung_device *device)
-{
-    rungi_cuda_device *own = rungi_cuda_device_of(device);
-    rungi_cublas_close(own);
-    rungi_cuda_modules_release(own);
-    release_context(own);
-    pthread_mutex_destroy(&own->lock);
-    rungi_device_free(device);
-}
-
-static const rungi_device_ops ops = {
-    .close = close_device,
-    .queue_create = rungi_cuda_queue_create,
-    .queue_finish = rungi_cuda_queue_finish,
-    .queue_destroy = rungi_cuda_queue_destroy,
-    .queue_native = rungi_cuda_queue_native,
-    .queue_is_captured = rungi_cuda_queue_is_captured,
-    .event_create = rungi_cuda_event_create,
-    .event_wait = rungi_cuda_event_wait,
-    .event_time = rungi_cuda_event_time,
-    .event_span = rungi_cuda_event_span,
-    .event_is_done = rungi_cuda_event_is_done,
-    .event_copy = rungi_cuda_event_copy,
-    .event_destroy = rungi_cuda_event_destroy,
-    .event_native = rungi_cuda_event_native,
-    .buffer_create = rungi_cuda_buffer_create,
-    .buffer_create_on_queue = rungi_cuda_buffer_create_on_queue,
-    .buffer_destroy = rungi_cuda_buffer_destroy,
-    .buffer_native = rungi_cuda_buffer_native,
-    .buffer_write = rungi_cuda_buffer_write,
-    .buffer_read = rungi_cuda_buffer_read,
-    .host_allocate = rungi_cuda_host_allocate,
-    .host_release = rungi_cuda_host_release,
-    .plan_create = rungi_cuda_plan_create,
-    .plan_run = rungi_cuda_plan_run,
-    .plan_destroy = rungi_cuda_plan_destroy,
-};
 
 static void free_device(rungi_cuda_device *device)
 {
@@ -196,18 +143,38 @@ static void free_device(rungi_cuda_device *device)
     rungi_device_free(&device->base);
 }
 
+static void close_device(rung_device *device)
+{
+    rungi_cuda_device *own = rungi_cuda_device_of(device);
+    rungi_cublas_close(own);
+    rungi_cuda_modules_release(own);
+    if (own->is_primary && own->state->pid == getpid())
+        own->cu->PrimaryCtxRelease(own->id);
+    if (own->is_primary)
+        rungi_cu_track(own->cu, RUNGI_CU_CONTEXT, -1);
+    free_device(own);
+}
+
+static const rungi_device_ops ops = {
+#define X(name) .name = rungi_cuda_##name,
+    RUNGI_SIMT_DEVICE_FUNCTION_LIST(X)
+#undef X
+        .close = close_device,
+    .queue_is_captured = rungi_cuda_queue_is_captured,
+    .buffer_create_on_queue = rungi_cuda_buffer_create_on_queue,
+};
+
 /* Reads the attributes that decide which code runs and how memory is allocated. */
 static rung_status fill_device(rungi_cuda_device *device)
 {
     rungi_cu *cu = device->cu;
-    inquiry_t query = {cu, device->id, 0};
+    attribute_query_t query = {cu, device->id, 0};
     device->architecture = architecture_of(&query);
     snprintf(device->architecture_name, sizeof device->architecture_name, "sm_%d", device->architecture);
     device->base.architecture = device->architecture_name;
     device->has_pools = cu->MemAllocAsync && cu->MemFreeAsync &&
                         attribute(&query, RUNGI_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
-    if (query.error != 0)
-        return rungi_cu_fail(cu, query.error, "cuDeviceGetAttribute");
+    TRY(rungi_cu_check(cu, query.error, "cuDeviceGetAttribute"));
     return describe(cu, device->id, &device->base.info, &device->base.texts);
 }
 
@@ -225,28 +192,11 @@ static rung_status make_device(rung_context *context, rungi_cuda_state *state, r
     made->cu = &state->cu;
     made->id = id;
     rung_status status = fill_device(made);
-    if (status != RUNG_OK) {
+    if (status == RUNG_OK)
+        *device = made;
+    else
         free_device(made);
-        return status;
-    }
-    *device = made;
-    return RUNG_OK;
-}
-
-/* Opens a device by its index; -1 means the first one. */
-static rung_status find_device(rungi_cuda_state *state, int64_t index, rungi_cu_device *id)
-{
-    int count = 0;
-    rungi_cu_result error = state->cu.DeviceGetCount(&count);
-    if (error != 0)
-        return rungi_cu_fail(&state->cu, error, "cuDeviceGetCount");
-    if (index < 0)
-        index = 0;
-    if (index >= count)
-        return rungi_fail(RUNG_STATUS_NO_DEVICE, "there is no device cuda:%lld; `rung devices` lists the %d that exist",
-                          (long long)index, count);
-    error = state->cu.DeviceGet(id, (int)index);
-    return error == 0 ? RUNG_OK : rungi_cu_fail(&state->cu, error, "cuDeviceGet");
+    return status;
 }
 
 static rung_status open_device(rung_context *context, void *user, int64_t index, rung_device **device)
@@ -254,17 +204,19 @@ static rung_status open_device(rung_context *context, void *user, int64_t index,
     rungi_cuda_state *state = user;
     rungi_cuda_device *made;
     rungi_cu_device id;
-    rung_status status = rungi_cuda_check_process(state);
-    if (status == RUNG_OK)
-        status = find_device(state, index, &id);
-    if (status == RUNG_OK)
-        status = make_device(context, state, id, &made);
-    if (status != RUNG_OK)
-        return status;
+    int count = 0;
+    TRY(check_process(state));
+    TRY(RUNGI_CU_CALL(&state->cu, DeviceGetCount, &count));
+    index = rungi_max(index, 0); /* -1 selects the first device */
+    if (index >= count)
+        return rungi_fail(RUNG_STATUS_NO_DEVICE, "there is no device cuda:%lld; `rung devices` lists the %d that exist",
+                          (long long)index, count);
+    TRY(RUNGI_CU_CALL(&state->cu, DeviceGet, &id, (int)index));
+    TRY(make_device(context, state, id, &made));
     rungi_cu_result error = state->cu.PrimaryCtxRetain(&made->context, id);
     if (error != 0) {
         free_device(made);
-        return rungi_cu_fail(&state->cu, error, "cuDevicePrimaryCtxRetain");
+        return rungi_cu_check(&state->cu, error, "cuDevicePrimaryCtxRetain");
     }
     made->is_primary = true;
     rungi_cu_track(&state->cu, RUNGI_CU_CONTEXT, 1);
@@ -276,12 +228,10 @@ static rung_status open_device(rung_context *context, void *user, int64_t index,
 static rung_status device_of_context(rungi_cu *cu, rungi_cu_context native, rungi_cu_device *id)
 {
     rungi_cu_context own;
-    rungi_cu_result error = cu->CtxPushCurrent(native);
-    if (error != 0)
-        return rungi_cu_fail(cu, error, "cuCtxPushCurrent");
-    error = cu->CtxGetDevice(id);
+    TRY(RUNGI_CU_CALL(cu, CtxPushCurrent, native));
+    rung_status status = RUNGI_CU_CALL(cu, CtxGetDevice, id);
     cu->CtxPopCurrent(&own);
-    return error == 0 ? RUNG_OK : rungi_cu_fail(cu, error, "cuCtxGetDevice");
+    return status;
 }
 
 /* Wraps a CUcontext, which determines its device. */
@@ -292,13 +242,9 @@ static rung_status wrap_device(rung_context *context, void *user, void *native_c
     rungi_cuda_device *made;
     rungi_cu_device id;
     (void)native_device;
-    rung_status status = rungi_cuda_check_process(state);
-    if (status == RUNG_OK)
-        status = device_of_context(&state->cu, native_context, &id);
-    if (status == RUNG_OK)
-        status = make_device(context, state, id, &made);
-    if (status != RUNG_OK)
-        return status;
+    TRY(check_process(state));
+    TRY(device_of_context(&state->cu, native_context, &id));
+    TRY(make_device(context, state, id, &made));
     made->context = native_context;
     *device = &made->base;
     return RUNG_OK;
@@ -315,12 +261,11 @@ static rung_status load(rung_context *context, void **out)
     rung_status status = rungi_cu_load(&state->cu);
     if (status == RUNG_OK && pthread_mutex_init(&state->lock, NULL) != 0)
         status = rungi_fail(RUNG_STATUS_NO_MEMORY, "cannot create a mutex for CUDA");
-    if (status != RUNG_OK) {
+    if (status == RUNG_OK)
+        *out = state;
+    else
         rungi_release(context, state);
-        return status;
-    }
-    *out = state;
-    return RUNG_OK;
+    return status;
 }
 
 static void unload(rung_context *context, void *user)
@@ -353,8 +298,7 @@ static void list_dependencies(rung_dependency_list *list)
     rungi_nvrtc nvrtc = {0};
     rungi_cublas blas = {0};
     char found[4096] = "", path[4000];
-    rungi_saved_error before;
-    rungi_error_save(&before);
+    rungi_saved_error before = rungi_error_save();
     int version = rungi_cu_load(&cu) == RUNG_OK ? cu.version : RUNGI_NVRTC_ANY_DRIVER;
     rungi_error_restore(&before);
     describe_images(found, sizeof found);

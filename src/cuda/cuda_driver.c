@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_driver.c - loads libcuda, counts its objects for tests, and describes its errors. */
+/* cuda_driver.c - loads libcuda, counts its objects for tests, describes its errors, and finds NVIDIA's other
+ * libraries. */
 #include "cuda/cuda_driver.h"
 
+#include <stdio.h>
+
+#include "base/dynamic_library.h"
 #include "base/error.h"
-#include "cuda/cuda_library_paths.h"
+#include "base/try.h"
 
 /* ---- Loading --------------------------------------------------------------------------------- */
 
@@ -11,35 +15,20 @@ static rung_status find_function(rungi_cu *cu, const char *name, int since, void
 {
     if (!rungi_library_symbol(cu->library, name, slot, size) && since == 0)
         return rungi_fail(RUNG_STATUS_NO_DEVICE,
-                          "libcuda.so.1 has no %s: it is not an NVIDIA driver, or is older "
-                          "than " RUNGI_CU_DRIVER_MIN "; install a newer one",
+                          "libcuda.so.1 has no %s: it is not an NVIDIA driver, or is older than " RUNGI_CU_DRIVER_MIN
+                          "; install a newer one",
                           name);
     return RUNG_OK;
 }
 
-static rung_status find_functions(rungi_cu *cu)
-{
-    rung_status status = RUNG_OK;
-#define X(name, symbol, since, arguments) \
-    if (status == RUNG_OK)                \
-        status = find_function(cu, #symbol, since, &cu->name, sizeof cu->name);
-    RUNGI_CU_FUNCTION_LIST(X)
-#undef X
-    return status;
-}
-
 static rung_status start(rungi_cu *cu)
 {
-    rungi_cu_result error = cu->Init(0);
-    if (error != 0)
-        return rungi_cu_fail(cu, error, "cuInit");
-    error = cu->DriverGetVersion(&cu->version);
-    if (error != 0)
-        return rungi_cu_fail(cu, error, "cuDriverGetVersion");
+    TRY(RUNGI_CU_CALL(cu, Init, 0));
+    TRY(RUNGI_CU_CALL(cu, DriverGetVersion, &cu->version));
     if (cu->version < RUNGI_CU_VERSION_MIN)
         return rungi_fail(RUNG_STATUS_NO_DEVICE,
-                          "the NVIDIA driver supports CUDA %d.%d; install a driver for CUDA %d.%d or "
-                          "later (driver " RUNGI_CU_DRIVER_MIN ")",
+                          "the NVIDIA driver supports CUDA %d.%d; install a driver for CUDA %d.%d or later "
+                          "(driver " RUNGI_CU_DRIVER_MIN ")",
                           cu->version / 1000, cu->version % 1000 / 10, RUNGI_CU_VERSION_MIN / 1000,
                           RUNGI_CU_VERSION_MIN % 1000 / 10);
     return RUNG_OK;
@@ -47,14 +36,43 @@ static rung_status start(rungi_cu *cu)
 
 rung_status rungi_cu_load(rungi_cu *cu)
 {
-    /* It stays loaded: drivers have threads and exit handlers that must not lose their
-     * code. Opening it again gives the same one. */
+    /* The library stays loaded: drivers have threads and exit handlers that need its code. Opening it again returns the
+     * same library. */
     cu->library = rungi_library_open_file("libcuda.so.1", false);
     if (!cu->library)
         return rungi_fail(RUNG_STATUS_NO_DEVICE, "libcuda.so.1 was not found; for an NVIDIA GPU install its driver "
                                                  "(" RUNGI_CU_DRIVER_MIN " or later)");
-    rung_status status = find_functions(cu);
-    return status == RUNG_OK ? start(cu) : status;
+#define X(name, symbol, since, arguments) TRY(find_function(cu, #symbol, since, &cu->name, sizeof cu->name));
+    RUNGI_CU_FUNCTION_LIST(X)
+#undef X
+    return start(cu);
+}
+
+/* Where NVIDIA's other libraries may be. */
+static const rungi_library_location search_paths[] = {
+    {NULL, NULL},
+    {"CUDA_HOME", "/lib64"},
+    {"CUDA_PATH", "/lib64"},
+    {"VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/*/lib"},
+    {"CONDA_PREFIX", "/lib"},
+    {"CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/*/lib"},
+    {NULL, "/usr/local/cuda/lib64"},
+    {"HOME", "/.local/lib/python3*/site-packages/nvidia/*/lib"},
+    {NULL, "/usr/local/lib/python3*/dist-packages/nvidia/*/lib"},
+    {NULL, "/usr/local/lib/python3*/site-packages/nvidia/*/lib"},
+    {NULL, "/usr/lib/python3/dist-packages/nvidia/*/lib"},
+};
+
+void *rungi_cuda_library_open(const char *name)
+{
+    return rungi_library_open(search_paths, sizeof search_paths / sizeof *search_paths, name, NULL);
+}
+
+void *rungi_cuda_library_open_major(const char *name, int major, int driver_version)
+{
+    char versioned[64];
+    snprintf(versioned, sizeof versioned, "%s.%d", name, major);
+    return major <= driver_version / 1000 ? rungi_cuda_library_open(versioned) : NULL;
 }
 
 void rungi_cu_track(rungi_cu *cu, rungi_cu_kind kind, int change)
@@ -64,92 +82,75 @@ void rungi_cu_track(rungi_cu *cu, rungi_cu_kind kind, int change)
 
 /* ---- Errors ------------------------------------------------------------------------------------ */
 
-#define USE_LESS "use smaller matrices, or free other buffers of the device"
-#define REOPEN                                                                           \
-    "close the device and open it again; if other code of this process holds it, start " \
-    "the process again"
+#define REOPEN "close the device and open it again; if other code of this process holds it, start the process again"
 #define NEWER "install a newer driver (" RUNGI_CU_DRIVER_MIN " or later)"
 
-/* Error codes: number, status, and advice. After an error with status DEVICE_LOST the context is unusable. */
-/* clang-format off */
-#define RUNGI_CU_ERROR_LIST(X)                                                                     \
-    X(1, INVALID, "an argument is out of range")                                                   \
-    X(2, NO_MEMORY, USE_LESS)                                                                      \
-    X(3, NO_DEVICE, "the driver works neither before it was started nor in a forked child; fork "  \
-                    "before the first use of CUDA")                                                \
-    X(4, NO_DEVICE, "the process is ending")                                                       \
-    X(34, NO_DEVICE, "libcuda.so.1 is a stub for building; take its folder out of the library path") \
-    X(36, NO_DEVICE, NEWER)                                                                        \
-    X(46, NO_DEVICE, "another process holds the GPU alone")                                        \
-    X(100, NO_DEVICE, "the driver sees no GPU; try nvidia-smi, and look at CUDA_VISIBLE_DEVICES")  \
-    X(101, NO_DEVICE, "there is no such GPU")                                                      \
-    X(200, COMPILE_FAILED, "the code is damaged")                                                         \
-    X(201, INVALID, "the CUcontext is not one, or was destroyed")                                  \
-    X(209, COMPILE_FAILED, "the code is for another architecture")                                        \
-    X(214, DEVICE_LOST, REOPEN)                                                                    \
-    X(218, COMPILE_FAILED, "the driver's compiler does not take the PTX")                                 \
-    X(220, DEVICE_LOST, REOPEN)                                                                    \
-    X(221, COMPILE_FAILED, "the driver's PTX compiler (libnvidia-ptxjitcompiler) is missing")             \
-    X(222, COMPILE_FAILED, "the PTX is newer than the driver; " NEWER)                                    \
-    X(223, COMPILE_FAILED, "compiling PTX is turned off; unset CUDA_DISABLE_PTX_JIT")                     \
-    X(226, DEVICE_LOST, REOPEN)                                                                    \
-    X(400, INVALID, "not a stream, event or memory of this CUcontext")                             \
-    X(500, COMPILE_FAILED, "the code has no kernel of that name")                                         \
-    X(600, INVALID, "the work is not done yet")                                                    \
-    X(700, DEVICE_LOST, REOPEN)                                                                    \
-    X(701, UNSUPPORTED, "the kernel needs more registers or shared memory than a block can have")  \
-    X(702, DEVICE_LOST, REOPEN)                                                                    \
-    X(709, DEVICE_LOST, REOPEN)                                                                    \
-    X(710, DEVICE_LOST, REOPEN)                                                                    \
-    X(714, DEVICE_LOST, REOPEN)                                                                    \
-    X(715, DEVICE_LOST, REOPEN)                                                                    \
-    X(716, DEVICE_LOST, REOPEN)                                                                    \
-    X(717, DEVICE_LOST, REOPEN)                                                                    \
-    X(718, DEVICE_LOST, REOPEN)                                                                    \
-    X(719, DEVICE_LOST, REOPEN)                                                                    \
-    X(800, UNSUPPORTED, "it is not permitted here")                                                \
-    X(801, UNSUPPORTED, "the GPU or its driver cannot do it")                                      \
-    X(802, NO_DEVICE, "the system's drivers are still starting")                                   \
-    X(803, NO_DEVICE, "the driver's kernel module and libcuda differ; restart the machine")        \
-    X(804, NO_DEVICE, NEWER)                                                                       \
-    X(900, UNSUPPORTED, "it cannot be captured in a graph")                                        \
-    X(901, UNSUPPORTED, "the capture of a graph failed before")                                    \
-    X(902, UNSUPPORTED, "it would join two captures of graphs")                                    \
-    X(905, UNSUPPORTED, "an event of a captured stream was used outside the capture")              \
-    X(906, UNSUPPORTED, "the default stream cannot be used while a graph is captured")             \
-    X(907, UNSUPPORTED, "the event was captured in a graph and cannot be waited for")              \
-    X(999, DEVICE_LOST, REOPEN)
-/* clang-format on */
+/* Errors after which the context is unusable. */
+static const rungi_cu_result sticky_errors[] = {214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999};
 
-/* Returns the status of a code, or RUNG_OK if the code is not listed. */
-static rung_status status_of(rungi_cu_result error)
-{
-    switch (error) {
-#define X(code, status, advice) \
-    case code: return RUNG_STATUS_##status;
-        RUNGI_CU_ERROR_LIST(X)
-#undef X
-    }
-    return RUNG_OK;
-}
+/* Other errors with a known cause: number, status, and advice. */
+static const struct {
+    rungi_cu_result code;
+    rung_status status;
+    const char *advice;
+} known_errors[] = {
+    {1, RUNG_STATUS_INVALID, "an argument is out of range"},
+    {2, RUNG_STATUS_NO_MEMORY, "use smaller matrices, or free other buffers of the device"},
+    {3, RUNG_STATUS_NO_DEVICE,
+     "the driver works neither before it was started nor in a forked child; fork before the first use of CUDA"},
+    {4, RUNG_STATUS_NO_DEVICE, "the process is ending"},
+    {34, RUNG_STATUS_NO_DEVICE, "libcuda.so.1 is a stub for building; take its folder out of the library path"},
+    {36, RUNG_STATUS_NO_DEVICE, NEWER},
+    {46, RUNG_STATUS_NO_DEVICE, "another process holds the GPU alone"},
+    {100, RUNG_STATUS_NO_DEVICE, "the driver sees no GPU; try nvidia-smi, and look at CUDA_VISIBLE_DEVICES"},
+    {101, RUNG_STATUS_NO_DEVICE, "there is no such GPU"},
+    {200, RUNG_STATUS_COMPILE_FAILED, "the code is damaged"},
+    {201, RUNG_STATUS_INVALID, "the CUcontext is not one, or was destroyed"},
+    {209, RUNG_STATUS_COMPILE_FAILED, "the code is for another architecture"},
+    {218, RUNG_STATUS_COMPILE_FAILED, "the driver's compiler does not take the PTX"},
+    {221, RUNG_STATUS_COMPILE_FAILED, "the driver's PTX compiler (libnvidia-ptxjitcompiler) is missing"},
+    {222, RUNG_STATUS_COMPILE_FAILED, "the PTX is newer than the driver; " NEWER},
+    {223, RUNG_STATUS_COMPILE_FAILED, "compiling PTX is turned off; unset CUDA_DISABLE_PTX_JIT"},
+    {400, RUNG_STATUS_INVALID, "not a stream, event or memory of this CUcontext"},
+    {500, RUNG_STATUS_COMPILE_FAILED, "the code has no kernel of that name"},
+    {600, RUNG_STATUS_INVALID, "the work is not done yet"},
+    {701, RUNG_STATUS_UNSUPPORTED, "the kernel needs more registers or shared memory than a block can have"},
+    {800, RUNG_STATUS_UNSUPPORTED, "it is not permitted here"},
+    {801, RUNG_STATUS_UNSUPPORTED, "the GPU or its driver cannot do it"},
+    {802, RUNG_STATUS_NO_DEVICE, "the system's drivers are still starting"},
+    {803, RUNG_STATUS_NO_DEVICE, "the driver's kernel module and libcuda differ; restart the machine"},
+    {804, RUNG_STATUS_NO_DEVICE, NEWER},
+    {900, RUNG_STATUS_UNSUPPORTED, "it cannot be captured in a graph"},
+    {901, RUNG_STATUS_UNSUPPORTED, "the capture of a graph failed before"},
+    {902, RUNG_STATUS_UNSUPPORTED, "it would join two captures of graphs"},
+    {905, RUNG_STATUS_UNSUPPORTED, "an event of a captured stream was used outside the capture"},
+    {906, RUNG_STATUS_UNSUPPORTED, "the default stream cannot be used while a graph is captured"},
+    {907, RUNG_STATUS_UNSUPPORTED, "the event was captured in a graph and cannot be waited for"},
+};
 
 bool rungi_cu_is_sticky(rungi_cu_result error)
 {
-    return status_of(error) == RUNG_STATUS_DEVICE_LOST;
+    for (size_t i = 0; i < sizeof sticky_errors / sizeof *sticky_errors; i++)
+        if (sticky_errors[i] == error)
+            return true;
+    return false;
 }
 
-rung_status rungi_cu_fail(rungi_cu *cu, rungi_cu_result error, const char *function)
+rung_status rungi_cu_check(rungi_cu *cu, rungi_cu_result error, const char *function)
 {
     const char *name = NULL, *words = NULL, *advice = "the CUDA driver API's manual says more of it";
-    rung_status status = status_of(error);
-    switch (error) {
-#define X(code, its_status, its_advice) \
-    case code: advice = its_advice; break;
-        RUNGI_CU_ERROR_LIST(X)
-#undef X
+    rung_status status = RUNG_STATUS_UNSUPPORTED;
+    if (error == 0)
+        return RUNG_OK;
+    if (rungi_cu_is_sticky(error)) {
+        status = RUNG_STATUS_DEVICE_LOST;
+        advice = REOPEN;
     }
-    if (status == RUNG_OK)
-        status = RUNG_STATUS_UNSUPPORTED;
+    for (size_t i = 0; i < sizeof known_errors / sizeof *known_errors; i++)
+        if (known_errors[i].code == error) {
+            status = known_errors[i].status;
+            advice = known_errors[i].advice;
+        }
     if (cu->GetErrorName(error, &name) != 0 || !name)
         name = "an error that the driver has no name for";
     if (cu->GetErrorString(error, &words) != 0 || !words)

@@ -3,8 +3,7 @@
  *
  * The declarations that are needed are here, so that building needs no CUDA header. A test compares each of them with
  * NVIDIA's cuda.h. Created and released objects are counted, because leak checkers do not see leaked driver objects. */
-#ifndef RUNGI_CUDA_DRIVER_H
-#define RUNGI_CUDA_DRIVER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -141,7 +140,19 @@ void rungi_cu_track(rungi_cu *cu, rungi_cu_kind kind, int change);
 /* Returns whether the context is unusable after this error. */
 bool rungi_cu_is_sticky(rungi_cu_result error);
 
-/* Sets the error text for an error of a driver function, with the driver's name of the error, and returns the status. */
-rung_status rungi_cu_fail(rungi_cu *cu, rungi_cu_result error, const char *function);
+/* Returns RUNG_OK if a driver function returned 0. Otherwise sets the error text, with the driver's name of the error, and
+ * returns the status. */
+rung_status rungi_cu_check(rungi_cu *cu, rungi_cu_result error, const char *function);
 
-#endif /* RUNGI_CUDA_DRIVER_H */
+/* Calls a function of the driver and checks its result: RUNGI_CU_CALL(cu, DeviceGetCount, &count). */
+#define RUNGI_CU_CALL(cu, name, ...) rungi_cu_check(cu, (cu)->name(__VA_ARGS__), "cu" #name)
+
+/* Opens another library of NVIDIA, such as "libnvrtc.so.12". It stays open. Returns NULL if it is not found. */
+void *rungi_cuda_library_open(const char *name);
+
+/* The major versions of NVRTC and cuBLAS that are searched, newest first. */
+enum { RUNGI_CUDA_MAJOR_MAX = 13, RUNGI_CUDA_MAJOR_MIN = 12 };
+
+/* Opens a major version: "libnvrtc.so" and 12 open libnvrtc.so.12. Returns NULL also if the driver is older than the
+ * library: a driver of this CUDA version supports neither cubins nor cuBLAS of a later major version. */
+void *rungi_cuda_library_open_major(const char *name, int major, int driver_version);

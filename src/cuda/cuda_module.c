@@ -32,16 +32,6 @@ void rungi_cuda_image_name(const rung_kernel *kernel, const rungi_parameter_valu
     rungi_simt_defines(kernel, values, path, name + used);
 }
 
-static void write_image_name(const rungi_cuda_function_spec *spec, char name[NAME_LENGTH])
-{
-    rungi_cuda_image_name(spec->kernel, spec->values, &spec->path, name);
-}
-
-static const char *defines_in(const rungi_cuda_function_spec *spec, const char *name)
-{
-    return name + strlen(file_in_name(spec->kernel)) + 1;
-}
-
 rung_status rungi_cuda_image_source(const rung_kernel *kernel, const char *name, char **source)
 {
     char *text, quoted[NAME_LENGTH], line[NAME_LENGTH + 128];
@@ -65,8 +55,7 @@ static rung_status load(rungi_cuda_device *device, const char *name, const void 
     static unsigned int options[] = {RUNGI_CU_JIT_ERROR_LOG_BUFFER, RUNGI_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     char log[2048] = "";
     void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
-    rungi_cu_result error = device->cu->ModuleLoadDataEx(module, code, 2, options, values);
-    rung_status status = rungi_cuda_check(device, error, "cuModuleLoadDataEx");
+    rung_status status = RUNGI_CUDA_CALL(device, ModuleLoadDataEx, module, code, 2, options, values);
     if (status != RUNG_OK)
         return rungi_fail_prepend(status, "%.*s%s%s", (int)strcspn(name, " "), name, *log ? ": " : "", log);
     rungi_cu_track(device->cu, RUNGI_CU_MODULE, 1);
@@ -155,7 +144,7 @@ static rung_status load_compiled(rungi_cuda_device *device, const rungi_cuda_fun
                                  rungi_cu_module *module)
 {
     const rungi_nvrtc *nvrtc = compiler_of(device);
-    rungi_nvrtc_job job = {.file = spec->kernel->info.file, .defines = defines_in(spec, name)};
+    rungi_nvrtc_job job = {.file = spec->kernel->info.file, .defines = name + strlen(file_in_name(spec->kernel)) + 1};
     char *source;
     void *code;
     if (!nvrtc)
@@ -164,15 +153,14 @@ static rung_status load_compiled(rungi_cuda_device *device, const rungi_cuda_fun
     job.to_ptx = job.architecture != device->architecture;
     if (job.architecture == 0)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
-                          "NVRTC %d.%d no longer compiles for sm_%d; install NVRTC 12 "
-                          "(pip install nvidia-cuda-nvrtc-cu12)",
+                          "NVRTC %d.%d no longer compiles for sm_%d; install NVRTC 12 (pip install "
+                          "nvidia-cuda-nvrtc-cu12)",
                           nvrtc->major, nvrtc->minor, device->architecture);
     TRY(rungi_cuda_image_source(spec->kernel, name, &source));
     job.source = source;
     rung_status status = compile(device, nvrtc, &job, &code);
     rungi_release(spec->kernel->context, source);
-    if (status != RUNG_OK)
-        return status;
+    TRY(status);
     status = load(device, name, code, module);
     rungi_release(device->base.context, code);
     return status;
@@ -206,33 +194,24 @@ static rung_status make_module(rungi_cuda_device *device, const rungi_cuda_funct
         status = compiled = load_compiled(device, spec, name, module);
     if (status == RUNG_OK || status == RUNG_STATUS_DEVICE_LOST || status == RUNG_STATUS_NO_MEMORY)
         return status;
-    rungi_saved_error why;
-    rungi_error_save(&why);
-    write_image_name(&general, general_name);
+    rungi_saved_error why = rungi_error_save();
+    rungi_cuda_image_name(general.kernel, general.values, &general.path, general_name);
     status = can_use_general(spec) ? load_image(device, &general, general_name, module) : RUNG_STATUS_NOT_FOUND;
     if (status == RUNG_OK && compiled != RUNG_STATUS_NOT_FOUND)
         rungi_log(device->base.context, 1, "rung: %s uses a slower, general kernel: %s", device->base.info.name,
                   why.text);
+    if (status == RUNG_STATUS_NOT_FOUND && compiled == RUNG_STATUS_NOT_FOUND)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "the library has no embedded image of %s for sm_%d, and libnvrtc was not found; install it "
+                          "(pip install nvidia-cuda-nvrtc-cu12)",
+                          name, device->architecture);
     if (status == RUNG_OK || compiled == RUNG_STATUS_NOT_FOUND)
-        return status != RUNG_STATUS_NOT_FOUND
-                   ? status
-                   : rungi_fail(RUNG_STATUS_UNSUPPORTED,
-                                "the library has no embedded image of %s for sm_%d, and "
-                                "libnvrtc was not found; install it (pip install nvidia-cuda-nvrtc-cu12)",
-                                name, device->architecture);
+        return status;
     rungi_error_restore(&why);
     return compiled;
 }
 
 /* ---- Modules and functions -------------------------------------------------------------------------- */
-
-/* Writes the key of a module: the name, a hash of the source, and the settings of the function. */
-static void write_key(const rungi_cuda_function_spec *spec, const char *name, char key[NAME_LENGTH + 64])
-{
-    const char *source = spec->kernel->info.source;
-    uint64_t hash = rungi_fnv1a(RUNGI_FNV1A_START, source, strlen(source));
-    snprintf(key, NAME_LENGTH + 64, "%s %016llx %lld", name, (unsigned long long)hash, (long long)spec->carveout);
-}
 
 /* The caller holds the lock. */
 static rungi_cuda_module *find_module(rungi_cuda_device *device, const char *key)
@@ -245,10 +224,9 @@ static rungi_cuda_module *find_module(rungi_cuda_device *device, const char *key
 
 static void free_module(rungi_cuda_device *device, rungi_cuda_module *module, bool may_unload)
 {
-    if (module->module && may_unload)
+    if (may_unload)
         device->cu->ModuleUnload(module->module);
-    if (module->module)
-        rungi_cu_track(device->cu, RUNGI_CU_MODULE, -1);
+    rungi_cu_track(device->cu, RUNGI_CU_MODULE, -1);
     rungi_release(device->base.context, module);
 }
 
@@ -280,19 +258,21 @@ static rung_status add_module(rungi_cuda_device *device, const rungi_cuda_functi
     return RUNG_OK;
 }
 
+/* The key of a module is its name, a hash of the source, and the setting of the function. */
 static rung_status module_of(rungi_cuda_device *device, const rungi_cuda_function_spec *spec, rungi_cu_module *module)
 {
+    const char *source = spec->kernel->info.source;
+    uint64_t hash = rungi_fnv1a(RUNGI_FNV1A_START, source, strlen(source));
     char name[NAME_LENGTH], key[NAME_LENGTH + 64];
-    rung_status status = RUNG_OK;
-    write_image_name(spec, name);
-    write_key(spec, name, key);
+    rungi_cuda_image_name(spec->kernel, spec->values, &spec->path, name);
+    snprintf(key, sizeof key, "%s %016llx %lld", name, (unsigned long long)hash, (long long)spec->carveout);
     pthread_mutex_lock(&device->lock);
     rungi_cuda_module *found = find_module(device, key);
     pthread_mutex_unlock(&device->lock);
     if (!found)
-        status = add_module(device, spec, name, key, &found);
-    *module = status == RUNG_OK ? found->module : NULL;
-    return status;
+        TRY(add_module(device, spec, name, key, &found));
+    *module = found->module;
+    return RUNG_OK;
 }
 
 void rungi_cuda_modules_release(rungi_cuda_device *device)
@@ -307,26 +287,6 @@ void rungi_cuda_modules_release(rungi_cuda_device *device)
         rungi_cuda_context_pop(device);
 }
 
-/* Requests dynamic shared memory above 48 KiB, and the division of L1 into cache and shared memory. */
-static rung_status set_attributes(rungi_cuda_device *device, const rungi_cuda_function_spec *spec,
-                                  rungi_cu_function function)
-{
-    rung_status status = RUNG_OK;
-    if (spec->shared_bytes > 0)
-        status = rungi_cuda_check(device,
-                                  device->cu->FuncSetAttribute(function,
-                                                               RUNGI_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                               (int)spec->shared_bytes),
-                                  "cuFuncSetAttribute");
-    if (status == RUNG_OK && spec->carveout > 0)
-        status = rungi_cuda_check(device,
-                                  device->cu->FuncSetAttribute(function,
-                                                               RUNGI_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                                               (int)spec->carveout),
-                                  "cuFuncSetAttribute");
-    return status;
-}
-
 rung_status rungi_cuda_function_of(rungi_cuda_device *device, const rungi_cuda_function_spec *spec,
                                    rungi_cu_function *function)
 {
@@ -335,7 +295,12 @@ rung_status rungi_cuda_function_of(rungi_cuda_device *device, const rungi_cuda_f
     TRY(module_of(device, spec, &module));
     RUNGI_ASSERT(spec->kernel->entry.length > 0 && spec->kernel->entry.length < sizeof entry);
     snprintf(entry, sizeof entry, "%.*s", (int)spec->kernel->entry.length, spec->kernel->entry.text);
-    rung_status status = rungi_cuda_check(device, device->cu->ModuleGetFunction(function, module, entry),
-                                          "cuModuleGetFunction");
-    return status == RUNG_OK ? set_attributes(device, spec, *function) : status;
+    TRY(RUNGI_CUDA_CALL(device, ModuleGetFunction, function, module, entry));
+    if (spec->shared_bytes > 0)
+        TRY(RUNGI_CUDA_CALL(device, FuncSetAttribute, *function, RUNGI_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                            (int)spec->shared_bytes));
+    if (spec->carveout > 0)
+        TRY(RUNGI_CUDA_CALL(device, FuncSetAttribute, *function,
+                            RUNGI_CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, (int)spec->carveout));
+    return RUNG_OK;
 }

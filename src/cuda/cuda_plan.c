@@ -5,7 +5,7 @@
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "core/problem.h"
-#include "cuda/cublas.h"
+#include "cuda/cuda_device.h"
 
 typedef struct cuda_plan {
     bool is_library; /* 00_vendor: only `cublas` is used */
@@ -15,7 +15,7 @@ typedef struct cuda_plan {
     unsigned int shared_bytes; /* dynamic shared memory per launch */
 } cuda_plan_t;
 
-/* ---- Making ---------------------------------------------------------------------------------------- */
+/* ---- Creating -------------------------------------------------------------------------------------- */
 
 static int64_t blocks_max(rungi_cuda_device *device)
 {
@@ -25,27 +25,18 @@ static int64_t blocks_max(rungi_cuda_device *device)
     return error == 0 && value > 0 ? value : INT32_MAX;
 }
 
-/* Checks the registers and the declared shared memory of a compiled function. */
-static rung_status check_function(rungi_cuda_device *device, const rung_kernel *kernel, int64_t threads,
-                                  rungi_cu_function function, int64_t *shared_bytes)
-{
-    int threads_max = 0, shared = 0;
-    TRY(rungi_cuda_check(
-        device, device->cu->FuncGetAttribute(&threads_max, RUNGI_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
-        "cuFuncGetAttribute"));
-    TRY(rungi_cuda_check(device,
-                         device->cu->FuncGetAttribute(&shared, RUNGI_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
-                         "cuFuncGetAttribute"));
-    TRY(rungi_simt_check_compiled(&device->base, kernel, threads, threads_max, shared));
-    *shared_bytes = rungi_max(*shared_bytes, shared); /* the caller has added dynamic shared memory */
-    return RUNG_OK;
-}
-
+/* Loads a function and checks its registers and its declared shared memory. */
 static rung_status make_function(rungi_cuda_device *device, const rungi_cuda_function_spec *spec, int64_t threads,
                                  rungi_cu_function *function, int64_t *shared_bytes)
 {
+    int threads_max = 0, shared = 0;
     TRY(rungi_cuda_function_of(device, spec, function));
-    return check_function(device, spec->kernel, threads, *function, shared_bytes);
+    TRY(RUNGI_CUDA_CALL(device, FuncGetAttribute, &threads_max, RUNGI_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                        *function));
+    TRY(RUNGI_CUDA_CALL(device, FuncGetAttribute, &shared, RUNGI_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, *function));
+    TRY(rungi_simt_check_compiled(&device->base, spec->kernel, threads, threads_max, shared));
+    *shared_bytes = rungi_max(*shared_bytes, shared); /* the caller has added dynamic shared memory */
+    return RUNG_OK;
 }
 
 /* Loads the kernel that adds the slices of split-K. */
@@ -116,16 +107,14 @@ rung_status rungi_cuda_plan_create(rung_plan *plan)
         return RUNG_STATUS_NO_MEMORY;
     own->is_library = plan->kernel->step && plan->kernel->step->is_vendor;
     rung_status status = rungi_cuda_context_push(device);
-    if (status == RUNG_OK) {
-        status = own->is_library ? rungi_cublas_plan_create(plan, &own->cublas) : fill_plan(device, plan, own);
-        rungi_cuda_context_pop(device);
-    }
-    if (status != RUNG_OK) {
+    if (status == RUNG_OK)
+        status = rungi_cuda_context_leave(device, own->is_library ? rungi_cublas_plan_create(plan, &own->cublas)
+                                                                  : fill_plan(device, plan, own));
+    if (status == RUNG_OK)
+        plan->state = own;
+    else
         rungi_release(device->base.context, own);
-        return status;
-    }
-    plan->state = own;
-    return RUNG_OK;
+    return status;
 }
 
 void rungi_cuda_plan_destroy(rung_plan *plan)
@@ -156,48 +145,36 @@ static rung_status launch(void *device_state, const rungi_simt_launch *launch)
     /* The driver only reads the arguments, although its interface lacks const. */
     for (int i = 0; i < launch->count; i++)
         arguments[i] = (void *)(uintptr_t)launch->arguments[i].value;
-    rungi_cu_result error = run->device->cu->LaunchKernel(
-        launch->is_reduction ? run->plan->reduce : run->plan->kernel, (unsigned int)launch->blocks,
-        (unsigned int)launch->items, (unsigned int)launch->slices, (unsigned int)launch->threads, 1, 1,
-        launch->is_reduction ? 0 : run->plan->shared_bytes, run->stream, arguments, NULL);
-    return rungi_cuda_check(run->device, error, "cuLaunchKernel");
+    return RUNGI_CUDA_CALL(run->device, LaunchKernel, launch->is_reduction ? run->plan->reduce : run->plan->kernel,
+                           (unsigned int)launch->blocks, (unsigned int)launch->items, (unsigned int)launch->slices,
+                           (unsigned int)launch->threads, 1, 1, launch->is_reduction ? 0 : run->plan->shared_bytes,
+                           run->stream, arguments, NULL);
 }
 
 static rung_status upload(void *device_state, rung_buffer *workspace, int64_t offset, int64_t bytes, const void *from)
 {
     cuda_run_t *run = device_state;
     rungi_cu_pointer to = handle_of(workspace) + (rungi_cu_pointer)offset;
-    return rungi_cuda_check(run->device, run->device->cu->MemcpyHtoDAsync(to, from, (size_t)bytes, run->stream),
-                            "cuMemcpyHtoDAsync");
+    return RUNGI_CUDA_CALL(run->device, MemcpyHtoDAsync, to, from, (size_t)bytes, run->stream);
 }
 
 static rung_status run_in_context(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                   rungi_gemm_sizes sizes, const rung_run_options *options)
 {
     const cuda_plan_t *own = plan->state;
-    cuda_run_t run = {rungi_cuda_device_of(plan->device), own, ((rungi_cuda_queue *)queue)->stream};
+    cuda_run_t run = {rungi_cuda_device_of(plan->device), own, rungi_cuda_stream_of(queue)};
     if (sizes.m == 0 || sizes.n == 0)
         return RUNG_OK;
     if (own->is_library)
         return rungi_cublas_plan_run(plan, &own->cublas, queue, problem);
-    rungi_simt_run launches = rungi_simt_run_init(plan, &own->simt, problem, sizes, options);
-    launches.device_state = &run;
-    launches.handle = handle_of;
-    launches.launch = launch;
-    launches.upload = upload;
-    return rungi_simt_launch_all(&launches);
+    rungi_simt_run launches = {
+        .simt = &own->simt, .device_state = &run, .handle = handle_of, .launch = launch, .upload = upload};
+    return rungi_simt_launch_all(&launches, plan, problem, sizes, options);
 }
 
 rung_status rungi_cuda_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_gemm_sizes sizes,
                                 const rung_run_options *options)
 {
-    rungi_cuda_device *device = rungi_cuda_device_of(plan->device);
-    TRY(rungi_cuda_context_push(device));
-    rung_status status = rungi_cuda_submit_begin(queue, options);
-    if (status == RUNG_OK)
-        status = run_in_context(plan, queue, problem, sizes, options);
-    if (status == RUNG_OK)
-        status = rungi_cuda_submit_end(queue, options);
-    rungi_cuda_context_pop(device);
-    return status;
+    TRY(rungi_cuda_submit_begin(queue, options));
+    return rungi_cuda_submit_end(queue, options, run_in_context(plan, queue, problem, sizes, options));
 }

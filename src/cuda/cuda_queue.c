@@ -18,10 +18,10 @@ static rung_status check_stream(rungi_cuda_device *own, rungi_cu_stream stream)
     rungi_cu_context context = NULL;
     if ((uintptr_t)stream <= 2)
         return RUNG_OK;
-    rung_status status = rungi_cuda_check(own, own->cu->StreamGetCtx(stream, &context), "cuStreamGetCtx");
-    if (status == RUNG_OK && context != own->context)
-        return rungi_fail(RUNG_STATUS_INVALID, "the wrapped CUstream belongs to another CUcontext than the device");
-    return status;
+    TRY(RUNGI_CUDA_CALL(own, StreamGetCtx, stream, &context));
+    if (context != own->context)
+        return rungi_invalid("the wrapped CUstream belongs to another CUcontext than the device");
+    return RUNG_OK;
 }
 
 static rung_status set_stream(rungi_cuda_device *own, void *native, rungi_cuda_queue *queue)
@@ -30,11 +30,9 @@ static rung_status set_stream(rungi_cuda_device *own, void *native, rungi_cuda_q
     queue->is_owned = !native;
     if (native)
         return check_stream(own, native);
-    rung_status status = rungi_cuda_check(own, own->cu->StreamCreate(&queue->stream, RUNGI_CU_STREAM_NON_BLOCKING),
-                                          "cuStreamCreate");
-    if (status == RUNG_OK)
-        rungi_cu_track(own->cu, RUNGI_CU_STREAM, 1);
-    return status;
+    TRY(RUNGI_CUDA_CALL(own, StreamCreate, &queue->stream, RUNGI_CU_STREAM_NON_BLOCKING));
+    rungi_cu_track(own->cu, RUNGI_CU_STREAM, 1);
+    return RUNG_OK;
 }
 
 rung_status rungi_cuda_queue_create(rung_device *device, void *native, rung_queue **queue)
@@ -44,35 +42,28 @@ rung_status rungi_cuda_queue_create(rung_device *device, void *native, rung_queu
     if (!made)
         return RUNG_STATUS_NO_MEMORY;
     rung_status status = rungi_cuda_context_push(own);
-    if (status == RUNG_OK) {
-        status = set_stream(own, native, made);
-        rungi_cuda_context_pop(own);
-    }
-    if (status != RUNG_OK) {
+    if (status == RUNG_OK)
+        status = rungi_cuda_context_leave(own, set_stream(own, native, made));
+    if (status == RUNG_OK)
+        *queue = &made->base;
+    else
         rungi_release(device->context, made);
-        return status;
-    }
-    *queue = &made->base;
-    return RUNG_OK;
+    return status;
 }
 
 rung_status rungi_cuda_queue_finish(rung_queue *queue)
 {
     rungi_cuda_device *own = device_of(queue);
     TRY(rungi_cuda_context_push(own));
-    rung_status status = rungi_cuda_check(own, own->cu->StreamSynchronize(((rungi_cuda_queue *)queue)->stream),
-                                          "cuStreamSynchronize");
-    rungi_cuda_context_pop(own);
-    return status;
+    return rungi_cuda_context_leave(own, RUNGI_CUDA_CALL(own, StreamSynchronize, rungi_cuda_stream_of(queue)));
 }
 
 void rungi_cuda_queue_destroy(rung_queue *queue)
 {
     rungi_cuda_device *own = device_of(queue);
-    rungi_cuda_queue *cuda_queue = (rungi_cuda_queue *)queue;
-    if (cuda_queue->is_owned) {
+    if (((rungi_cuda_queue *)queue)->is_owned) {
         if (rungi_cuda_context_push_for_release(own)) {
-            own->cu->StreamDestroy(cuda_queue->stream);
+            own->cu->StreamDestroy(rungi_cuda_stream_of(queue));
             rungi_cuda_context_pop(own);
         }
         rungi_cu_track(own->cu, RUNGI_CU_STREAM, -1);
@@ -82,7 +73,7 @@ void rungi_cuda_queue_destroy(rung_queue *queue)
 
 void *rungi_cuda_queue_native(const rung_queue *queue)
 {
-    return ((const rungi_cuda_queue *)queue)->stream;
+    return rungi_cuda_stream_of(queue);
 }
 
 bool rungi_cuda_queue_is_captured(const rung_queue *queue)
@@ -91,7 +82,7 @@ bool rungi_cuda_queue_is_captured(const rung_queue *queue)
     unsigned int status = 0;
     if (!rungi_cuda_context_push_for_release(own)) /* the next submission reports the failure */
         return false;
-    bool known = own->cu->StreamIsCapturing(((const rungi_cuda_queue *)queue)->stream, &status) == 0;
+    bool known = own->cu->StreamIsCapturing(rungi_cuda_stream_of(queue), &status) == 0;
     rungi_cuda_context_pop(own);
     return known && status != 0;
 }
@@ -127,7 +118,7 @@ static void event_pair_release(rungi_cuda_device *own, rungi_cuda_event_pair *ev
 
 static rung_status create_event(rungi_cuda_device *own, rungi_cu_event *event)
 {
-    rung_status status = rungi_cuda_check(own, own->cu->EventCreate(event, RUNGI_CU_EVENT_DEFAULT), "cuEventCreate");
+    rung_status status = RUNGI_CUDA_CALL(own, EventCreate, event, RUNGI_CU_EVENT_DEFAULT);
     if (status == RUNG_OK)
         rungi_cu_track(own->cu, RUNGI_CU_EVENT, 1);
     else
@@ -147,12 +138,11 @@ static rung_status event_pair_create(rungi_cuda_device *own, void *native, rungi
     rung_status status = create_event(own, &made->first);
     if (status == RUNG_OK && !native)
         status = create_event(own, &made->last);
-    if (status != RUNG_OK) {
+    if (status == RUNG_OK)
+        *event_pair = made;
+    else
         event_pair_release(own, made);
-        return status;
-    }
-    *event_pair = made;
-    return RUNG_OK;
+    return status;
 }
 
 rung_status rungi_cuda_event_create(rung_device *device, void *native, rung_event **event)
@@ -162,16 +152,13 @@ rung_status rungi_cuda_event_create(rung_device *device, void *native, rung_even
     if (!made)
         return RUNG_STATUS_NO_MEMORY;
     rung_status status = rungi_cuda_context_push(own);
-    if (status == RUNG_OK) {
-        status = event_pair_create(own, native, &made->event_pair);
-        rungi_cuda_context_pop(own);
-    }
-    if (status != RUNG_OK) {
+    if (status == RUNG_OK)
+        status = rungi_cuda_context_leave(own, event_pair_create(own, native, &made->event_pair));
+    if (status == RUNG_OK)
+        *event = &made->base;
+    else
         rungi_release(device->context, made);
-        return status;
-    }
-    *event = &made->base;
-    return RUNG_OK;
+    return status;
 }
 
 static rungi_cuda_event_pair *event_pair_of(const rung_event *event)
@@ -188,18 +175,14 @@ rung_status rungi_cuda_event_wait(rung_event *event)
 {
     rungi_cuda_device *own = rungi_cuda_device_of(event->device);
     TRY(rungi_cuda_context_push(own));
-    rung_status status = rungi_cuda_check(own, own->cu->EventSynchronize(event_pair_of(event)->last),
-                                          "cuEventSynchronize");
-    rungi_cuda_context_pop(own);
-    return status;
+    return rungi_cuda_context_leave(own, RUNGI_CUDA_CALL(own, EventSynchronize, event_pair_of(event)->last));
 }
 
 bool rungi_cuda_event_is_done(rung_event *event)
 {
     enum { NOT_READY = 600 };
     rungi_cuda_device *own = rungi_cuda_device_of(event->device);
-    rungi_saved_error before;
-    rungi_error_save(&before);
+    rungi_saved_error before = rungi_error_save();
     bool done = true; /* failed work does not continue */
     if (rungi_cuda_context_push(own) == RUNG_OK) {
         done = own->cu->EventQuery(event_pair_of(event)->last) != NOT_READY;
@@ -231,9 +214,10 @@ rung_status rungi_cuda_event_time(rung_event *event, int64_t *nanoseconds)
 {
     rungi_cuda_event_pair *event_pair = event_pair_of(event);
     *nanoseconds = 0;
-    return event_pair->is_recorded ? elapsed_nanoseconds(rungi_cuda_device_of(event->device), start_event(event_pair),
-                                                         event_pair->last, nanoseconds)
-                                   : RUNG_OK;
+    if (!event_pair->is_recorded)
+        return RUNG_OK;
+    return elapsed_nanoseconds(rungi_cuda_device_of(event->device), start_event(event_pair), event_pair->last,
+                               nanoseconds);
 }
 
 rung_status rungi_cuda_event_span(rung_event *event, const rung_event *origin, int64_t *start, int64_t *end)
@@ -243,23 +227,15 @@ rung_status rungi_cuda_event_span(rung_event *event, const rung_event *origin, i
     *start = *end = 0;
     if (!event_pair->is_recorded || !zero->is_recorded)
         return RUNG_OK;
-    rung_status status = elapsed_nanoseconds(own, zero->last, start_event(event_pair), start);
-    return status == RUNG_OK ? elapsed_nanoseconds(own, zero->last, event_pair->last, end) : status;
+    TRY(elapsed_nanoseconds(own, zero->last, start_event(event_pair), start));
+    return elapsed_nanoseconds(own, zero->last, event_pair->last, end);
 }
 
-static void event_pair_set(rungi_cuda_device *own, rungi_cuda_event *event, rungi_cuda_event_pair *event_pair)
+/* Replaces a reference to an event pair, of an event or of the start of another pair. */
+static void event_pair_set(rungi_cuda_device *own, rungi_cuda_event_pair **slot, rungi_cuda_event_pair *event_pair)
 {
-    rungi_cuda_event_pair *before = event->event_pair;
-    event->event_pair = event_pair;
-    event_pair_release(own, before);
-}
-
-/* Lets the event share the event pair of the work. */
-static void event_pair_start_from(rungi_cuda_device *own, rungi_cuda_event_pair *event_pair,
-                                  rungi_cuda_event_pair *work)
-{
-    rungi_cuda_event_pair *before = event_pair->start_from;
-    event_pair->start_from = work;
+    rungi_cuda_event_pair *before = *slot;
+    *slot = event_pair;
     event_pair_release(own, before);
 }
 
@@ -269,15 +245,13 @@ rung_status rungi_cuda_event_copy(const rung_event *from, rung_event *to)
     rungi_cuda_event_pair *work = event_pair_of(from), *event_pair = event_pair_of(to);
     atomic_fetch_add(&work->references, 1);
     if (event_pair->owns_last) {
-        event_pair_set(own, (rungi_cuda_event *)to, work);
+        event_pair_set(own, &((rungi_cuda_event *)to)->event_pair, work);
         return RUNG_OK;
     }
-    event_pair_start_from(own, event_pair, work);
+    event_pair_set(own, &event_pair->start_from, work);
     TRY(rungi_cuda_context_push(own));
     event_pair->is_recorded = true;
-    rung_status status = rungi_cuda_check(own, own->cu->EventRecord(event_pair->last, work->stream), "cuEventRecord");
-    rungi_cuda_context_pop(own);
-    return status;
+    return rungi_cuda_context_leave(own, RUNGI_CUDA_CALL(own, EventRecord, event_pair->last, work->stream));
 }
 
 void rungi_cuda_event_destroy(rung_event *event)
@@ -297,39 +271,42 @@ void *rungi_cuda_event_native(const rung_event *event)
 static rung_status event_pair_make_unique(rungi_cuda_device *own, rungi_cuda_event *event)
 {
     rungi_cuda_event_pair *fresh, *event_pair = event->event_pair;
-    event_pair_start_from(own, event_pair, NULL);
+    event_pair_set(own, &event_pair->start_from, NULL);
     if (atomic_load(&event_pair->references) == 1)
         return RUNG_OK;
-    rung_status status = event_pair_create(own, event_pair->owns_last ? NULL : event_pair->last, &fresh);
-    if (status == RUNG_OK)
-        event_pair_set(own, event, fresh);
-    return status;
+    TRY(event_pair_create(own, event_pair->owns_last ? NULL : event_pair->last, &fresh));
+    event_pair_set(own, &event->event_pair, fresh);
+    return RUNG_OK;
+}
+
+/* Waits for the events of the options, and records the start of the event to signal. */
+static rung_status record_start(rungi_cuda_device *own, rungi_cu_stream stream, const rung_run_options *options)
+{
+    rungi_cuda_event *signal = (rungi_cuda_event *)options->signal;
+    for (int64_t i = 0; i < options->wait_count; i++)
+        TRY(RUNGI_CUDA_CALL(own, StreamWaitEvent, stream, event_pair_of(options->wait[i])->last, 0));
+    if (!signal)
+        return RUNG_OK;
+    TRY(event_pair_make_unique(own, signal));
+    return RUNGI_CUDA_CALL(own, EventRecord, signal->event_pair->first, stream);
 }
 
 rung_status rungi_cuda_submit_begin(rung_queue *queue, const rung_run_options *options)
 {
     rungi_cuda_device *own = device_of(queue);
-    rungi_cu_stream stream = ((rungi_cuda_queue *)queue)->stream;
-    rung_status status = RUNG_OK;
-    for (int64_t i = 0; status == RUNG_OK && i < options->wait_count; i++)
-        status = rungi_cuda_check(own, own->cu->StreamWaitEvent(stream, event_pair_of(options->wait[i])->last, 0),
-                                  "cuStreamWaitEvent");
-    if (status != RUNG_OK || !options->signal)
-        return status;
-    rungi_cuda_event *signal = (rungi_cuda_event *)options->signal;
-    status = event_pair_make_unique(own, signal);
-    if (status == RUNG_OK)
-        status = rungi_cuda_check(own, own->cu->EventRecord(signal->event_pair->first, stream), "cuEventRecord");
-    return status;
+    TRY(rungi_cuda_context_push(own));
+    rung_status status = record_start(own, rungi_cuda_stream_of(queue), options);
+    return status == RUNG_OK ? RUNG_OK : rungi_cuda_context_leave(own, status);
 }
 
-rung_status rungi_cuda_submit_end(rung_queue *queue, const rung_run_options *options)
+rung_status rungi_cuda_submit_end(rung_queue *queue, const rung_run_options *options, rung_status status)
 {
     rungi_cuda_device *own = device_of(queue);
-    if (!options->signal)
-        return RUNG_OK;
-    rungi_cuda_event_pair *event_pair = event_pair_of(options->signal);
-    event_pair->is_recorded = true;
-    event_pair->stream = ((rungi_cuda_queue *)queue)->stream;
-    return rungi_cuda_check(own, own->cu->EventRecord(event_pair->last, event_pair->stream), "cuEventRecord");
+    if (status == RUNG_OK && options->signal) {
+        rungi_cuda_event_pair *event_pair = event_pair_of(options->signal);
+        event_pair->is_recorded = true;
+        event_pair->stream = rungi_cuda_stream_of(queue);
+        status = RUNGI_CUDA_CALL(own, EventRecord, event_pair->last, event_pair->stream);
+    }
+    return rungi_cuda_context_leave(own, status);
 }

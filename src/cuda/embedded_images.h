@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* embedded_images.h - the compiled kernels in the library, which embedded_images.def lists. */
-#ifndef RUNGI_CUDA_IMAGES_H
-#define RUNGI_CUDA_IMAGES_H
+#pragma once
 
 #include "simt/simt.h"
 
@@ -33,5 +32,3 @@ static inline bool rungi_cuda_image_can_run_on(const rungi_cuda_image *image, in
     bool same_generation = image->architecture / 10 == architecture / 10;
     return image->architecture <= architecture && (image->is_ptx || same_generation);
 }
-
-#endif /* RUNGI_CUDA_IMAGES_H */

@@ -14,7 +14,7 @@
 
 #include "core/code_cache.h"
 #include "cuda/embedded_images.h"
-#include "cuda/cuda_library_paths.h"
+#include "cuda/cuda_driver.h"
 #include "cuda/nvrtc.h"
 #include "simt/simt.h"
 #include "sources.h"
@@ -24,46 +24,55 @@ enum {
     F32 = 1u << RUNGI_F32_TO_F32,
     MAIN_PRODUCTS = 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64 | 1u << RUNGI_F16_TO_F16 |
                     1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_I8_TO_I32 | 1u << RUNGI_I32_TO_I32,
-    /* What matrix engines multiply. */
+    /* Type combinations of matrix engines. */
     ENGINE_F16 = 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_F16_TO_F32,
     ENGINE_I8 = 1u << RUNGI_I8_TO_I32,
     ENGINE_REST = 1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_BF16_TO_F32 | 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F32_TO_F16 |
                   1u << RUNGI_F32_TO_BF16,
+    ENGINE_ALL = ENGINE_F16 | ENGINE_I8 | ENGINE_REST,
     ENGINE = 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_BF16_TO_BF16 | ENGINE_I8 | F32,
     CUBINS = 0,
     JOBS_MAX = 4096,
-    /* PTX of this version is what the oldest driver takes that the library does (CUDA 12.0);
-     * nothing newer is used. */
+    /* The PTX version of the oldest supported driver (CUDA 12.0). The kernels use nothing newer. */
     PTX_MAJOR = 8,
     PTX_MINOR = 0
 };
 #define PTX(architecture) (architecture)
 
-static const rungi_simt_path plain = {.has_paths = false};
-static const rungi_simt_path runtime_flags = {
-    .has_paths = true, .guarded = true, .b_mn_major = true, .has_runtime_flags = true};
-static const rungi_simt_path wide = {.has_paths = true, .wide = true, .b_mn_major = true};
-static const rungi_simt_path wide_guarded = {.has_paths = true, .wide = true, .guarded = true, .b_mn_major = true};
-static const rungi_simt_path wide_along_k = {.has_paths = true, .wide = true, .guarded = true};
+/* Flags of presets and of paths. */
+enum { DEFAULT = 1, SMALL = 2 };
+enum { PLAIN = 1, RUNTIME_FLAGS = 2, WIDE = 4, WIDE_GUARDED = 8, WIDE_ALONG_K = 16 };
+
+static const struct {
+    unsigned flag;
+    rungi_simt_path path;
+} paths[] = {
+    {PLAIN, {.wide = false}},
+    {RUNTIME_FLAGS, {.guarded = true, .b_mn_major = true, .has_runtime_flags = true}},
+    {WIDE, {.wide = true, .b_mn_major = true}},
+    {WIDE_GUARDED, {.wide = true, .guarded = true, .b_mn_major = true}},
+    {WIDE_ALONG_K, {.wide = true, .guarded = true}},
+};
 
 static const int architectures[] = {
 #define ARCHITECTURE(number) number,
-#define IMAGES(kernel, preset, products, path, code)
+#define IMAGES(kernel, presets, products, paths, code)
 #include "cuda/embedded_images.def"
 #undef ARCHITECTURE
 #undef IMAGES
 };
 
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
 typedef struct line {
-    const char *kernel, *preset;
-    unsigned products;
-    const rungi_simt_path *path;
+    const char *kernel;
+    unsigned presets, products, paths;
     int ptx; /* an architecture, or CUBINS */
 } image_line_t;
 
 static const image_line_t lines[] = {
 #define ARCHITECTURE(number)
-#define IMAGES(kernel, preset, products, path, code) {kernel, preset, products, &path, code},
+#define IMAGES(kernel, presets, products, paths, code) {kernel, presets, products, paths, code},
 #include "cuda/embedded_images.def"
 #undef ARCHITECTURE
 #undef IMAGES
@@ -92,7 +101,7 @@ static _Noreturn void die(const char *what)
     exit(1);
 }
 
-/* ---- What to make ---------------------------------------------------------------------------------- */
+/* ---- Listing images -------------------------------------------------------------------------------- */
 
 static const rung_kernel *kernel_of(image_builder_t *builder, const char *name)
 {
@@ -105,42 +114,33 @@ static const rung_kernel *kernel_of(image_builder_t *builder, const char *name)
 }
 
 /* Chooses the parameters of a plan on a GPU of that architecture: the default, or those for a small C. */
-static void write_parameters(const rung_kernel *kernel, const char *preset, int product, int architecture,
+static void write_parameters(const rung_kernel *kernel, unsigned preset, int product, int architecture,
                              char text[RUNGI_PRESET_NAME_BYTES])
 {
     char name[16];
     snprintf(name, sizeof name, "sm_%d", architecture);
-    if (*preset)
+    if (preset == SMALL)
         rungi_kernel_small_preset(kernel, NULL, name, text);
     else
         rungi_kernel_default_preset(kernel, NULL, name, rungi_gemm_types_accumulator((rungi_gemm_types)product), text);
 }
 
-static void add_job(image_builder_t *builder, const image_line_t *line, int product, int architecture)
+static void add_job(image_builder_t *builder, image_job_t job, unsigned preset, int product)
 {
-    static const rung_type in[] =
-        {
-#define X(in, out, sum, word) RUNG_##in,
-            RUNGI_GEMM_TYPES_LIST(X)
+    static const struct {
+        rung_type in, out;
+    } types[] = {
+#define X(in, out, sum, word) {RUNG_##in, RUNG_##out},
+        RUNGI_GEMM_TYPES_LIST(X)
 #undef X
-        },
-                           out[] = {
-#define X(in, out, sum, word) RUNG_##out,
-                               RUNGI_GEMM_TYPES_LIST(X)
-#undef X
-                           };
-    const rung_kernel *kernel = kernel_of(builder, line->kernel);
+    };
     char parameters[RUNGI_PRESET_NAME_BYTES];
-    if (kernel->min_sm[product] > architecture)
-        return;
-    image_job_t job = {
-        .kernel = kernel, .path = *line->path, .architecture = architecture, .to_ptx = line->ptx != CUBINS};
-    job.path.in = in[product];
-    job.path.out = out[product];
-    job.path.has_paths = rungi_simt_has_paths(kernel);
-    write_parameters(kernel, line->preset, product, architecture, parameters);
-    if (rungi_kernel_parse_parameters(kernel, parameters, rung_type_size(job.path.in), &job.values) != RUNG_OK)
-        die(line->kernel);
+    job.path.in = types[product].in;
+    job.path.out = types[product].out;
+    job.path.has_paths = rungi_simt_has_paths(job.kernel);
+    write_parameters(job.kernel, preset, product, job.architecture, parameters);
+    if (rungi_kernel_parse_parameters(job.kernel, parameters, rung_type_size(job.path.in), &job.values) != RUNG_OK)
+        die(job.kernel->info.name);
     if (builder->count == JOBS_MAX)
         die("too many images");
     builder->jobs[builder->count++] = job;
@@ -152,29 +152,39 @@ static bool is_known(const image_builder_t *builder, int architecture)
     return rungi_nvrtc_best_architecture(&builder->nvrtc, architecture) == architecture;
 }
 
-static void print_unknown_architectures(const image_builder_t *builder)
+/* Adds all presets and paths of a line for one product and one architecture. */
+static void add_jobs(image_builder_t *builder, const image_line_t *line, int product, int architecture)
 {
-    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
-        if (!is_known(builder, architectures[i]))
-            printf("NVRTC %d.%d does not support sm_%d: no images for it\n", builder->nvrtc.major, builder->nvrtc.minor,
-                   architectures[i]);
+    const rung_kernel *kernel = kernel_of(builder, line->kernel);
+    if (!is_known(builder, architecture) || kernel->min_sm[product] > architecture)
+        return;
+    for (unsigned preset = DEFAULT; preset <= SMALL; preset *= 2)
+        for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+            image_job_t job = {.kernel = kernel, .path = paths[i].path, .architecture = architecture};
+            job.to_ptx = line->ptx != CUBINS;
+            if (line->presets & preset && line->paths & paths[i].flag)
+                add_job(builder, job, preset, product);
+        }
 }
 
 static void list_jobs(image_builder_t *builder)
 {
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    for (size_t i = 0; i < ARCHITECTURES; i++)
+        if (!is_known(builder, architectures[i]))
+            printf("NVRTC %d.%d does not support sm_%d: no images for it\n", builder->nvrtc.major, builder->nvrtc.minor,
+                   architectures[i]);
+    for (const image_line_t *line = lines; line < lines + sizeof lines / sizeof *lines; line++)
         for (int product = 0; product < RUNGI_GEMM_TYPES_COUNT; product++) {
-            if (!(lines[i].products & 1u << product))
+            if (!(line->products & 1u << product))
                 continue;
-            if (lines[i].ptx != CUBINS && is_known(builder, lines[i].ptx))
-                add_job(builder, &lines[i], product, lines[i].ptx);
-            for (size_t j = 0; lines[i].ptx == CUBINS && j < sizeof architectures / sizeof *architectures; j++)
-                if (is_known(builder, architectures[j]))
-                    add_job(builder, &lines[i], product, architectures[j]);
+            if (line->ptx != CUBINS)
+                add_jobs(builder, line, product, line->ptx);
+            for (size_t i = 0; line->ptx == CUBINS && i < ARCHITECTURES; i++)
+                add_jobs(builder, line, product, architectures[i]);
         }
 }
 
-/* ---- Making ----------------------------------------------------------------------------------------- */
+/* ---- PTX version------------------------------------------------------------------------------------- */
 
 /* Blanks out hints to the driver's compiler (the used bytes of a load) that are newer than the PTX version. */
 static void remove_hints(char *ptx)
@@ -200,7 +210,7 @@ static void lower_ptx_version(char *ptx)
     }
 }
 
-/* ---- Packing ---------------------------------------------------------------------------------------- */
+/* ---- Compressing ------------------------------------------------------------------------------------ */
 
 enum { MATCH_MIN = 4, DISTANCE_MAX = 65535, LITERAL_TAIL = 12, HASH_BITS = 16, CHAIN_MAX = 64 };
 
@@ -291,47 +301,47 @@ static size_t lz4_compress(const unsigned char *data, size_t bytes, unsigned cha
 
 /* ---- Images ------------------------------------------------------------------------------------------ */
 
-/* Compiles and compresses one image. */
-static void *compile_compressed(image_builder_t *builder, const rungi_nvrtc_job *work, size_t *bytes,
-                                size_t *uncompressed_bytes)
+/* An image with its compressed code, as the cache stores it. */
+typedef struct compressed_image {
+    char name[RUNGI_CUDA_IMAGE_NAME_BYTES];
+    unsigned char *code; /* begins with the uncompressed size, a size_t */
+    size_t bytes;        /* of `code` */
+} compressed_image_t;
+
+static void compile_compressed(image_builder_t *builder, const rungi_nvrtc_job *work, compressed_image_t *image)
 {
     void *code;
-    if (rungi_nvrtc_compile(builder->context, &builder->nvrtc, work, &code, uncompressed_bytes) != RUNG_OK)
+    size_t size;
+    if (rungi_nvrtc_compile(builder->context, &builder->nvrtc, work, &code, &size) != RUNG_OK)
         die(work->file);
     if (work->to_ptx)
         lower_ptx_version(code);
-    unsigned char *packed = rungi_allocate(builder->context,
-                                           (int64_t)(*uncompressed_bytes + *uncompressed_bytes / 255 + 64), 1);
-    if (!packed)
+    image->code = rungi_allocate(builder->context, (int64_t)(size + size / 255 + 64), 1);
+    if (!image->code)
         die(work->file);
-    *bytes = lz4_compress(code, *uncompressed_bytes, packed + sizeof *uncompressed_bytes) + sizeof *uncompressed_bytes;
-    memcpy(packed, uncompressed_bytes, sizeof *uncompressed_bytes); /* the cache stores the size, too */
+    memcpy(image->code, &size, sizeof size);
+    image->bytes = sizeof size + lz4_compress(code, size, image->code + sizeof size);
     rungi_release(builder->context, code);
-    return packed;
 }
 
-/* Returns the compressed code of a job from the cache, or compiles it. */
-static void *get_image(image_builder_t *builder, const image_job_t *job, char name[RUNGI_CUDA_IMAGE_NAME_BYTES],
-                       size_t *bytes, size_t *uncompressed_bytes)
+/* Gets the image of a job from the cache, or compiles it. The caller releases image->code. */
+static void get_image(image_builder_t *builder, const image_job_t *job, compressed_image_t *image)
 {
     char *source, compiler[64], target[64];
-    void *code;
     snprintf(compiler, sizeof compiler, "nvrtc %d.%d", builder->nvrtc.major, builder->nvrtc.minor);
     snprintf(target, sizeof target, "%s_%d", job->to_ptx ? "compute" : "sm", job->architecture);
-    rungi_cuda_image_name(job->kernel, &job->values, &job->path, name);
-    if (rungi_cuda_image_source(job->kernel, name, &source) != RUNG_OK)
-        die(name);
-    rungi_nvrtc_job work = {job->kernel->info.file, source,      strchr(name, ' ') + 1,
+    rungi_cuda_image_name(job->kernel, &job->values, &job->path, image->name);
+    if (rungi_cuda_image_source(job->kernel, image->name, &source) != RUNG_OK)
+        die(image->name);
+    rungi_nvrtc_job work = {job->kernel->info.file, source,      strchr(image->name, ' ') + 1,
                             job->architecture,      job->to_ptx, NULL};
     const char *key[] = {source, work.defines, compiler, target, "packed, PTX 8.0"};
-    code = rungi_code_cache_read(builder->context, builder->cache, key, 5, bytes);
-    if (!code || *bytes <= sizeof *uncompressed_bytes) {
-        code = compile_compressed(builder, &work, bytes, uncompressed_bytes);
-        rungi_code_cache_write(builder->context, builder->cache, key, 5, code, *bytes);
+    image->code = rungi_code_cache_read(builder->context, builder->cache, key, 5, &image->bytes);
+    if (!image->code || image->bytes <= sizeof(size_t)) {
+        compile_compressed(builder, &work, image);
+        rungi_code_cache_write(builder->context, builder->cache, key, 5, image->code, image->bytes);
     }
-    memcpy(uncompressed_bytes, code, sizeof *uncompressed_bytes);
     rungi_release(builder->context, source);
-    return code;
 }
 
 /* Fills the cache with several processes in parallel. */
@@ -340,10 +350,9 @@ static void fill_cache_in_parallel(image_builder_t *builder, int processes)
     for (int p = 0; p < processes; p++)
         if (fork() == 0) {
             for (int i = p; i < builder->count; i += processes) {
-                char name[RUNGI_CUDA_IMAGE_NAME_BYTES];
-                size_t bytes, uncompressed_bytes;
-                rungi_release(builder->context,
-                              get_image(builder, &builder->jobs[i], name, &bytes, &uncompressed_bytes));
+                compressed_image_t image;
+                get_image(builder, &builder->jobs[i], &image);
+                rungi_release(builder->context, image.code);
             }
             _exit(0);
         }
@@ -367,17 +376,18 @@ static void write_all(image_builder_t *builder, const char *folder)
     size_t offset = 0, all = 0;
     for (int i = 0; i < builder->count; i++) {
         const image_job_t *job = &builder->jobs[i];
-        char name[RUNGI_CUDA_IMAGE_NAME_BYTES];
-        size_t bytes, uncompressed_bytes;
-        unsigned char *code = get_image(builder, job, name, &bytes, &uncompressed_bytes);
-        bytes -= sizeof uncompressed_bytes;
-        if (fwrite(code + sizeof uncompressed_bytes, 1, bytes, data) != bytes)
+        compressed_image_t image;
+        size_t uncompressed_bytes;
+        get_image(builder, job, &image);
+        size_t bytes = image.bytes - sizeof uncompressed_bytes;
+        memcpy(&uncompressed_bytes, image.code, sizeof uncompressed_bytes);
+        if (fwrite(image.code + sizeof uncompressed_bytes, 1, bytes, data) != bytes)
             die("images.bin");
-        fprintf(list, "IMAGE(\"%s\", %d, %d, %zu, %zu, %zu)\n", name, job->architecture, job->to_ptx, offset, bytes,
-                uncompressed_bytes);
+        fprintf(list, "IMAGE(\"%s\", %d, %d, %zu, %zu, %zu)\n", image.name, job->architecture, job->to_ptx, offset,
+                bytes, uncompressed_bytes);
         offset += bytes;
         all += uncompressed_bytes;
-        rungi_release(builder->context, code);
+        rungi_release(builder->context, image.code);
     }
     if (fclose(data) != 0 || fclose(list) != 0)
         die(folder);
@@ -396,8 +406,7 @@ int main(int argc, char **argv)
         die(argv[1]);
     if (builder.nvrtc.major != 12) {
         fprintf(stderr,
-                "make_images: %s is NVRTC %d; only what NVRTC 12 makes loads with all drivers from "
-                "CUDA 12 on\n",
+                "make_images: %s is NVRTC %d; only what NVRTC 12 makes loads with all drivers from CUDA 12 on\n",
                 argv[1], builder.nvrtc.major);
         return 1;
     }
@@ -406,7 +415,6 @@ int main(int argc, char **argv)
         rung_kernel_from_source(builder.context, "cuda", "reduce.cu", rungi_source_reduce, &builder.reduce) != RUNG_OK)
         die("reduce.cu");
     list_jobs(&builder);
-    print_unknown_architectures(&builder);
     fill_cache_in_parallel(&builder, argc > 4 ? (int)strtol(argv[4], NULL, 10) : (int)sysconf(_SC_NPROCESSORS_ONLN));
     write_all(&builder, argv[3]);
     rung_kernel_destroy(builder.reduce);

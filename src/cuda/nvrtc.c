@@ -7,13 +7,8 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "cuda/cuda_library_paths.h"
-
-/* Newest first. A driver does not load a cubin of a later major version. */
-static const struct {
-    int major;
-    const char *name;
-} libraries[] = {{13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}};
+#include "base/dynamic_library.h"
+#include "cuda/cuda_driver.h"
 
 enum { DEFINES_MAX = 40, DEFINE_LENGTH = 64, ARCHITECTURES_MAX = 64 };
 
@@ -43,9 +38,9 @@ int rungi_nvrtc_best_architecture(const rungi_nvrtc *nvrtc, int architecture)
 bool rungi_nvrtc_load(rungi_nvrtc *nvrtc, int driver_version, int architecture)
 {
     rungi_nvrtc found;
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        if (libraries[i].major > driver_version / 1000 ||
-            !rungi_nvrtc_load_from(&found, rungi_cuda_library_open(libraries[i].name)))
+    for (int major = RUNGI_CUDA_MAJOR_MAX; major >= RUNGI_CUDA_MAJOR_MIN; major--) {
+        void *library = rungi_cuda_library_open_major("libnvrtc.so", major, driver_version);
+        if (!rungi_nvrtc_load_from(&found, library))
             continue;
         bool is_first = !nvrtc->library, knows = rungi_nvrtc_best_architecture(&found, architecture) != 0;
         if (is_first || knows)
@@ -90,13 +85,12 @@ static char *get_log(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrt
 static rung_status fail_with_log(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program,
                                  const rungi_nvrtc_job *job, int error)
 {
-    char log[3000] = "";
-    char *whole = get_log(context, nvrtc, program);
-    if (whole)
-        snprintf(log, sizeof log, "%s", whole);
-    rungi_release(context, whole);
-    return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "%s did not compile for sm_%d with %s (NVRTC error %d):\n%s",
-                      job->file, job->architecture, job->defines, error, *log ? log : "the compiler gave no reason");
+    char *log = get_log(context, nvrtc, program);
+    rung_status status = rungi_fail(
+        RUNG_STATUS_COMPILE_FAILED, "%s did not compile for sm_%d with %s (NVRTC error %d):\n%.2999s", job->file,
+        job->architecture, job->defines, error, log && *log ? log : "the compiler gave no reason");
+    rungi_release(context, log);
+    return status;
 }
 
 /* Returns the sum of the numbers that precede `words` in the log. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nvrtc.h - NVRTC, NVIDIA's compiler as a library, for code that is not embedded. */
-#ifndef RUNGI_CUDA_NVRTC_H
-#define RUNGI_CUDA_NVRTC_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -65,5 +64,3 @@ typedef struct rungi_nvrtc_job {
 /* Returns the code, which the caller releases. The size of PTX includes its terminating zero. */
 rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc, const rungi_nvrtc_job *job,
                                 void **code, size_t *bytes);
-
-#endif /* RUNGI_CUDA_NVRTC_H */

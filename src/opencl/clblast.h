@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clblast.h - CLBlast, the OpenCL BLAS library, as kernel 00_vendor. */
-#ifndef RUNGI_CLBLAST_H
-#define RUNGI_CLBLAST_H
+#pragma once
 
 #include "opencl/opencl_device.h"
 
@@ -19,20 +18,11 @@ typedef int rungi_clblast_dgemm(int layout, int a_transpose, int b_transpose, si
 typedef struct rungi_clblast_plan {
     rungi_clblast_sgemm *sgemm; /* one of the two */
     rungi_clblast_dgemm *dgemm;
-    int layout, a_transpose, b_transpose; /* values of CLBlast's enums */
+    int a_transpose, b_transpose; /* values of CLBlast's enums */
     size_t a_ld, b_ld, c_ld;
 } rungi_clblast_plan;
-
-/* Looks up a function of CLBlast. Returns false if CLBlast is not installed. */
-bool rungi_clblast_find(const char *name, void *function);
-
-/* Applies the file that RUNG_CLBLAST_TUNING names, once per device. Returns its path in `from`, or NULL.
- * (clblast_tuning.c) */
-rung_status rungi_clblast_load_tuning(rungi_opencl_device *device, const char **from);
 
 /* Returns RUNG_STATUS_UNSUPPORTED if CLBlast is not installed or does not support the problem. */
 rung_status rungi_clblast_plan_create(rung_plan *plan, rungi_clblast_plan *clblast);
 rung_status rungi_clblast_plan_run(rung_plan *plan, const rungi_clblast_plan *clblast, rung_queue *queue,
                                    const rung_problem *problem, const rung_run_options *options);
-
-#endif /* RUNGI_CLBLAST_H */

@@ -6,6 +6,7 @@
 
 #include "base/dynamic_library.h"
 #include "base/error.h"
+#include "base/try.h"
 
 /* ---- Loading --------------------------------------------------------------------------------- */
 
@@ -16,35 +17,25 @@ static rung_status find_function(rungi_cl *cl, const char *name, void *slot, siz
 {
     if (!rungi_library_symbol(cl->library, name, slot, size))
         return rungi_fail(RUNG_STATUS_NO_DEVICE,
-                          "libOpenCL has no %s: it is older than OpenCL 1.2; install a "
-                          "newer loader (ocl-icd-libopencl1)",
+                          "libOpenCL has no %s: it is older than OpenCL 1.2; install a newer loader "
+                          "(ocl-icd-libopencl1)",
                           name);
     return RUNG_OK;
 }
 
 rung_status rungi_cl_load(rungi_cl *cl)
 {
+    /* The library stays loaded: drivers have threads and exit handlers that need its code. Opening it again returns the
+     * same library. */
     cl->library = rungi_library_open_any(&loader_path, 1, library_names, NULL);
     if (!cl->library)
         return rungi_fail(RUNG_STATUS_NO_DEVICE,
                           "libOpenCL.so.1 was not found; install an OpenCL loader "
                           "(ocl-icd-libopencl1) and a driver (pocl-opencl-icd runs on any processor)");
-    rung_status status = RUNG_OK;
-#define X(name)            \
-    if (status == RUNG_OK) \
-        status = find_function(cl, "cl" #name, &cl->name, sizeof cl->name);
+#define X(name) TRY(find_function(cl, "cl" #name, &cl->name, sizeof cl->name));
     RUNGI_CL_FUNCTION_LIST(X)
 #undef X
-    if (status != RUNG_OK)
-        rungi_cl_unload(cl);
-    return status;
-}
-
-void rungi_cl_unload(rungi_cl *cl)
-{
-    /* The library stays: drivers start threads and exit handlers that must not
-     * lose their code. Opening it again gives the same one. */
-    cl->library = NULL;
+    return RUNG_OK;
 }
 
 /* ---- Counting ----------------------------------------------------------------------------------- */
@@ -53,23 +44,6 @@ void rungi_cl_track(rungi_cl *cl, rungi_cl_kind kind)
 {
     atomic_fetch_add(&cl->live[kind], 1);
 }
-
-/* One function per kind, so that the compiler checks the type. */
-#define DEFINE_RELEASE(lower, type, kind, function)         \
-    void rungi_cl_release_##lower(rungi_cl *cl, type lower) \
-    {                                                       \
-        if (!lower)                                         \
-            return;                                         \
-        cl->function(lower);                                \
-        atomic_fetch_sub(&cl->live[kind], 1);               \
-    }
-
-DEFINE_RELEASE(context, cl_context, RUNGI_CL_CONTEXT, ReleaseContext)
-DEFINE_RELEASE(queue, cl_command_queue, RUNGI_CL_QUEUE, ReleaseCommandQueue)
-DEFINE_RELEASE(buffer, cl_mem, RUNGI_CL_BUFFER, ReleaseMemObject)
-DEFINE_RELEASE(event, cl_event, RUNGI_CL_EVENT, ReleaseEvent)
-DEFINE_RELEASE(program, cl_program, RUNGI_CL_PROGRAM, ReleaseProgram)
-DEFINE_RELEASE(kernel, cl_kernel, RUNGI_CL_KERNEL, ReleaseKernel)
 
 /* ---- Errors ---------------------------------------------------------------------------------------- */
 
@@ -105,24 +79,25 @@ DEFINE_RELEASE(kernel, cl_kernel, RUNGI_CL_KERNEL, ReleaseKernel)
     X(CL_INVALID_GLOBAL_WORK_SIZE,         UNSUPPORTED, ": the device does not support this number of threads in a grid")
 /* clang-format on */
 
-rung_status rungi_cl_fail_waiting(cl_int error, const char *function)
+rung_status rungi_cl_check_waiting(cl_int error, const char *function)
 {
-    /* Not a want of memory: it is how drivers tell that a kernel went wild. */
+    /* Not a lack of memory: drivers report a kernel that accessed invalid memory in this way. */
     if (error == CL_OUT_OF_RESOURCES)
         return rungi_fail(RUNG_STATUS_DEVICE_LOST,
                           "%s: CL_OUT_OF_RESOURCES: the work failed on the device" DEVICE_FAILED, function);
-    return rungi_cl_fail(error, function);
+    return rungi_cl_check(error, function);
 }
 
-rung_status rungi_cl_fail(cl_int error, const char *function)
+rung_status rungi_cl_check(cl_int error, const char *function)
 {
     switch (error) {
+    case CL_SUCCESS: return RUNG_OK;
 #define X(code, status, advice) \
     case code: return rungi_fail(RUNG_STATUS_##status, "%s: " #code advice, function);
         RUNGI_CL_ERROR_LIST(X)
 #undef X
     }
     if (error <= CL_INVALID_VALUE && error >= CL_INVALID_DEVICE_PARTITION_COUNT)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s: OpenCL error %d", function, (int)error);
+        return rungi_invalid("%s: OpenCL error %d", function, (int)error);
     return rungi_fail(RUNG_STATUS_DEVICE_LOST, "%s: OpenCL error %d" DEVICE_FAILED, function, (int)error);
 }

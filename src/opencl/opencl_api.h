@@ -2,8 +2,7 @@
 /* opencl_api.h - libOpenCL, loaded at run time, as one table of functions.
  *
  * Created and released objects are counted only here, because leak checkers do not see leaked driver objects. */
-#ifndef RUNGI_OPENCL_API_H
-#define RUNGI_OPENCL_API_H
+#pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -26,16 +25,20 @@
     X(GetEventInfo) X(GetEventProfilingInfo) X(RetainEvent) X(ReleaseEvent)
 /* clang-format on */
 
-/* Kinds of objects that are counted. */
-typedef enum rungi_cl_kind {
-    RUNGI_CL_CONTEXT,
-    RUNGI_CL_QUEUE,
-    RUNGI_CL_BUFFER,
-    RUNGI_CL_EVENT,
-    RUNGI_CL_PROGRAM,
-    RUNGI_CL_KERNEL,
-    RUNGI_CL_KINDS
-} rungi_cl_kind;
+/* Kinds of objects that are counted: lower-case and upper-case name, type, and the function that releases an object. */
+/* clang-format off */
+#define RUNGI_CL_KIND_LIST(X)                                  \
+    X(context, CONTEXT, cl_context, ReleaseContext)            \
+    X(queue, QUEUE, cl_command_queue, ReleaseCommandQueue)     \
+    X(buffer, BUFFER, cl_mem, ReleaseMemObject)                \
+    X(event, EVENT, cl_event, ReleaseEvent)                    \
+    X(program, PROGRAM, cl_program, ReleaseProgram)            \
+    X(kernel, KERNEL, cl_kernel, ReleaseKernel)
+/* clang-format on */
+
+#define X(lower, upper, type, release) RUNGI_CL_##upper,
+typedef enum rungi_cl_kind { RUNGI_CL_KIND_LIST(X) RUNGI_CL_KINDS } rungi_cl_kind;
+#undef X
 
 typedef struct rungi_cl {
     void *library;
@@ -47,23 +50,27 @@ typedef struct rungi_cl {
 
 /* Fills the table. The error text names a missing library or function. */
 rung_status rungi_cl_load(rungi_cl *cl);
-void rungi_cl_unload(rungi_cl *cl);
 
 /* Counts an object of this kind that was created or retained. */
 void rungi_cl_track(rungi_cl *cl, rungi_cl_kind kind);
 
-/* Release an object and count it. NULL is allowed. */
-void rungi_cl_release_context(rungi_cl *cl, cl_context context);
-void rungi_cl_release_queue(rungi_cl *cl, cl_command_queue queue);
-void rungi_cl_release_buffer(rungi_cl *cl, cl_mem buffer);
-void rungi_cl_release_event(rungi_cl *cl, cl_event event);
-void rungi_cl_release_program(rungi_cl *cl, cl_program program);
-void rungi_cl_release_kernel(rungi_cl *cl, cl_kernel kernel);
+/* rungi_cl_release_context() and so on release an object and count it. NULL is allowed. */
+#define X(lower, upper, type, release)                                    \
+    static inline void rungi_cl_release_##lower(rungi_cl *cl, type lower) \
+    {                                                                     \
+        if (!lower)                                                       \
+            return;                                                       \
+        cl->release(lower);                                               \
+        atomic_fetch_sub(&cl->live[RUNGI_CL_##upper], 1);                 \
+    }
+RUNGI_CL_KIND_LIST(X)
+#undef X
 
-/* Sets the error text for an error of an OpenCL function, and returns the status. */
-rung_status rungi_cl_fail(cl_int error, const char *function);
+/* Returns RUNG_OK for CL_SUCCESS. Otherwise sets the error text and returns the status. */
+rung_status rungi_cl_check(cl_int error, const char *function);
 
 /* The same for functions that wait for work. */
-rung_status rungi_cl_fail_waiting(cl_int error, const char *function);
+rung_status rungi_cl_check_waiting(cl_int error, const char *function);
 
-#endif /* RUNGI_OPENCL_API_H */
+/* Calls a function of OpenCL and checks its result: RUNGI_CL_CALL(cl, Flush, queue). */
+#define RUNGI_CL_CALL(cl, name, ...) rungi_cl_check((cl)->name(__VA_ARGS__), "cl" #name)

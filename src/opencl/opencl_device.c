@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked_arithmetic.h"
+#include "base/try.h"
 #include "core/device_list.h"
 #include "opencl/opencl_device.h"
 #include "simt/simt.h"
@@ -90,33 +91,20 @@ static bool is_of_kind(rungi_cl *cl, cl_device_id id, cl_device_type kind)
     return (type & kind) != 0;
 }
 
-/* Devices of all platforms, in the order of the public list; release_found() releases the memory. */
+/* Devices of all platforms, in the order of the public list. The caller of find_devices() releases `ids`. */
 typedef struct found_devices {
-    rung_context *context;
     cl_device_id *ids;
     int64_t count;
 } found_devices_t;
 
-static void release_found(found_devices_t *found)
-{
-    rungi_release(found->context, found->ids);
-    found->ids = NULL;
-    found->count = 0;
-}
-
-static cl_uint count_devices(rungi_cl *cl, cl_platform_id platform)
+/* Copies at most `room` devices of a platform to `ids` and returns their number. Returns the number of all devices if
+ * `ids` is NULL. */
+static int64_t get_devices(rungi_cl *cl, cl_platform_id platform, cl_device_id *ids, int64_t room)
 {
     cl_uint count = 0;
-    return cl->GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count) == CL_SUCCESS ? count : 0;
-}
-
-/* Appends the devices of a platform; there is room for all. */
-static void add_devices(rungi_cl *cl, cl_platform_id platform, cl_uint room, found_devices_t *found)
-{
-    cl_uint count = 0;
-    if (room > 0 &&
-        cl->GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, room, found->ids + found->count, &count) == CL_SUCCESS)
-        found->count += count < room ? count : room;
+    if (cl->GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, (cl_uint)room, ids, &count) != CL_SUCCESS)
+        return 0;
+    return ids ? rungi_min(count, room) : count;
 }
 
 /* Moves GPUs to the front and keeps the order of the drivers otherwise, so that "opencl" is the first GPU. */
@@ -132,21 +120,19 @@ static void put_gpus_first(rungi_cl *cl, found_devices_t *found)
     }
 }
 
-static rung_status find_in_platforms(rungi_cl *cl, const cl_platform_id *platforms, cl_uint platform_count,
-                                     found_devices_t *found)
+static rung_status find_in_platforms(rung_context *context, rungi_cl *cl, const cl_platform_id *platforms,
+                                     cl_uint platform_count, found_devices_t *found)
 {
     int64_t room = 0, bytes;
     for (cl_uint i = 0; i < platform_count; i++)
-        room += count_devices(cl, platforms[i]);
+        room += get_devices(cl, platforms[i], NULL, 0);
     if (!rungi_checked_multiply(room, sizeof *found->ids, &bytes))
         return rungi_fail(RUNG_STATUS_TOO_LARGE, "OpenCL reports %lld devices", (long long)room);
-    found->ids = rungi_allocate(found->context, bytes, sizeof(void *));
+    found->ids = rungi_allocate(context, bytes, sizeof(void *));
     if (!found->ids)
         return RUNG_STATUS_NO_MEMORY;
-    for (cl_uint i = 0; i < platform_count; i++) {
-        cl_uint count = count_devices(cl, platforms[i]);
-        add_devices(cl, platforms[i], (cl_uint)rungi_min(count, room - found->count), found);
-    }
+    for (cl_uint i = 0; i < platform_count && found->count < room; i++)
+        found->count += get_devices(cl, platforms[i], found->ids + found->count, room - found->count);
     put_gpus_first(cl, found);
     return RUNG_OK;
 }
@@ -160,14 +146,14 @@ static rung_status no_driver(void)
 static rung_status find_devices(rung_context *context, rungi_cl *cl, found_devices_t *found)
 {
     cl_uint platform_count = 0;
-    *found = (found_devices_t){.context = context};
+    *found = (found_devices_t){.count = 0};
     if (cl->GetPlatformIDs(0, NULL, &platform_count) != CL_SUCCESS || platform_count == 0)
         return no_driver();
     cl_platform_id *platforms = rungi_allocate_zeroed(context, (size_t)platform_count * sizeof *platforms);
     if (!platforms)
         return RUNG_STATUS_NO_MEMORY;
     rung_status status = cl->GetPlatformIDs(platform_count, platforms, NULL) == CL_SUCCESS
-                             ? find_in_platforms(cl, platforms, platform_count, found)
+                             ? find_in_platforms(context, cl, platforms, platform_count, found)
                              : no_driver();
     rungi_release(context, platforms);
     return status;
@@ -180,11 +166,11 @@ static rung_status list_devices(rung_context *context, void *state, rung_device_
     for (int64_t i = 0; status == RUNG_OK && i < found.count; i++) {
         rung_device_info *info = rungi_device_list_add(list);
         if (info)
-            describe(state, found.ids[i], i, info, &list->texts);
+            describe(state, found.ids[i], i, info, &list->list.texts);
         else
             status = RUNG_STATUS_NO_MEMORY;
     }
-    release_found(&found);
+    rungi_release(context, found.ids);
     return status;
 }
 
@@ -200,29 +186,10 @@ static void close_device(rung_device *device)
 }
 
 static const rungi_device_ops ops = {
-    .close = close_device,
-    .queue_create = rungi_opencl_queue_create,
-    .queue_finish = rungi_opencl_queue_finish,
-    .queue_destroy = rungi_opencl_queue_destroy,
-    .queue_native = rungi_opencl_queue_native,
-    .event_create = rungi_opencl_event_create,
-    .event_wait = rungi_opencl_event_wait,
-    .event_time = rungi_opencl_event_time,
-    .event_span = rungi_opencl_event_span,
-    .event_is_done = rungi_opencl_event_is_done,
-    .event_copy = rungi_opencl_event_copy,
-    .event_destroy = rungi_opencl_event_destroy,
-    .event_native = rungi_opencl_event_native,
-    .buffer_create = rungi_opencl_buffer_create,
-    .buffer_destroy = rungi_opencl_buffer_destroy,
-    .buffer_native = rungi_opencl_buffer_native,
-    .buffer_write = rungi_opencl_buffer_write,
-    .buffer_read = rungi_opencl_buffer_read,
-    .host_allocate = rungi_opencl_host_allocate,
-    .host_release = rungi_opencl_host_release,
-    .plan_create = rungi_opencl_plan_create,
-    .plan_run = rungi_opencl_plan_run,
-    .plan_destroy = rungi_opencl_plan_destroy,
+#define X(name) .name = rungi_opencl_##name,
+    RUNGI_SIMT_DEVICE_FUNCTION_LIST(X)
+#undef X
+        .close = close_device,
 };
 
 /* Takes over one reference to `native`. */
@@ -252,24 +219,20 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
 {
     rungi_cl *cl = state;
     found_devices_t found;
+    cl_device_id id = NULL;
     cl_int error;
     rung_status status = find_devices(context, cl, &found);
-    cl_device_id id = NULL;
-    if (index < 0)
-        index = 0;
+    index = rungi_max(index, 0); /* -1 selects the first device */
     if (status == RUNG_OK && index >= found.count)
         status = rungi_fail(RUNG_STATUS_NO_DEVICE,
-                            "there is no device opencl:%lld; `rung devices` lists the %lld "
-                            "that exist",
+                            "there is no device opencl:%lld; `rung devices` lists the %lld that exist",
                             (long long)index, (long long)found.count);
     if (status == RUNG_OK)
         id = found.ids[index];
-    release_found(&found);
-    if (status != RUNG_OK)
-        return status;
+    rungi_release(context, found.ids);
+    TRY(status);
     cl_context native = cl->CreateContext(NULL, 1, &id, NULL, NULL, &error);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clCreateContext");
+    TRY(rungi_cl_check(error, "clCreateContext"));
     return make_device(context, cl, native, id, index, device);
 }
 
@@ -277,14 +240,13 @@ static rung_status open_device(rung_context *context, void *state, int64_t index
 static rung_status index_of(rung_context *context, rungi_cl *cl, cl_device_id id, int64_t *index)
 {
     found_devices_t found;
-    rungi_saved_error before;
     *index = -1;
-    rungi_error_save(&before);
+    rungi_saved_error before = rungi_error_save();
     rung_status status = find_devices(context, cl, &found);
     for (int64_t i = 0; i < found.count && *index < 0; i++)
         if (found.ids[i] == id)
             *index = i;
-    release_found(&found);
+    rungi_release(context, found.ids);
     if (status == RUNG_STATUS_NO_MEMORY)
         return status;
     rungi_error_restore(&before);
@@ -295,19 +257,16 @@ static rung_status check_device_in_context(rung_context *context, rungi_cl *cl, 
 {
     size_t bytes = 0;
     bool belongs = false;
-    cl_int error = cl->GetContextInfo(native, CL_CONTEXT_DEVICES, 0, NULL, &bytes);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clGetContextInfo");
+    TRY(RUNGI_CL_CALL(cl, GetContextInfo, native, CL_CONTEXT_DEVICES, 0, NULL, &bytes));
     cl_device_id *ids = rungi_allocate_zeroed(context, bytes);
     if (!ids)
         return RUNG_STATUS_NO_MEMORY;
-    error = cl->GetContextInfo(native, CL_CONTEXT_DEVICES, bytes, ids, NULL);
-    for (size_t i = 0; error == CL_SUCCESS && i < bytes / sizeof *ids; i++)
+    rung_status status = RUNGI_CL_CALL(cl, GetContextInfo, native, CL_CONTEXT_DEVICES, bytes, ids, NULL);
+    for (size_t i = 0; i < bytes / sizeof *ids; i++)
         belongs = belongs || ids[i] == id;
     rungi_release(context, ids);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clGetContextInfo");
-    return belongs ? RUNG_OK : rungi_fail(RUNG_STATUS_INVALID, "the cl_device_id does not belong to the cl_context");
+    TRY(status);
+    return belongs ? RUNG_OK : rungi_invalid("the cl_device_id does not belong to the cl_context");
 }
 
 static rung_status wrap_device(rung_context *context, void *state, void *native_context, void *native_device,
@@ -316,15 +275,10 @@ static rung_status wrap_device(rung_context *context, void *state, void *native_
     rungi_cl *cl = state;
     int64_t index;
     if (!native_device)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_device_wrap: the cl_device_id is missing");
-    rung_status status = check_device_in_context(context, cl, native_context, native_device);
-    if (status == RUNG_OK)
-        status = index_of(context, cl, native_device, &index);
-    if (status != RUNG_OK)
-        return status;
-    cl_int error = cl->RetainContext(native_context);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clRetainContext");
+        return rungi_invalid("rung_device_wrap: the cl_device_id is missing");
+    TRY(check_device_in_context(context, cl, native_context, native_device));
+    TRY(index_of(context, cl, native_device, &index));
+    TRY(RUNGI_CL_CALL(cl, RetainContext, native_context));
     return make_device(context, cl, native_context, native_device, index, device);
 }
 
@@ -336,17 +290,15 @@ static rung_status load(rung_context *context, void **state)
     if (!cl)
         return RUNG_STATUS_NO_MEMORY;
     rung_status status = rungi_cl_load(cl);
-    if (status != RUNG_OK) {
+    if (status == RUNG_OK)
+        *state = cl;
+    else
         rungi_release(context, cl);
-        return status;
-    }
-    *state = cl;
-    return RUNG_OK;
+    return status;
 }
 
 static void unload(rung_context *context, void *state)
 {
-    rungi_cl_unload(state);
     rungi_release(context, state);
 }
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opencl_device.h - the OpenCL device: backend table and types. */
-#ifndef RUNGI_OPENCL_DEVICE_H
-#define RUNGI_OPENCL_DEVICE_H
+#pragma once
 
 #include "core/plan_types.h"
-#include "core/run_options.h"
 #include "opencl/opencl_api.h"
 #include "simt/simt_launch.h"
 
@@ -13,8 +11,7 @@ extern const rungi_backend rungi_opencl_backend;
 /* A compiled program. Released when the device is closed. */
 typedef struct rungi_opencl_program {
     struct rungi_opencl_program *next;
-    uint64_t key;           /* of source and options */
-    char *source, *options; /* compared because keys may collide */
+    char *source, *options;
     cl_program program;
 } rungi_opencl_program;
 
@@ -51,60 +48,34 @@ static inline rungi_opencl_device *rungi_opencl_device_of(rung_device *device)
     return (rungi_opencl_device *)device;
 }
 
+static inline cl_command_queue rungi_opencl_native_queue(const rung_queue *queue)
+{
+    return ((const rungi_opencl_queue *)queue)->queue;
+}
+
 /* Returns the buffer of a view, or NULL. */
 static inline cl_mem rungi_opencl_memory_of(const rung_matrix *view)
 {
     return view->buffer ? ((const rungi_opencl_buffer *)view->buffer)->memory : NULL;
 }
 
-/* The functions of the device's table, by file. */
-rung_status rungi_opencl_queue_create(rung_device *device, void *native, rung_queue **queue);
-rung_status rungi_opencl_queue_finish(rung_queue *queue);
-void rungi_opencl_queue_destroy(rung_queue *queue);
-void *rungi_opencl_queue_native(const rung_queue *queue);
-
-rung_status rungi_opencl_event_create(rung_device *device, void *native, rung_event **event);
-rung_status rungi_opencl_event_wait(rung_event *event);
-bool rungi_opencl_event_is_done(rung_event *event);
-rung_status rungi_opencl_event_time(rung_event *event, int64_t *nanoseconds);
-rung_status rungi_opencl_event_span(rung_event *event, const rung_event *origin, int64_t *start, int64_t *end);
-rung_status rungi_opencl_event_copy(const rung_event *from, rung_event *to);
-void rungi_opencl_event_destroy(rung_event *event);
-void *rungi_opencl_event_native(const rung_event *event);
-
-rung_status rungi_opencl_buffer_create(rung_device *device, void *native, int64_t offset, int64_t bytes,
-                                       rung_buffer **buffer);
-void rungi_opencl_buffer_destroy(rung_buffer *buffer);
-void *rungi_opencl_buffer_native(const rung_buffer *buffer);
-rung_status rungi_opencl_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
-                                      const void *from, const rung_run_options *options);
-rung_status rungi_opencl_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
-                                     const rung_run_options *options);
-
-rung_status rungi_opencl_host_allocate(rung_device *device, int64_t bytes, void **memory, void **handle);
-void rungi_opencl_host_release(rung_device *device, void *memory, void *handle);
-
-rung_status rungi_opencl_plan_create(rung_plan *plan);
-rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
-                                  rungi_gemm_sizes sizes, const rung_run_options *options);
-void rungi_opencl_plan_destroy(rung_plan *plan);
+/* The functions of the device's table, with the types of device.h. (opencl_queue.c, opencl_plan.c) */
+#define X(name) __typeof__(*((rungi_device_ops *)NULL)->name) rungi_opencl_##name;
+RUNGI_SIMT_DEVICE_FUNCTION_LIST(X)
+#undef X
 
 /* The wait list of a command. */
 typedef struct rungi_opencl_waits {
     cl_uint count;
+    const cl_event *list; /* `events`, or NULL if there are none */
     cl_event events[RUNGI_WAIT_EVENTS_MAX];
 } rungi_opencl_waits;
 
 void rungi_opencl_waits_collect(const rung_run_options *options, rungi_opencl_waits *waits);
-const cl_event *rungi_opencl_wait_list(const rungi_opencl_waits *waits);
 
 /* Sets the event to signal to the work from `first` to `last` and takes over their references. Releases them if no event
  * is to be signalled. */
 void rungi_opencl_signal(rungi_cl *cl, const rung_run_options *options, cl_event first, cl_event last);
-
-/* Completes the submission of a single command: returns its error, or takes over its event and flushes the queue. */
-rung_status rungi_opencl_submit_command(rung_queue *queue, const rung_run_options *options, cl_int error,
-                                        cl_event event, const char *function);
 
 /* Submits empty work: waits and signals. */
 rung_status rungi_opencl_submit_marker(rung_queue *queue, const rung_run_options *options);
@@ -122,5 +93,3 @@ void rungi_clblast_where(char *text, size_t capacity);
 
 /* For tests: returns how many driver objects of a kind this context holds. */
 long rungi_opencl_live_objects(rung_context *context, rungi_cl_kind kind);
-
-#endif /* RUNGI_OPENCL_DEVICE_H */

@@ -17,7 +17,7 @@ typedef struct opencl_plan {
     rungi_simt_plan simt;
 } opencl_plan_t;
 
-/* ---- Making ------------------------------------------------------------------------------------ */
+/* ---- Creating ---------------------------------------------------------------------------------- */
 
 /* Checks registers, shared memory and arguments, which are known only after compiling. */
 static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel *kernel, int64_t threads,
@@ -26,23 +26,20 @@ static rung_status check_compiled(rungi_opencl_device *device, const rung_kernel
     cl_ulong shared = 0;
     cl_uint arguments = 0;
     size_t threads_max = 0;
-    cl_int error = device->cl->GetKernelWorkGroupInfo(compiled, device->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof shared,
-                                                      &shared, NULL);
-    if (error == CL_SUCCESS)
-        error = device->cl->GetKernelWorkGroupInfo(compiled, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof threads_max,
-                                                   &threads_max, NULL);
-    if (error == CL_SUCCESS)
-        error = device->cl->GetKernelInfo(compiled, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, NULL);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clGetKernelInfo");
+    TRY(rungi_cl_check(device->cl->GetKernelWorkGroupInfo(compiled, device->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof shared,
+                                                          &shared, NULL),
+                       "clGetKernelInfo"));
+    TRY(rungi_cl_check(device->cl->GetKernelWorkGroupInfo(compiled, device->id, CL_KERNEL_WORK_GROUP_SIZE,
+                                                          sizeof threads_max, &threads_max, NULL),
+                       "clGetKernelInfo"));
+    TRY(RUNGI_CL_CALL(device->cl, GetKernelInfo, compiled, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, NULL));
     *shared_bytes = (int64_t)shared;
     TRY(rungi_simt_check_compiled(&device->base, kernel, threads, (int64_t)threads_max, *shared_bytes));
     if ((int)arguments != rungi_simt_argument_count(kernel))
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "%s has %u arguments instead of %d; a kernel has the %d arguments that dialect.h lists, with "
-                          "epilogue.h five more, and with engine.h another one",
-                          kernel->info.file, (unsigned)arguments, rungi_simt_argument_count(kernel),
-                          RUNGI_SIMT_BASE_ARGUMENTS);
+        return rungi_invalid(
+            "%s has %u arguments instead of %d; a kernel has the %d arguments that dialect.h lists, with "
+            "epilogue.h five more, and with engine.h another one",
+            kernel->info.file, (unsigned)arguments, rungi_simt_argument_count(kernel), RUNGI_SIMT_BASE_ARGUMENTS);
     return RUNG_OK;
 }
 
@@ -57,8 +54,7 @@ static rung_status make_kernel(rungi_opencl_device *device, const rung_kernel *k
     RUNGI_ASSERT(kernel->entry.length > 0 && kernel->entry.length < sizeof name); /* rungi_simt_shape_init() */
     snprintf(name, sizeof name, "%.*s", (int)kernel->entry.length, kernel->entry.text);
     *out = device->cl->CreateKernel(program, name, &error);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clCreateKernel");
+    TRY(rungi_cl_check(error, "clCreateKernel"));
     rungi_cl_track(device->cl, RUNGI_CL_KERNEL);
     rung_status status = check_compiled(device, kernel, threads, *out, shared_bytes);
     if (status != RUNG_OK) {
@@ -84,57 +80,41 @@ static rung_status make_reduce(rungi_opencl_device *device, const rung_plan *pla
 
 static void free_plan(rungi_opencl_device *device, opencl_plan_t *own)
 {
-    if (own->kernel)
-        rungi_cl_release_kernel(device->cl, own->kernel);
-    if (own->reduce)
-        rungi_cl_release_kernel(device->cl, own->reduce);
+    rungi_cl_release_kernel(device->cl, own->kernel);
+    rungi_cl_release_kernel(device->cl, own->reduce);
     rungi_release(device->base.context, own);
-}
-
-static rung_status create_clblast_plan(rung_plan *plan)
-{
-    rungi_clblast_plan clblast;
-    TRY(rungi_clblast_plan_create(plan, &clblast));
-    opencl_plan_t *own = rungi_allocate_zeroed(plan->device->context, sizeof *own);
-    if (!own)
-        return RUNG_STATUS_NO_MEMORY;
-    own->is_library = true;
-    own->clblast = clblast;
-    plan->state = own;
-    return RUNG_OK;
 }
 
 static rung_status fill_plan(rungi_opencl_device *device, rung_plan *plan, opencl_plan_t *own)
 {
+    if (own->is_library)
+        return rungi_clblast_plan_create(plan, &own->clblast);
     if (plan->problem.a.type == RUNG_F64 && !device->has_f64)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s has no 64-bit floating point", plan->kernel->info.name,
                           device->base.info.name);
-    rung_status status = rungi_simt_plan_init(plan, device->blocks_max, &own->simt);
-    if (status == RUNG_OK)
-        status = make_kernel(device, plan->kernel, &plan->values, &own->simt.path, own->simt.shape.threads,
-                             &own->kernel, &plan->block_shared_bytes);
-    if (status == RUNG_OK && own->simt.path.split)
-        status = make_reduce(device, plan, own);
-    if (status == RUNG_OK && pthread_mutex_init(&own->lock, NULL) != 0)
-        status = rungi_fail(RUNG_STATUS_NO_MEMORY, "cannot create a mutex for the plan");
-    return status;
+    TRY(rungi_simt_plan_init(plan, device->blocks_max, &own->simt));
+    TRY(make_kernel(device, plan->kernel, &plan->values, &own->simt.path, own->simt.shape.threads, &own->kernel,
+                    &plan->block_shared_bytes));
+    if (own->simt.path.split)
+        TRY(make_reduce(device, plan, own));
+    if (pthread_mutex_init(&own->lock, NULL) != 0)
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "cannot create a mutex for the plan");
+    return RUNG_OK;
 }
 
 rung_status rungi_opencl_plan_create(rung_plan *plan)
 {
-    if (plan->kernel->step && plan->kernel->step->is_vendor)
-        return create_clblast_plan(plan);
     rungi_opencl_device *device = rungi_opencl_device_of(plan->device);
     opencl_plan_t *own = rungi_allocate_zeroed(device->base.context, sizeof *own);
     if (!own)
         return RUNG_STATUS_NO_MEMORY;
+    own->is_library = plan->kernel->step && plan->kernel->step->is_vendor;
     rung_status status = fill_plan(device, plan, own);
-    if (status != RUNG_OK) {
+    if (status == RUNG_OK)
+        plan->state = own;
+    else
         free_plan(device, own);
-        return status;
-    }
-    plan->state = own;
-    return RUNG_OK;
+    return status;
 }
 
 void rungi_opencl_plan_destroy(rung_plan *plan)
@@ -181,15 +161,11 @@ static rung_status launch(void *device_state, const rungi_simt_launch *launch)
     size_t all[] = {(size_t)(launch->blocks * launch->threads), (size_t)launch->items, (size_t)launch->slices};
     cl_event event;
     RUNGI_ASSERT(kernel && launch->count <= RUNGI_SIMT_ARGUMENTS_MAX && launch->blocks > 0);
-    for (int i = 0; i < launch->count; i++) {
-        cl_int error = run->cl->SetKernelArg(kernel, (cl_uint)i, launch->arguments[i].size, launch->arguments[i].value);
-        if (error != CL_SUCCESS)
-            return rungi_cl_fail(error, "clSetKernelArg");
-    }
-    cl_int error = run->cl->EnqueueNDRangeKernel(run->queue, kernel, 3, NULL, all, local, run->waits.count,
-                                                 rungi_opencl_wait_list(&run->waits), &event);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clEnqueueNDRangeKernel");
+    for (int i = 0; i < launch->count; i++)
+        TRY(RUNGI_CL_CALL(run->cl, SetKernelArg, kernel, (cl_uint)i, launch->arguments[i].size,
+                          launch->arguments[i].value));
+    TRY(RUNGI_CL_CALL(run->cl, EnqueueNDRangeKernel, run->queue, kernel, 3, NULL, all, local, run->waits.count,
+                      run->waits.list, &event));
     record_event(run, event);
     return RUNG_OK;
 }
@@ -198,28 +174,11 @@ static rung_status upload(void *device_state, rung_buffer *workspace, int64_t of
 {
     opencl_run_t *run = device_state;
     cl_event event;
-    cl_int error = run->cl->EnqueueWriteBuffer(run->queue, ((rungi_opencl_buffer *)workspace)->memory, CL_FALSE,
-                                               (size_t)(workspace->offset + offset), (size_t)bytes, from,
-                                               run->waits.count, rungi_opencl_wait_list(&run->waits), &event);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clEnqueueWriteBuffer");
+    TRY(RUNGI_CL_CALL(run->cl, EnqueueWriteBuffer, run->queue, ((rungi_opencl_buffer *)workspace)->memory, CL_FALSE,
+                      (size_t)(workspace->offset + offset), (size_t)bytes, from, run->waits.count, run->waits.list,
+                      &event));
     record_event(run, event);
     return RUNG_OK;
-}
-
-static rung_status launch_all(rung_plan *plan, opencl_run_t *run, const rung_problem *problem, rungi_gemm_sizes sizes,
-                              const rung_run_options *options)
-{
-    opencl_plan_t *own = plan->state;
-    rungi_simt_run launches = rungi_simt_run_init(plan, &own->simt, problem, sizes, options);
-    launches.device_state = run;
-    launches.handle = handle_of;
-    launches.launch = launch;
-    launches.upload = upload;
-    pthread_mutex_lock(&own->lock);
-    rung_status status = rungi_simt_launch_all(&launches);
-    pthread_mutex_unlock(&own->lock);
-    return status;
 }
 
 rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
@@ -227,19 +186,22 @@ rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung
 {
     rungi_opencl_device *device = rungi_opencl_device_of(plan->device);
     opencl_plan_t *own = plan->state;
-    opencl_run_t run = {.cl = device->cl, .plan = own, .queue = ((rungi_opencl_queue *)queue)->queue};
+    opencl_run_t run = {.cl = device->cl, .plan = own, .queue = rungi_opencl_native_queue(queue)};
     if (sizes.m == 0 || sizes.n == 0)
         return rungi_opencl_submit_marker(queue, options);
     if (own->is_library)
         return rungi_clblast_plan_run(plan, &own->clblast, queue, problem, options);
+    rungi_simt_run launches = {
+        .simt = &own->simt, .device_state = &run, .handle = handle_of, .launch = launch, .upload = upload};
     rungi_opencl_waits_collect(options, &run.waits);
-    rung_status status = launch_all(plan, &run, problem, sizes, options);
+    pthread_mutex_lock(&own->lock);
+    rung_status status = rungi_simt_launch_all(&launches, plan, problem, sizes, options);
+    pthread_mutex_unlock(&own->lock);
     if (status != RUNG_OK) {
         rungi_cl_release_event(device->cl, run.first);
         rungi_cl_release_event(device->cl, run.last);
         return status;
     }
     rungi_opencl_signal(device->cl, options, run.first, run.last);
-    cl_int error = device->cl->Flush(run.queue);
-    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clFlush");
+    return RUNGI_CL_CALL(device->cl, Flush, run.queue);
 }

@@ -6,20 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fnv1a.h"
+#include "base/try.h"
 
-/* Hashes both texts, including their terminators. */
-static uint64_t program_hash(const char *source, const char *options)
-{
-    uint64_t hash = rungi_fnv1a(RUNGI_FNV1A_START, source, strlen(source) + 1);
-    return rungi_fnv1a(hash, options, strlen(options) + 1);
-}
-
-static rungi_opencl_program *find_program(rungi_opencl_device *device, uint64_t key, const char *source,
-                                          const char *options)
+static rungi_opencl_program *find_program(rungi_opencl_device *device, const char *source, const char *options)
 {
     for (rungi_opencl_program *at = device->programs; at; at = at->next)
-        if (at->key == key && strcmp(at->source, source) == 0 && strcmp(at->options, options) == 0)
+        if (strcmp(at->options, options) == 0 && strcmp(at->source, source) == 0)
             return at;
     return NULL;
 }
@@ -75,7 +67,7 @@ static void restore_line_numbers(const char *source, const char *log, char *text
     text[used] = '\0';
 }
 
-/* The compiler's own words become the error text. */
+/* Makes the compiler's log the error text. */
 static rung_status fail_with_log(rungi_opencl_device *device, const rungi_opencl_program *made, cl_int error,
                                  const char *file)
 {
@@ -98,45 +90,33 @@ static rung_status build(rungi_opencl_device *device, const char *file, rungi_op
     cl_int error;
     const char *source = made->source;
     made->program = device->cl->CreateProgramWithSource(device->context, 1, &source, NULL, &error);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clCreateProgramWithSource");
+    TRY(rungi_cl_check(error, "clCreateProgramWithSource"));
     rungi_cl_track(device->cl, RUNGI_CL_PROGRAM);
     error = device->cl->BuildProgram(made->program, 1, &device->id, made->options, NULL, NULL);
     if (error == CL_OUT_OF_HOST_MEMORY || error == CL_OUT_OF_RESOURCES)
-        return rungi_cl_fail(error, "clBuildProgram");
-    if (error != CL_SUCCESS)
-        return fail_with_log(device, made, error, file);
-    return RUNG_OK;
+        return rungi_cl_check(error, "clBuildProgram");
+    return error == CL_SUCCESS ? RUNG_OK : fail_with_log(device, made, error, file);
 }
 
 static void free_program(rungi_opencl_device *device, rungi_opencl_program *program)
 {
-    rung_context *context = device->base.context;
-    if (program->program)
-        rungi_cl_release_program(device->cl, program->program);
-    rungi_release(context, program->source);
-    rungi_release(context, program->options);
-    rungi_release(context, program);
+    rungi_cl_release_program(device->cl, program->program);
+    rungi_release(device->base.context, program->source);
+    rungi_release(device->base.context, program);
 }
 
-/* Under the device's lock. Takes `source` over. */
-static rung_status make_program(rungi_opencl_device *device, const char *file, uint64_t key, char *source,
-                                const char *options, rungi_opencl_program **out)
+/* The caller holds the device's lock. Takes over `source`. */
+static rung_status make_program(rungi_opencl_device *device, const char *file, char *source, const char *options,
+                                rungi_opencl_program **out)
 {
-    rung_context *context = device->base.context;
-    rungi_opencl_program *made = rungi_allocate_zeroed(context, sizeof *made);
+    rungi_opencl_program *made = rungi_allocate_zeroed(device->base.context, sizeof *made + strlen(options) + 1);
     if (!made) {
-        rungi_release(context, source);
+        rungi_release(device->base.context, source);
         return RUNG_STATUS_NO_MEMORY;
     }
-    made->key = key;
     made->source = source;
-    made->options = rungi_allocate_zeroed(context, strlen(options) + 1);
-    rung_status status = made->options ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
-    if (status == RUNG_OK) {
-        strcpy(made->options, options);
-        status = build(device, file, made);
-    }
+    made->options = strcpy((char *)(made + 1), options);
+    rung_status status = build(device, file, made);
     if (status != RUNG_OK) {
         free_program(device, made);
         return status;
@@ -155,21 +135,18 @@ rung_status rungi_opencl_program_of(rungi_opencl_device *device, const rung_kern
     char options[sizeof first - 1 + RUNGI_SIMT_DEFINES_BYTES], *source;
     strcpy(options, first);
     rungi_simt_defines(kernel, values, path, options + sizeof first - 1);
-    rung_status status = rungi_simt_source_assemble(kernel, &source);
-    if (status != RUNG_OK)
-        return status;
-
-    uint64_t key = program_hash(source, options);
+    TRY(rungi_simt_source_assemble(kernel, &source));
+    rung_status status = RUNG_OK;
     pthread_mutex_lock(&device->lock);
-    rungi_opencl_program *found = find_program(device, key, source, options);
+    rungi_opencl_program *found = find_program(device, source, options);
     bool is_cached = found != NULL;
     if (is_cached)
         rungi_release(device->base.context, source);
     else
-        status = make_program(device, kernel->info.file, key, source, options, &found);
+        status = make_program(device, kernel->info.file, source, options, &found);
     *program = status == RUNG_OK ? found->program : NULL;
     pthread_mutex_unlock(&device->lock);
-    /* Not under the lock: the caller's log may call us again. */
+    /* Not under the lock: the caller's log function may call the library. */
     if (status == RUNG_OK && !is_cached)
         rungi_log(device->base.context, 2, "rung: %s compiled %s %s", device->base.info.name, kernel->info.file,
                   options);

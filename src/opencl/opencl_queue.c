@@ -18,16 +18,11 @@ static rung_status check_queue(rungi_opencl_device *own, cl_command_queue queue)
     cl_command_queue_properties properties = 0;
     cl_context context = NULL;
     cl_device_id id = NULL;
-    cl_int error = cl->GetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
-    if (error == CL_SUCCESS)
-        error = cl->GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
-    if (error == CL_SUCCESS)
-        error = cl->GetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clGetCommandQueueInfo");
+    TRY(RUNGI_CL_CALL(cl, GetCommandQueueInfo, queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
+    TRY(RUNGI_CL_CALL(cl, GetCommandQueueInfo, queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL));
+    TRY(RUNGI_CL_CALL(cl, GetCommandQueueInfo, queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
     if (context != own->context || id != own->id)
-        return rungi_fail(RUNG_STATUS_INVALID, "the wrapped queue belongs to another cl_context or cl_device_id than "
-                                               "the device");
+        return rungi_invalid("the wrapped queue belongs to another cl_context or cl_device_id than the device");
     if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "the wrapped queue is out-of-order; create it without "
                                                    "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE");
@@ -49,7 +44,7 @@ rung_status rungi_opencl_queue_create(rung_device *device, void *native, rung_qu
         made->queue = own->cl->CreateCommandQueue(own->context, own->id, CL_QUEUE_PROFILING_ENABLE, &error);
     if (error != CL_SUCCESS) {
         rungi_release(device->context, made);
-        return rungi_cl_fail(error, native ? "clRetainCommandQueue" : "clCreateCommandQueue");
+        return rungi_cl_check(error, native ? "clRetainCommandQueue" : "clCreateCommandQueue");
     }
     rungi_cl_track(own->cl, RUNGI_CL_QUEUE);
     *queue = &made->base;
@@ -58,19 +53,18 @@ rung_status rungi_opencl_queue_create(rung_device *device, void *native, rung_qu
 
 rung_status rungi_opencl_queue_finish(rung_queue *queue)
 {
-    cl_int error = cl_of(queue->device)->Finish(((rungi_opencl_queue *)queue)->queue);
-    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail_waiting(error, "clFinish");
+    return rungi_cl_check_waiting(cl_of(queue->device)->Finish(rungi_opencl_native_queue(queue)), "clFinish");
 }
 
 void rungi_opencl_queue_destroy(rung_queue *queue)
 {
-    rungi_cl_release_queue(cl_of(queue->device), ((rungi_opencl_queue *)queue)->queue);
+    rungi_cl_release_queue(cl_of(queue->device), rungi_opencl_native_queue(queue));
     rungi_release(queue->device->context, queue);
 }
 
 void *rungi_opencl_queue_native(const rung_queue *queue)
 {
-    return ((const rungi_opencl_queue *)queue)->queue;
+    return rungi_opencl_native_queue(queue);
 }
 
 /* ---- Events ------------------------------------------------------------------------------------- */
@@ -89,11 +83,9 @@ rung_status rungi_opencl_event_create(rung_device *device, void *native, rung_ev
     rungi_cl *cl = cl_of(device);
     cl_context context = NULL;
     if (native) {
-        cl_int error = cl->GetEventInfo(native, CL_EVENT_CONTEXT, sizeof context, &context, NULL);
-        if (error != CL_SUCCESS)
-            return rungi_cl_fail(error, "clGetEventInfo");
+        TRY(RUNGI_CL_CALL(cl, GetEventInfo, native, CL_EVENT_CONTEXT, sizeof context, &context, NULL));
         if (context != rungi_opencl_device_of(device)->context)
-            return rungi_fail(RUNG_STATUS_INVALID, "the wrapped event belongs to another cl_context than the device");
+            return rungi_invalid("the wrapped event belongs to another cl_context than the device");
     }
     rungi_opencl_event *made = rungi_allocate_zeroed(device->context, sizeof *made);
     if (!made)
@@ -108,7 +100,7 @@ rung_status rungi_opencl_event_wait(rung_event *event)
 {
     cl_event last = ((rungi_opencl_event *)event)->last;
     cl_int error = last ? cl_of(event->device)->WaitForEvents(1, &last) : CL_SUCCESS;
-    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail_waiting(error, "clWaitForEvents");
+    return rungi_cl_check_waiting(error, "clWaitForEvents");
 }
 
 bool rungi_opencl_event_is_done(rung_event *event)
@@ -128,29 +120,23 @@ static rung_status read_times(const rung_event *event, cl_ulong *start, cl_ulong
     *start = *end = 0;
     if (!own->last || !own->first)
         return RUNG_OK;
-    cl_int error = cl->GetEventProfilingInfo(own->first, CL_PROFILING_COMMAND_START, sizeof *start, start, NULL);
-    if (error == CL_SUCCESS)
-        error = cl->GetEventProfilingInfo(own->last, CL_PROFILING_COMMAND_END, sizeof *end, end, NULL);
-    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clGetEventProfilingInfo");
+    TRY(RUNGI_CL_CALL(cl, GetEventProfilingInfo, own->first, CL_PROFILING_COMMAND_START, sizeof *start, start, NULL));
+    return RUNGI_CL_CALL(cl, GetEventProfilingInfo, own->last, CL_PROFILING_COMMAND_END, sizeof *end, end, NULL);
 }
 
 rung_status rungi_opencl_event_time(rung_event *event, int64_t *nanoseconds)
 {
     cl_ulong start, end;
-    rung_status status = read_times(event, &start, &end);
-    if (status == RUNG_OK)
-        *nanoseconds = end > start ? (int64_t)(end - start) : 0;
-    return status;
+    TRY(read_times(event, &start, &end));
+    *nanoseconds = end > start ? (int64_t)(end - start) : 0;
+    return RUNG_OK;
 }
 
 rung_status rungi_opencl_event_span(rung_event *event, const rung_event *origin, int64_t *start, int64_t *end)
 {
-    cl_ulong zero_start, origin_end, event_start, event_end;
-    rung_status status = read_times(origin, &zero_start, &origin_end);
-    if (status == RUNG_OK)
-        status = read_times(event, &event_start, &event_end);
-    if (status != RUNG_OK)
-        return status;
+    cl_ulong origin_start, origin_end, event_start, event_end;
+    TRY(read_times(origin, &origin_start, &origin_end));
+    TRY(read_times(event, &event_start, &event_end));
     *start = (int64_t)(event_start - origin_end);
     *end = (int64_t)(event_end - origin_end);
     return RUNG_OK;
@@ -205,11 +191,7 @@ void rungi_opencl_waits_collect(const rung_run_options *options, rungi_opencl_wa
         if (event)
             waits->events[waits->count++] = event;
     }
-}
-
-const cl_event *rungi_opencl_wait_list(const rungi_opencl_waits *waits)
-{
-    return waits->count > 0 ? waits->events : NULL;
+    waits->list = waits->count > 0 ? waits->events : NULL;
 }
 
 /* ---- Buffers -------------------------------------------------------------------------------------- */
@@ -235,16 +217,12 @@ static rung_status check_wrapped(rungi_opencl_device *own, cl_mem memory, int64_
 {
     cl_context context = NULL;
     size_t size = 0;
-    cl_int error = own->cl->GetMemObjectInfo(memory, CL_MEM_CONTEXT, sizeof context, &context, NULL);
-    if (error == CL_SUCCESS)
-        error = own->cl->GetMemObjectInfo(memory, CL_MEM_SIZE, sizeof size, &size, NULL);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clGetMemObjectInfo");
+    TRY(RUNGI_CL_CALL(own->cl, GetMemObjectInfo, memory, CL_MEM_CONTEXT, sizeof context, &context, NULL));
+    TRY(RUNGI_CL_CALL(own->cl, GetMemObjectInfo, memory, CL_MEM_SIZE, sizeof size, &size, NULL));
     if (context != own->context)
-        return rungi_fail(RUNG_STATUS_INVALID, "the wrapped cl_mem belongs to another cl_context than the device");
+        return rungi_invalid("the wrapped cl_mem belongs to another cl_context than the device");
     if ((uint64_t)end > size)
-        return rungi_fail(RUNG_STATUS_INVALID, "the wrapped cl_mem has %zu bytes; the buffer would end at %lld", size,
-                          (long long)end);
+        return rungi_invalid("the wrapped cl_mem has %zu bytes; the buffer would end at %lld", size, (long long)end);
     return RUNG_OK;
 }
 
@@ -264,7 +242,7 @@ rung_status rungi_opencl_buffer_create(rung_device *device, void *native, int64_
         made->memory = own->cl->CreateBuffer(own->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &error);
     if (error != CL_SUCCESS) {
         rungi_release(device->context, made);
-        return rungi_cl_fail(error, native ? "clRetainMemObject" : "clCreateBuffer");
+        return rungi_cl_check(error, native ? "clRetainMemObject" : "clCreateBuffer");
     }
     if (made->memory)
         rungi_cl_track(own->cl, RUNGI_CL_BUFFER);
@@ -304,17 +282,15 @@ static rung_status make_pinned(rungi_opencl_device *own, int64_t bytes, pinned_b
     rungi_cl *cl = own->cl;
     cl_int error;
     pinned->queue = cl->CreateCommandQueue(own->context, own->id, 0, &error);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clCreateCommandQueue");
+    TRY(rungi_cl_check(error, "clCreateCommandQueue"));
     rungi_cl_track(cl, RUNGI_CL_QUEUE);
     pinned->memory = cl->CreateBuffer(own->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)bytes, NULL,
                                       &error);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, "clCreateBuffer");
+    TRY(rungi_cl_check(error, "clCreateBuffer"));
     rungi_cl_track(cl, RUNGI_CL_BUFFER);
     *mapped = cl->EnqueueMapBuffer(pinned->queue, pinned->memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)bytes,
                                    0, NULL, NULL, &error);
-    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clEnqueueMapBuffer");
+    return rungi_cl_check(error, "clEnqueueMapBuffer");
 }
 
 rung_status rungi_opencl_host_allocate(rung_device *device, int64_t bytes, void **memory, void **handle)
@@ -323,12 +299,11 @@ rung_status rungi_opencl_host_allocate(rung_device *device, int64_t bytes, void 
     if (!made)
         return RUNG_STATUS_NO_MEMORY;
     rung_status status = make_pinned(rungi_opencl_device_of(device), bytes, made, memory);
-    if (status != RUNG_OK) {
+    if (status == RUNG_OK)
+        *handle = made;
+    else
         release_pinned(device, made);
-        return status;
-    }
-    *handle = made;
-    return RUNG_OK;
+    return status;
 }
 
 void rungi_opencl_host_release(rung_device *device, void *memory, void *handle)
@@ -342,16 +317,15 @@ void rungi_opencl_host_release(rung_device *device, void *memory, void *handle)
 
 /* ---- Work ---------------------------------------------------------------------------------------------- */
 
-rung_status rungi_opencl_submit_command(rung_queue *queue, const rung_run_options *options, cl_int error,
-                                        cl_event event, const char *function)
+/* Completes the submission of a single command: returns its error, or takes over its event and flushes the queue. */
+static rung_status submit_command(rung_queue *queue, const rung_run_options *options, cl_int error, cl_event event,
+                                  const char *function)
 {
     rungi_cl *cl = cl_of(queue->device);
-    if (error != CL_SUCCESS)
-        return rungi_cl_fail(error, function);
+    TRY(rungi_cl_check(error, function));
     rungi_cl_track(cl, RUNGI_CL_EVENT);
     rungi_opencl_signal(cl, options, event_retain(cl, event), event);
-    error = cl->Flush(((rungi_opencl_queue *)queue)->queue);
-    return error == CL_SUCCESS ? RUNG_OK : rungi_cl_fail(error, "clFlush");
+    return RUNGI_CL_CALL(cl, Flush, rungi_opencl_native_queue(queue));
 }
 
 rung_status rungi_opencl_submit_marker(rung_queue *queue, const rung_run_options *options)
@@ -360,39 +334,25 @@ rung_status rungi_opencl_submit_marker(rung_queue *queue, const rung_run_options
     cl_event event = NULL;
     rungi_opencl_waits_collect(options, &waits);
     cl_int error = cl_of(queue->device)
-                       ->EnqueueMarkerWithWaitList(((rungi_opencl_queue *)queue)->queue, waits.count,
-                                                   rungi_opencl_wait_list(&waits), &event);
-    return rungi_opencl_submit_command(queue, options, error, event, "clEnqueueMarkerWithWaitList");
+                       ->EnqueueMarkerWithWaitList(rungi_opencl_native_queue(queue), waits.count, waits.list, &event);
+    return submit_command(queue, options, error, event, "clEnqueueMarkerWithWaitList");
 }
 
-rung_status rungi_opencl_buffer_write(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
-                                      const void *from, const rung_run_options *options)
+rung_status rungi_opencl_buffer_copy(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
+                                     const void *from, void *to, const rung_run_options *options)
 {
+    rungi_cl *cl = cl_of(queue->device);
+    cl_command_queue native = rungi_opencl_native_queue(queue);
+    cl_mem memory = ((const rungi_opencl_buffer *)buffer)->memory;
+    size_t start = (size_t)(buffer->offset + offset), size = (size_t)bytes;
     rungi_opencl_waits waits;
     cl_event event = NULL;
     if (bytes == 0)
         return rungi_opencl_submit_marker(queue, options);
     rungi_opencl_waits_collect(options, &waits);
-    cl_int error = cl_of(queue->device)
-                       ->EnqueueWriteBuffer(((rungi_opencl_queue *)queue)->queue,
-                                            ((rungi_opencl_buffer *)buffer)->memory, CL_FALSE,
-                                            (size_t)(buffer->offset + offset), (size_t)bytes, from, waits.count,
-                                            rungi_opencl_wait_list(&waits), &event);
-    return rungi_opencl_submit_command(queue, options, error, event, "clEnqueueWriteBuffer");
-}
-
-rung_status rungi_opencl_buffer_read(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes, void *to,
-                                     const rung_run_options *options)
-{
-    rungi_opencl_waits waits;
-    cl_event event = NULL;
-    if (bytes == 0)
-        return rungi_opencl_submit_marker(queue, options);
-    rungi_opencl_waits_collect(options, &waits);
-    cl_int error = cl_of(queue->device)
-                       ->EnqueueReadBuffer(((rungi_opencl_queue *)queue)->queue,
-                                           ((rungi_opencl_buffer *)buffer)->memory, CL_FALSE,
-                                           (size_t)(buffer->offset + offset), (size_t)bytes, to, waits.count,
-                                           rungi_opencl_wait_list(&waits), &event);
-    return rungi_opencl_submit_command(queue, options, error, event, "clEnqueueReadBuffer");
+    cl_int error = from ? cl->EnqueueWriteBuffer(native, memory, CL_FALSE, start, size, from, waits.count, waits.list,
+                                                 &event)
+                        : cl->EnqueueReadBuffer(native, memory, CL_FALSE, start, size, to, waits.count, waits.list,
+                                                &event);
+    return submit_command(queue, options, error, event, from ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer");
 }

@@ -6,47 +6,40 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/error.h"
 
 enum { BLOCK_FREE, BLOCK_TAKEN, BLOCK_DONE };
 
 /* At most this many blocks are simulated one by one. More blocks are estimated from the total speed of the devices. */
 enum { MAX_SIMULATED_BLOCKS = 1024 };
 
-static void free_arrays(rungi_block_queue *queue)
-{
-    free(queue->states);
-    free(queue->devices);
-    free(queue->ready_ns);
-    queue->states = NULL;
-    queue->devices = NULL;
-    queue->ready_ns = NULL;
-}
-
 rung_status rungi_block_queue_init(rungi_block_queue *queue, int64_t count, int devices)
 {
     *queue = (rungi_block_queue){.count = count, .free_count = count, .device_count = devices};
+    pthread_mutex_init(&queue->mutex, NULL);
+    pthread_cond_init(&queue->changed, NULL);
     queue->states = calloc((size_t)count + 1, 1);
     queue->devices = calloc((size_t)devices + 1, sizeof *queue->devices);
     queue->ready_ns = calloc((size_t)devices + 1, sizeof *queue->ready_ns);
-    if (!queue->states || !queue->devices || !queue->ready_ns) {
-        free_arrays(queue);
-        return rung_error_set(RUNG_STATUS_NO_MEMORY,
-                              "no memory for a list of %lld blocks and %d devices; give the devices more "
-                              "memory, so that blocks are larger",
-                              (long long)count, devices);
-    }
-    pthread_mutex_init(&queue->mutex, NULL);
-    pthread_cond_init(&queue->changed, NULL);
-    return RUNG_OK;
+    if (queue->states && queue->devices && queue->ready_ns)
+        return RUNG_OK;
+    rungi_block_queue_free(queue);
+    return rungi_fail(RUNG_STATUS_NO_MEMORY,
+                      "no memory for a list of %lld blocks and %d devices; give the devices more memory, so that "
+                      "blocks are larger",
+                      (long long)count, devices);
 }
 
 void rungi_block_queue_free(rungi_block_queue *queue)
 {
-    if (!queue->states)
+    if (queue->device_count == 0)
         return;
     pthread_mutex_destroy(&queue->mutex);
     pthread_cond_destroy(&queue->changed);
-    free_arrays(queue);
+    free(queue->states);
+    free(queue->devices);
+    free(queue->ready_ns);
+    *queue = (rungi_block_queue){.device_count = 0};
 }
 
 void rungi_block_queue_skip(rungi_block_queue *queue, int64_t block)

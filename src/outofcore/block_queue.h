@@ -5,8 +5,7 @@
  * device takes the block. Decisions use the speeds that were measured in this call.
  *
  * The caller measures times, so that tests can use any. All functions may be called by several threads. */
-#ifndef RUNGI_OUTOFCORE_BLOCK_QUEUE_H
-#define RUNGI_OUTOFCORE_BLOCK_QUEUE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -32,6 +31,7 @@ typedef struct rungi_block_queue {
     double *ready_ns; /* scratch, one per device */
 } rungi_block_queue;
 
+/* Creates a queue for at least one device. Freeing a queue that is zeroed or already freed does nothing. */
 rung_status rungi_block_queue_init(rungi_block_queue *queue, int64_t count, int devices);
 void rungi_block_queue_free(rungi_block_queue *queue);
 
@@ -59,5 +59,3 @@ void rungi_block_queue_stop(rungi_block_queue *queue);
 
 /* Returns whether every block is complete. */
 bool rungi_block_queue_is_complete(rungi_block_queue *queue);
-
-#endif /* RUNGI_OUTOFCORE_BLOCK_QUEUE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* block_writer.c - the writer thread of a worker. It writes a completed block of C while the next block is computed in the
  * rows that are already written, and loads C0 into the block. See worker.h. */
-#include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "outofcore/worker.h"
 
@@ -59,14 +58,14 @@ static rung_status write_block_rows(rungi_worker *worker, const block_rows_t *ro
         TRY(rung_buffer_read(worker->writer_queue, worker->block, rows->first * sum_bytes, rows->count * sum_bytes,
                              sums, NULL));
         TRY(rung_queue_finish(worker->writer_queue));
-        rungi_job_count_bytes(job, RUNGI_OUTOFCORE_TRANSFER_DOWNLOAD, rows->count * sum_bytes);
+        rungi_job_count_bytes(job, &job->counts.download_bytes, rows->count * sum_bytes);
     }
     if (is_converted(worker)) {
         round_sums(job->c->view.type, worker->writer_converted, sums, rows->count);
         sums = worker->writer_converted;
     }
     TRY(rungi_outofcore_matrix_store(job->c, rows->view, sums));
-    rungi_job_count_bytes(job, RUNGI_OUTOFCORE_TRANSFER_WRITE, rows->count * job->sizes.output_bytes);
+    rungi_job_count_bytes(job, &job->counts.written_bytes, rows->count * job->sizes.output_bytes);
     return RUNG_OK;
 }
 
@@ -79,24 +78,14 @@ static rung_status load_c0_rows(rungi_worker *worker, const block_rows_t *rows)
     TRY(rungi_outofcore_matrix_load(&job->problem->c0, rows->view, false, elements));
     if (is_converted(worker))
         convert_c0(job->c->view.type, sums, elements, rows->count);
-    if (!worker->is_host_memory) {
-        TRY(rung_buffer_write(worker->writer_queue, worker->block, rows->first * sum_bytes, rows->count * sum_bytes,
-                              sums, NULL));
-        TRY(rung_queue_finish(worker->writer_queue));
-        rungi_job_count_bytes(job, RUNGI_OUTOFCORE_TRANSFER_UPLOAD, rows->count * sum_bytes);
-    }
-    rungi_job_count_bytes(job, RUNGI_OUTOFCORE_TRANSFER_READ, rows->count * job->sizes.output_bytes);
+    if (!worker->is_host_memory)
+        TRY(rungi_worker_upload(worker, worker->writer_queue, worker->block, rows->first * sum_bytes,
+                                rows->count * sum_bytes, sums));
+    rungi_job_count_bytes(job, &job->counts.read_bytes, rows->count * job->sizes.output_bytes);
     return RUNG_OK;
 }
 
 /* ---- Blocks ---------------------------------------------------------------------------------------------- */
-
-static void set_member(rungi_worker *worker, int64_t *member, int64_t value)
-{
-    rungi_worker_lock(worker);
-    *member = value;
-    rungi_worker_unlock_and_notify(worker);
-}
 
 /* Calls `transfer_rows` for each slice of a block, or for fewer rows at a time if a slice does not fit in the staging
  * buffer. *end follows the elements that are complete. */
@@ -113,7 +102,7 @@ static rung_status transfer_block(rungi_worker *worker, int64_t index, const run
         block_rows_t rows = {rung_matrix_block(*matrix, block.row + row, block.col, count, block.cols),
                              row * block.cols, count * block.cols};
         TRY(transfer_rows(worker, &rows));
-        set_member(worker, end, rows.first + rows.count);
+        rungi_worker_set_number(worker, end, rows.first + rows.count);
     }
     return RUNG_OK;
 }
@@ -130,7 +119,7 @@ static rung_status write_block(rungi_worker *worker, int64_t block)
     TRY(status);
     rungi_worker_release_block(worker, block);
     rungi_block_queue_complete(&job->block_queue, worker->index, block);
-    rungi_worker_lock(worker);
+    pthread_mutex_lock(&worker->mutex);
     worker->output_block = -1;
     worker->written_end = INT64_MAX;
     rungi_worker_unlock_and_notify(worker);
@@ -141,7 +130,7 @@ static rung_status load_c0_block(rungi_worker *worker, int64_t block)
 {
     rung_status status = transfer_block(worker, block, &worker->job->problem->c0.view, &worker->loaded_end,
                                         load_c0_rows);
-    set_member(worker, &worker->input_block, -1);
+    rungi_worker_set_number(worker, &worker->input_block, -1);
     return status;
 }
 
@@ -151,10 +140,11 @@ void *rungi_block_writer_run(void *user)
     rung_status status = RUNG_OK;
     while (status == RUNG_OK) {
         pthread_mutex_lock(&worker->mutex);
-        while (worker->output_block < 0 && worker->input_block < 0 && !worker->is_closing && worker->status == RUNG_OK)
+        while (worker->output_block < 0 && worker->input_block < 0 && !worker->is_closing &&
+               worker->failure.status == RUNG_OK)
             pthread_cond_wait(&worker->changed, &worker->mutex);
         int64_t output = worker->output_block, input = worker->input_block;
-        bool is_done = worker->status != RUNG_OK || (worker->is_closing && output < 0);
+        bool is_done = worker->failure.status != RUNG_OK || (worker->is_closing && output < 0);
         pthread_mutex_unlock(&worker->mutex);
         if (is_done)
             return NULL;
@@ -166,34 +156,23 @@ void *rungi_block_writer_run(void *user)
 
 /* ---- For the computing thread ----------------------------------------------------------------------------- */
 
-/* Sets `member` to a block once the previous request is complete. The writer then advances *end from 0. */
-static void post_block(rungi_worker *worker, int64_t *member, int64_t *end, int64_t block)
+void rungi_block_writer_post(rungi_worker *worker, int64_t *request, int64_t *end, int64_t block)
 {
-    rungi_worker_lock(worker);
-    while (*member >= 0 && worker->status == RUNG_OK)
+    pthread_mutex_lock(&worker->mutex);
+    while (*request >= 0 && worker->failure.status == RUNG_OK)
         pthread_cond_wait(&worker->changed, &worker->mutex);
-    *member = block;
+    *request = block;
     *end = 0;
     rungi_worker_unlock_and_notify(worker);
-}
-
-void rungi_block_writer_post_output(rungi_worker *worker, int64_t block)
-{
-    post_block(worker, &worker->output_block, &worker->written_end, block);
-}
-
-void rungi_block_writer_post_input(rungi_worker *worker, int64_t block)
-{
-    post_block(worker, &worker->input_block, &worker->loaded_end, block);
 }
 
 bool rungi_block_writer_wait(rungi_worker *worker, int64_t end)
 {
     bool reads_c0 = worker->job->problem->beta != 0;
     pthread_mutex_lock(&worker->mutex);
-    while ((worker->written_end < end || (reads_c0 && worker->loaded_end < end)) && worker->status == RUNG_OK)
+    while ((worker->written_end < end || (reads_c0 && worker->loaded_end < end)) && worker->failure.status == RUNG_OK)
         pthread_cond_wait(&worker->changed, &worker->mutex);
-    bool can_continue = worker->status == RUNG_OK;
+    bool can_continue = worker->failure.status == RUNG_OK;
     pthread_mutex_unlock(&worker->mutex);
     return can_continue;
 }

@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "base/checked_arithmetic.h"
+#include "base/error.h"
 
 enum {
     SIZE_MULTIPLE = 16, /* large sizes are multiples of this: micro-kernels then have no edges */
@@ -83,18 +84,17 @@ rung_status rungi_blocking_count(const rungi_outofcore_sizes *sizes, rung_outofc
 {
     if (blocking->block_rows < 1 || blocking->block_cols < 1 || blocking->panel_depth < 0 ||
         (blocking->panel_depth == 0) != (sizes->k == 0) || blocking->memory_bytes < 1)
-        return rung_error_set(
-            RUNG_STATUS_INVALID, "blocks of %lld x %lld with panels of %lld do not divide this problem",
-            (long long)blocking->block_rows, (long long)blocking->block_cols, (long long)blocking->panel_depth);
+        return rungi_invalid("blocks of %lld x %lld with panels of %lld do not divide this problem",
+                             (long long)blocking->block_rows, (long long)blocking->block_cols,
+                             (long long)blocking->panel_depth);
     blocking->row_blocks = rungi_ceil_divide(sizes->m, blocking->block_rows);
     blocking->col_blocks = rungi_ceil_divide(sizes->n, blocking->block_cols);
     blocking->panels = sizes->k == 0 ? 1 : rungi_ceil_divide(sizes->k, blocking->panel_depth);
     blocking->bound_bytes = lower_bound_bytes(sizes, blocking->memory_bytes);
     int64_t blocks;
     if (!rungi_checked_multiply(blocking->row_blocks, blocking->col_blocks, &blocks) || !count_bytes(sizes, blocking))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE,
-                              "%lld x %lld x %lld transfers more than 2^63 bytes; give more memory",
-                              (long long)sizes->m, (long long)sizes->n, (long long)sizes->k);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%lld x %lld x %lld transfers more than 2^63 bytes; give more memory",
+                          (long long)sizes->m, (long long)sizes->n, (long long)sizes->k);
     return RUNG_OK;
 }
 
@@ -230,8 +230,8 @@ rung_status rungi_blocking_choose(const rungi_outofcore_sizes *sizes, const rung
     blocking->block_rows = blocking->block_cols = 1;
     blocking->memory_bytes = limits->memory;
     if (!multiply_four(rungi_max(sizes->m, 1), rungi_max(sizes->n, 1), SIZE_MULTIPLE, sizes->sum_bytes, &bytes))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "a result of %lld x %lld has more than 2^63 bytes",
-                              (long long)sizes->m, (long long)sizes->n);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "a result of %lld x %lld has more than 2^63 bytes",
+                          (long long)sizes->m, (long long)sizes->n);
     if (sizes->m == 0 || sizes->n == 0) {
         blocking->panel_depth = sizes->k > 0;
         return rungi_blocking_count(sizes, blocking);
@@ -239,9 +239,8 @@ rung_status rungi_blocking_choose(const rungi_outofcore_sizes *sizes, const rung
     try_all(sizes, limits, SIZE_MULTIPLE, blocking, &cost);
     try_all(sizes, limits, 1, blocking, &cost); /* in case rounding up costs an additional block */
     if (isinf(cost))
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%lld bytes of memory are too few for a block of the result and four panels; give at "
-                              "least a few KiB",
-                              (long long)limits->memory);
+        return rungi_invalid("%lld bytes of memory are too few for a block of the result and four panels; give at "
+                             "least a few KiB",
+                             (long long)limits->memory);
     return rungi_blocking_count(sizes, blocking);
 }

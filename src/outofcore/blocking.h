@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blocking.h - chooses the sizes of blocks and panels. Pure arithmetic, so tests can check any size. */
-#ifndef RUNGI_OUTOFCORE_BLOCKING_H
-#define RUNGI_OUTOFCORE_BLOCKING_H
+#pragma once
 
 #include "outofcore/outofcore_problem.h"
 
@@ -51,5 +50,3 @@ int64_t rungi_outofcore_panel_bytes_per_k(const rungi_outofcore_sizes *sizes, in
 
 /* Returns the sizes of a checked problem. */
 rungi_outofcore_sizes rungi_outofcore_sizes_of(const rungi_outofcore_problem *problem);
-
-#endif /* RUNGI_OUTOFCORE_BLOCKING_H */

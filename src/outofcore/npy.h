@@ -2,8 +2,7 @@
 /* npy.h - reads and writes the header of NumPy's file format
  * (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). Files are untrusted: the parser is strict and
  * evaluates nothing. */
-#ifndef RUNGI_OUTOFCORE_NPY_H
-#define RUNGI_OUTOFCORE_NPY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ const char *rungi_npy_parse(const char *bytes, int64_t count, rung_type expected
 
 /* Writes the header of a dense row-major matrix. */
 void rungi_npy_write(rung_type type, int64_t rows, int64_t cols, char header[RUNGI_NPY_HEADER_BYTES]);
-
-#endif /* RUNGI_OUTOFCORE_NPY_H */

@@ -18,39 +18,26 @@
 
 /* ---- Files ----------------------------------------------------------------------------------------- */
 
-static rung_status pread_all(int fd, int64_t offset, int64_t bytes, char *to)
+/* Writes bytes from `from` to a file or, if `from` is NULL, reads bytes of the file to `to`. */
+static rung_status transfer_all(int fd, int64_t offset, int64_t bytes, const char *from, char *to)
 {
-    while (bytes > 0) {
-        ssize_t count = pread(fd, to, (size_t)bytes, (off_t)offset);
+    for (int64_t done = 0; done < bytes;) {
+        size_t left = (size_t)(bytes - done);
+        off_t at = (off_t)(offset + done);
+        ssize_t count = from ? pwrite(fd, from + done, left, at) : pread(fd, to + done, left, at);
         if (count < 0 && errno == EINTR)
             continue;
+        if (count <= 0 && from)
+            return rungi_fail(RUNG_STATUS_IO, "the result cannot be written to its file: %s",
+                              count == 0 ? "no byte was written" : strerror(errno));
         if (count < 0)
-            return rung_error_set(RUNG_STATUS_IO, "a matrix cannot be read from its file: %s", strerror(errno));
+            return rungi_fail(RUNG_STATUS_IO, "a matrix cannot be read from its file: %s", strerror(errno));
         if (count == 0)
-            return rung_error_set(
+            return rungi_fail(
                 RUNG_STATUS_IO,
-                "a matrix's file ended at byte %lld while it was read; do not shorten the file during "
-                "a multiply",
-                (long long)offset);
-        offset += count;
-        to += count;
-        bytes -= count;
-    }
-    return RUNG_OK;
-}
-
-static rung_status pwrite_all(int fd, int64_t offset, int64_t bytes, const char *from)
-{
-    while (bytes > 0) {
-        ssize_t count = pwrite(fd, from, (size_t)bytes, (off_t)offset);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return rung_error_set(RUNG_STATUS_IO, "the result cannot be written to its file: %s",
-                                  count == 0 ? "no byte was written" : strerror(errno));
-        offset += count;
-        from += count;
-        bytes -= count;
+                "a matrix's file ended at byte %lld while it was read; do not shorten the file during a multiply",
+                (long long)at);
+        done += count;
     }
     return RUNG_OK;
 }
@@ -61,13 +48,13 @@ rung_status rungi_outofcore_file_fingerprint(int fd, uint64_t *hash)
     char bytes[SAMPLE_BYTES];
     struct stat about;
     if (fstat(fd, &about) != 0)
-        return rung_error_set(RUNG_STATUS_IO, "a matrix's file cannot be examined: %s", strerror(errno));
+        return rungi_fail(RUNG_STATUS_IO, "a matrix's file cannot be examined: %s", strerror(errno));
     int64_t size = (int64_t)about.st_size, samples = rungi_min(rungi_ceil_divide(size, SAMPLE_BYTES), MAX_SAMPLES);
     int64_t count = rungi_min(size, SAMPLE_BYTES);
     *hash = RUNGI_FNV1A_START;
     for (int64_t i = 0; i < samples; i++) {
         int64_t offset = samples > 1 ? (int64_t)((__extension__(__int128)(size - count)) * i / (samples - 1)) : 0;
-        TRY(pread_all(fd, offset, count, bytes));
+        TRY(transfer_all(fd, offset, count, NULL, bytes));
         *hash = rungi_fnv1a(*hash, bytes, (size_t)count);
     }
     return RUNG_OK;
@@ -104,62 +91,39 @@ static dense_lines_t lines_of(rung_matrix block, bool is_column_major)
     return lines;
 }
 
-static void copy_elements(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t count, int64_t size)
+/* Copies the dense lines `from` to a block or, if `from` is NULL, the block to the dense lines `to`. */
+static rung_status copy_block(const rung_outofcore_matrix *matrix, rung_matrix block, bool is_column_major,
+                              const char *from, char *to)
 {
-    if (to_step == 1 && from_step == 1) {
-        memcpy(to, from, (size_t)(count * size));
-        return;
-    }
-    for (int64_t i = 0; i < count; i++)
-        memcpy(to + i * to_step * size, from + i * from_step * size, (size_t)size);
-}
-
-/* Copies the line at byte `offset` of the matrix to `to` (load_line), or `from` to that line (store_line). */
-static rung_status load_line(const rung_outofcore_matrix *matrix, const dense_lines_t *lines, int64_t offset, char *to)
-{
-    int64_t file_offset = matrix->data_offset + offset;
-    if (matrix->view.data)
-        copy_elements(to, 1, (const char *)matrix->view.data + offset, lines->step, lines->length, lines->size);
-    else if (lines->step == 1)
-        return pread_all(matrix->fd, file_offset, lines->length * lines->size, to);
-    else
-        for (int64_t i = 0; i < lines->length; i++)
-            TRY(pread_all(matrix->fd, file_offset + i * lines->step * lines->size, lines->size, to + i * lines->size));
-    return RUNG_OK;
-}
-
-static rung_status store_line(const rung_outofcore_matrix *matrix, const dense_lines_t *lines, int64_t offset,
-                              const char *from)
-{
-    int64_t file_offset = matrix->data_offset + offset;
-    if (matrix->view.data)
-        copy_elements((char *)matrix->view.data + offset, lines->step, from, 1, lines->length, lines->size);
-    else if (lines->step == 1)
-        return pwrite_all(matrix->fd, file_offset, lines->length * lines->size, from);
-    else
-        for (int64_t i = 0; i < lines->length; i++)
-            TRY(pwrite_all(matrix->fd, file_offset + i * lines->step * lines->size, lines->size,
-                           from + i * lines->size));
+    dense_lines_t lines = lines_of(block, is_column_major);
+    if (lines.length == 0)
+        return RUNG_OK;
+    int64_t count = lines.step == 1 ? 1 : lines.length, bytes = lines.length / count * lines.size, dense_offset = 0;
+    char *data = matrix->view.data;
+    for (int64_t line = 0; line < lines.count; line++)
+        for (int64_t i = 0; i < count; i++, dense_offset += bytes) {
+            int64_t offset = lines.first + (line * lines.stride + i * lines.step) * lines.size;
+            if (data && from)
+                memcpy(data + offset, from + dense_offset, (size_t)bytes);
+            else if (data)
+                memcpy(to + dense_offset, data + offset, (size_t)bytes);
+            else if (from)
+                TRY(transfer_all(matrix->fd, matrix->data_offset + offset, bytes, from + dense_offset, NULL));
+            else
+                TRY(transfer_all(matrix->fd, matrix->data_offset + offset, bytes, NULL, to + dense_offset));
+        }
     return RUNG_OK;
 }
 
 rung_status rungi_outofcore_matrix_load(const rung_outofcore_matrix *matrix, rung_matrix block, bool is_column_major,
                                         void *to)
 {
-    dense_lines_t lines = lines_of(block, is_column_major);
-    for (int64_t i = 0; i < lines.count && lines.length > 0; i++)
-        TRY(load_line(matrix, &lines, lines.first + i * lines.stride * lines.size,
-                      (char *)to + i * lines.length * lines.size));
-    return RUNG_OK;
+    return copy_block(matrix, block, is_column_major, NULL, to);
 }
 
 rung_status rungi_outofcore_matrix_store(const rung_outofcore_matrix *matrix, rung_matrix block, const void *from)
 {
-    dense_lines_t lines = lines_of(block, false);
-    for (int64_t i = 0; i < lines.count && lines.length > 0; i++)
-        TRY(store_line(matrix, &lines, lines.first + i * lines.stride * lines.size,
-                       (const char *)from + i * lines.length * lines.size));
-    return RUNG_OK;
+    return copy_block(matrix, block, false, from, NULL);
 }
 
 rung_status rung_outofcore_matrix_read(const rung_outofcore_matrix *matrix, int64_t row, int64_t col, int64_t rows,
@@ -167,13 +131,12 @@ rung_status rung_outofcore_matrix_read(const rung_outofcore_matrix *matrix, int6
 {
     RUNGI_DISABLE_CANCELLATION;
     if (!matrix)
-        return rung_error_set(RUNG_STATUS_INVALID, "the matrix is NULL");
+        return rungi_invalid("the matrix is NULL");
     TRY(rungi_outofcore_matrix_check(matrix, "the matrix", false));
     if (row < 0 || col < 0 || rows < 0 || cols < 0 || row > matrix->view.rows - rows || col > matrix->view.cols - cols)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "a block of %lld x %lld at (%lld, %lld) is not inside a matrix of %lld x %lld",
-                              (long long)rows, (long long)cols, (long long)row, (long long)col,
-                              (long long)matrix->view.rows, (long long)matrix->view.cols);
+        return rungi_invalid("a block of %lld x %lld at (%lld, %lld) is not inside a matrix of %lld x %lld",
+                             (long long)rows, (long long)cols, (long long)row, (long long)col,
+                             (long long)matrix->view.rows, (long long)matrix->view.cols);
     return rungi_outofcore_matrix_load(matrix, rung_matrix_block(matrix->view, row, col, rows, cols), false, to);
 }
 
@@ -224,15 +187,13 @@ static rung_status check_file(const rung_outofcore_matrix *stored, const char *n
     struct stat status;
     int64_t last;
     if (!is_row_or_column_major(&stored->view))
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s has strides %lld and %lld; in a file, one stride must be 1 and the other at "
-                              "least a whole row or column",
-                              name, (long long)stored->view.row_stride, (long long)stored->view.col_stride);
+        return rungi_invalid("%s has strides %lld and %lld; in a file, one stride must be 1 and the other at "
+                             "least a whole row or column",
+                             name, (long long)stored->view.row_stride, (long long)stored->view.col_stride);
     if (stored->data_offset < 0 || !rungi_checked_add(stored->data_offset, end, &last))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s exceeds the largest size of a file", name);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s exceeds the largest size of a file", name);
     if (!is_written && (fstat(stored->fd, &status) != 0 || status.st_size < last))
-        return rung_error_set(RUNG_STATUS_IO, "%s needs %lld bytes of its file, which is shorter", name,
-                              (long long)last);
+        return rungi_fail(RUNG_STATUS_IO, "%s needs %lld bytes of its file, which is shorter", name, (long long)last);
     return RUNG_OK;
 }
 
@@ -242,21 +203,20 @@ rung_status rungi_outofcore_matrix_check(const rung_outofcore_matrix *stored, co
     int64_t first, end;
     if (rung_type_size(view->type) == 0 || view->rows < 0 || view->cols < 0 || view->row_stride < 0 ||
         view->col_stride < 0 || view->offset < 0 || view->buffer)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s is not a matrix in memory or in a file: its type must be set, its sizes, strides "
-                              "and offset must not be negative, and its buffer must be NULL",
-                              name);
+        return rungi_invalid("%s is not a matrix in memory or in a file: its type must be set, its sizes, strides "
+                             "and offset must not be negative, and its buffer must be NULL",
+                             name);
     if (!rungi_outofcore_view_byte_range(view, &first, &end))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s is larger than the address space", name);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s is larger than the address space", name);
     if (is_written && view->data && !is_row_or_column_major(view))
-        return rung_error_set(RUNG_STATUS_ALIASED,
-                              "%s has overlapping elements, or neither rows nor columns that are contiguous; "
-                              "one stride must be 1 and the other at least a whole row or column",
-                              name);
+        return rungi_fail(RUNG_STATUS_ALIASED,
+                          "%s has overlapping elements, or neither rows nor columns that are contiguous; "
+                          "one stride must be 1 and the other at least a whole row or column",
+                          name);
     if (end == 0 || view->data)
         return RUNG_OK;
     if (stored->fd < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s has neither memory nor a file", name);
+        return rungi_invalid("%s has neither memory nor a file", name);
     return check_file(stored, name, end, is_written);
 }
 
@@ -267,12 +227,15 @@ rung_outofcore_matrix rungi_outofcore_matrix_absent(rung_type type)
     return (rung_outofcore_matrix){.view = rung_matrix_of(type, 0, 0, NULL), .fd = -1};
 }
 
-/* Creates the caller's object, which owns the file. */
+/* Creates the caller's object, which takes over the file. Closes the file on failure. */
 static rung_status create_matrix(rung_outofcore_matrix stored, rung_outofcore_matrix **matrix)
 {
     *matrix = malloc(sizeof **matrix);
-    if (!*matrix)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to describe a matrix");
+    if (!*matrix) {
+        if (stored.fd >= 0)
+            close(stored.fd);
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory to describe a matrix");
+    }
     **matrix = stored;
     return RUNG_OK;
 }
@@ -283,13 +246,10 @@ static rung_status create_with_duplicated_fd(rung_outofcore_matrix stored, rung_
     if (stored.fd >= 0) {
         stored.fd = fcntl(stored.fd, F_DUPFD_CLOEXEC, 0);
         if (stored.fd < 0)
-            return rung_error_set(RUNG_STATUS_IO, "the descriptor of a matrix's file cannot be duplicated: %s",
-                                  strerror(errno));
+            return rungi_fail(RUNG_STATUS_IO, "the descriptor of a matrix's file cannot be duplicated: %s",
+                              strerror(errno));
     }
-    rung_status status = create_matrix(stored, matrix);
-    if (status != RUNG_OK && stored.fd >= 0)
-        close(stored.fd);
-    return status;
+    return create_matrix(stored, matrix);
 }
 
 rung_status rung_outofcore_matrix_wrap(rung_matrix view, rung_outofcore_matrix **matrix)
@@ -307,9 +267,9 @@ rung_status rung_outofcore_matrix_wrap_file(rung_matrix view, int file, int64_t 
     rung_outofcore_matrix stored = {.view = view, .fd = file, .data_offset = start};
     *matrix = NULL;
     if (view.data)
-        return rung_error_set(RUNG_STATUS_INVALID, "the view of a matrix in a file has data; set it to NULL");
+        return rungi_invalid("the view of a matrix in a file has data; set it to NULL");
     if (file < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "file descriptor %d is invalid; open the file first", file);
+        return rungi_invalid("file descriptor %d is invalid; open the file first", file);
     TRY(rungi_outofcore_matrix_check(&stored, "the matrix", true)); /* the file may still be too short */
     return create_with_duplicated_fd(stored, matrix);
 }
@@ -320,10 +280,9 @@ rung_status rung_outofcore_matrix_with_view(const rung_outofcore_matrix *matrix,
     RUNGI_DISABLE_CANCELLATION;
     *result = NULL;
     if (!matrix)
-        return rung_error_set(RUNG_STATUS_INVALID, "the matrix is NULL");
+        return rungi_invalid("the matrix is NULL");
     if (view.data != matrix->view.data)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "the view has other memory than the matrix; derive it from rung_outofcore_matrix_view()");
+        return rungi_invalid("the view has other memory than the matrix; derive it from rung_outofcore_matrix_view()");
     rung_outofcore_matrix stored = *matrix;
     stored.view = view;
     TRY(rungi_outofcore_matrix_check(&stored, "the view", matrix->fd >= 0));
@@ -352,12 +311,11 @@ static rung_status open_regular(const char *path, int *file, int64_t *bytes)
     struct stat status;
     *file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (*file < 0)
-        return rung_error_set(RUNG_STATUS_IO, "%s cannot be opened: %s", path, strerror(errno));
+        return rungi_fail(RUNG_STATUS_IO, "%s cannot be opened: %s", path, strerror(errno));
     if (fstat(*file, &status) != 0 || !S_ISREG(status.st_mode)) {
         close(*file);
-        *file = -1;
-        return rung_error_set(RUNG_STATUS_IO, "%s is not a regular file; only regular files can be read at any offset",
-                              path);
+        return rungi_fail(RUNG_STATUS_IO, "%s is not a regular file; only regular files can be read at any offset",
+                          path);
     }
     *bytes = (int64_t)status.st_size;
     return RUNG_OK;
@@ -370,20 +328,19 @@ static rung_status read_npy(const char *path, int file, int64_t bytes, rung_type
     rungi_npy npy;
     char *header = malloc(RUNGI_NPY_HEADER_MAX_BYTES);
     if (!header)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for the header of %s", path);
-    rung_status status = pread_all(file, 0, count, header);
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the header of %s", path);
+    rung_status status = transfer_all(file, 0, count, NULL, header);
     const char *error = status == RUNG_OK ? rungi_npy_parse(header, count, expected_type, &npy) : NULL;
     free(header);
     TRY(status);
     if (error)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s %s", path, error);
+        return rungi_invalid("%s %s", path, error);
     rung_matrix view = rung_matrix_of(npy.type, npy.is_column_major ? npy.cols : npy.rows,
                                       npy.is_column_major ? npy.rows : npy.cols, NULL);
     if (!rungi_outofcore_view_byte_range(&view, &first, &end) || bytes - npy.data_offset != end)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s has %lld bytes of elements, which does not match its header; it was "
-                              "truncated or is still being written",
-                              path, (long long)(bytes - npy.data_offset));
+        return rungi_invalid("%s has %lld bytes of elements, which does not match its header; it was "
+                             "truncated or is still being written",
+                             path, (long long)(bytes - npy.data_offset));
     *stored = (rung_outofcore_matrix){
         .view = npy.is_column_major ? rung_matrix_transpose(view) : view, .fd = file, .data_offset = npy.data_offset};
     return RUNG_OK;
@@ -397,13 +354,12 @@ rung_status rung_outofcore_matrix_open_npy(const char *path, rung_type type, run
     int64_t bytes;
     *matrix = NULL;
     if (!path)
-        return rung_error_set(RUNG_STATUS_INVALID, "the path of a matrix is NULL");
+        return rungi_invalid("the path of a matrix is NULL");
     TRY(open_regular(path, &file, &bytes));
     rung_status status = read_npy(path, file, bytes, type, &stored);
     if (status == RUNG_OK)
-        status = create_matrix(stored, matrix);
-    if (status != RUNG_OK)
-        close(file);
+        return create_matrix(stored, matrix);
+    close(file);
     return status;
 }
 
@@ -415,22 +371,16 @@ rung_status rung_outofcore_matrix_open_raw(const char *path, rung_type type, int
     int64_t bytes, first, end;
     *matrix = NULL;
     if (!path)
-        return rung_error_set(RUNG_STATUS_INVALID, "the path of a matrix is NULL");
+        return rungi_invalid("the path of a matrix is NULL");
     if (rung_type_size(type) == 0 || rows < 0 || cols < 0)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s cannot be read as %lld x %lld %s: give the type of its elements and sizes that "
-                              "are not negative",
-                              path, (long long)rows, (long long)cols, rung_type_name(type));
+        return rungi_invalid("%s cannot be read as %lld x %lld %s: give the type of its elements and sizes that "
+                             "are not negative",
+                             path, (long long)rows, (long long)cols, rung_type_name(type));
     TRY(open_regular(path, &file, &bytes));
-    rung_status status = RUNG_OK;
     rung_matrix view = rung_matrix_of(type, rows, cols, NULL);
-    if (!rungi_outofcore_view_byte_range(&view, &first, &end) || end != bytes)
-        status = rung_error_set(RUNG_STATUS_INVALID,
-                                "%s has %lld bytes, but %lld x %lld elements of %s need another size", path,
-                                (long long)bytes, (long long)rows, (long long)cols, rung_type_name(type));
-    if (status == RUNG_OK)
-        status = create_matrix((rung_outofcore_matrix){.view = view, .fd = file}, matrix);
-    if (status != RUNG_OK)
-        close(file);
-    return status;
+    if (rungi_outofcore_view_byte_range(&view, &first, &end) && end == bytes)
+        return create_matrix((rung_outofcore_matrix){.view = view, .fd = file}, matrix);
+    close(file);
+    return rungi_invalid("%s has %lld bytes, but %lld x %lld elements of %s need another size", path, (long long)bytes,
+                         (long long)rows, (long long)cols, rung_type_name(type));
 }

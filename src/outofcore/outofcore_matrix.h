@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* outofcore_matrix.h - a matrix in memory or in a file: copies blocks from and to it, and checks it. */
-#ifndef RUNGI_OUTOFCORE_MATRIX_H
-#define RUNGI_OUTOFCORE_MATRIX_H
+#pragma once
 
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "rung/outofcore.h"
 
 /* A matrix in memory (view.data) or in a file. In a file, element 0 of the view begins data_offset bytes into the file. */
@@ -41,5 +41,3 @@ bool rungi_outofcore_matrix_overlaps(const rung_outofcore_matrix *x, const rung_
 /* Computes a hash of samples that are spread evenly over a file: all of a small file, at most 8 KiB of a large one. Most
  * changes of the contents change the hash, also if size and times stay the same. */
 rung_status rungi_outofcore_file_fingerprint(int fd, uint64_t *hash);
-
-#endif /* RUNGI_OUTOFCORE_MATRIX_H */

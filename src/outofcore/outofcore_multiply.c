@@ -6,11 +6,9 @@
 
 #include "base/available_memory.h"
 #include "base/cancellation.h"
-#include "base/checked_arithmetic.h"
 #include "base/clock.h"
 #include "base/try.h"
 #include "base/versioned_struct.h"
-#include "outofcore/outofcore_report.h"
 #include "outofcore/worker.h"
 
 /* ---- Devices and block sizes ----------------------------------------------------------------------------- */
@@ -50,10 +48,9 @@ static rung_status find_limits_of_devices(const outofcore_devices_t *devices, ru
         int64_t memory = device_memory(devices, i),
                 buffer = rung_device_describe(devices->devices[i])->max_buffer_bytes;
         if (memory < 0)
-            return rung_error_set(RUNG_STATUS_INVALID,
-                                  "the memory of device %d is %lld bytes; it must not be negative (0 selects "
-                                  "half of the available memory)",
-                                  i, (long long)memory);
+            return rungi_invalid("the memory of device %d is %lld bytes; it must not be negative (0 selects "
+                                 "half of the available memory)",
+                                 i, (long long)memory);
         limits->memory = rungi_min(limits->memory, memory);
         if (caller_memory(devices, i) != 0)
             limits->caller_memory = rungi_min(limits->caller_memory, memory);
@@ -83,33 +80,74 @@ rung_status rung_outofcore_blocking_choose(const rung_outofcore_problem *problem
     return status;
 }
 
+/* ---- Reports -------------------------------------------------------------------------------------------------- */
+
+/* The report of a call, with the memory that its pointers point to. */
+typedef struct outofcore_report {
+    rung_outofcore_report public_report; /* first, so that the caller's pointer is also this struct's */
+    rung_outofcore_blocking blocking;
+    struct {
+        rung_outofcore_device_report public_report;
+        char name[64];
+        rungi_outofcore_failure failure;
+    } devices[];
+} outofcore_report_t;
+
+/* Creates a report with the names of the devices. */
+static rung_status create_report(const outofcore_devices_t *devices, outofcore_report_t **created)
+{
+    outofcore_report_t *report = calloc(1, sizeof *report + (size_t)devices->count * sizeof *report->devices);
+    if (!report)
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for a report about %d devices", devices->count);
+    report->blocking = rung_outofcore_blocking_default();
+    report->public_report.blocking = &report->blocking;
+    report->public_report.device_count = devices->count;
+    for (int i = 0; i < devices->count; i++) {
+        char *name = report->devices[i].name;
+        snprintf(name, sizeof report->devices[i].name, "%s", rung_device_describe(devices->devices[i])->name);
+        report->devices[i].public_report.name = name;
+        report->devices[i].public_report.failure = report->devices[i].failure.text;
+    }
+    *created = report;
+    return RUNG_OK;
+}
+
+const rung_outofcore_device_report *rung_outofcore_report_device(const rung_outofcore_report *report, int64_t index)
+{
+    if (!report || index < 0 || index >= report->device_count)
+        return NULL;
+    return &((const outofcore_report_t *)report)->devices[index].public_report;
+}
+
+void rung_outofcore_report_destroy(rung_outofcore_report *public_report)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    free(public_report); /* the first member of outofcore_report_t */
+}
+
 /* ---- State shared by the workers ------------------------------------------------------------------------------ */
 
 void rungi_job_fail(rungi_job *job, rung_status status)
 {
     pthread_mutex_lock(&job->mutex);
-    if (job->status == RUNG_OK) {
-        job->status = status;
-        snprintf(job->error, sizeof job->error, "%s", rung_error_text());
-    }
+    rungi_outofcore_failure_record(&job->failure, status);
     pthread_mutex_unlock(&job->mutex);
     rungi_block_queue_stop(&job->block_queue);
 }
 
-void rungi_job_count_bytes(rungi_job *job, rungi_outofcore_transfer transfer, int64_t bytes)
+void rungi_job_count_bytes(rungi_job *job, int64_t *counter, int64_t bytes)
 {
-    int64_t *counts[] = {&job->read_bytes, &job->written_bytes, &job->upload_bytes, &job->download_bytes};
     pthread_mutex_lock(&job->mutex);
-    *counts[transfer] += bytes;
+    *counter += bytes;
     pthread_mutex_unlock(&job->mutex);
 }
 
 /* Returns the progress of the call. The caller holds the mutex. */
 static rung_outofcore_progress current_progress(const rungi_job *job)
 {
-    double count = (double)job->block_queue.count, done = (double)job->resumed_blocks + job->computed_blocks;
+    double count = (double)job->block_queue.count, done = (double)job->counts.resumed_blocks + job->computed_blocks;
     rung_outofcore_progress progress = {.done = done < count ? done / count : 1,
-                                        .resumed = (double)job->resumed_blocks / count,
+                                        .resumed = (double)job->counts.resumed_blocks / count,
                                         .total_blocks = job->block_queue.count};
     progress.blocks = rungi_min((int64_t)(done + 1e-6), progress.total_blocks);
     return progress;
@@ -117,16 +155,16 @@ static rung_outofcore_progress current_progress(const rungi_job *job)
 
 static void cancel_job(rungi_job *job)
 {
-    rungi_job_fail(job, rung_error_set(RUNG_STATUS_CANCELLED,
-                                       "the multiply was stopped; if its result and its inputs are files, "
-                                       "the same call resumes after the completed blocks"));
+    rungi_job_fail(job, rungi_fail(RUNG_STATUS_CANCELLED,
+                                   "the multiply was stopped; if its result and its inputs are files, "
+                                   "the same call resumes after the completed blocks"));
 }
 
 bool rungi_job_add_progress(rungi_job *job, double blocks)
 {
     pthread_mutex_lock(&job->mutex);
     job->computed_blocks += blocks;
-    bool can_continue = job->status == RUNG_OK;
+    bool can_continue = job->failure.status == RUNG_OK;
     rung_outofcore_progress progress = current_progress(job);
     pthread_mutex_unlock(&job->mutex);
     if (!can_continue || rungi_reporter_post(&job->reporter, &progress))
@@ -157,34 +195,29 @@ static void run_workers(rungi_job *job, rungi_worker *workers, const outofcore_d
 /* Returns the result of the call. If all devices failed, it is the failure of the first one. */
 static rung_status job_status(rungi_job *job, const rungi_worker *workers)
 {
-    if (job->status != RUNG_OK)
-        return rung_error_set(job->status, "%s", job->error);
+    TRY(rungi_outofcore_failure_return(&job->failure));
     if (rungi_block_queue_is_complete(&job->block_queue))
         return RUNG_OK;
     const rungi_worker *first = &workers[job->first_failed < 0 ? 0 : job->first_failed];
-    return first->status != RUNG_OK ? rung_error_set(first->status, "%s", first->error)
-                                    : rung_error_set(RUNG_STATUS_DEVICE_LOST, "all devices failed");
+    TRY(rungi_outofcore_failure_return(&first->failure));
+    return rungi_fail(RUNG_STATUS_DEVICE_LOST, "all devices failed");
 }
 
-static void fill_report(const rungi_job *job, const rungi_worker *workers, double seconds,
-                        rungi_outofcore_report *report)
+static void fill_report(const rungi_job *job, const rungi_worker *workers, double seconds, outofcore_report_t *report)
 {
     const rungi_outofcore_sizes *sizes = &job->sizes;
     rung_outofcore_report *public_report = &report->public_report;
     double blocks = job->block_queue.count > 0 ? (double)job->block_queue.count : 1;
     report->blocking = job->blocking;
-    public_report->resumed_blocks = job->resumed_blocks;
-    public_report->read_bytes = job->read_bytes;
-    public_report->written_bytes = job->written_bytes;
-    public_report->upload_bytes = job->upload_bytes;
-    public_report->download_bytes = job->download_bytes;
+    *public_report = job->counts;
     public_report->seconds = seconds;
     public_report->flops = 2 * (double)sizes->m * (double)sizes->n * (double)sizes->k * job->computed_blocks / blocks;
     for (int64_t i = 0; i < public_report->device_count; i++) {
-        report->devices[i].blocks = job->block_queue.devices ? job->block_queue.devices[i].blocks : 0;
-        report->devices[i].wait_seconds = (double)workers[i].wait_ns * 1e-9;
-        if (workers[i].status != RUNG_OK)
-            rungi_outofcore_report_set_failure(report, i, workers[i].status, workers[i].error);
+        rung_outofcore_device_report *device = &report->devices[i].public_report;
+        device->blocks = job->block_queue.devices ? job->block_queue.devices[i].blocks : 0;
+        device->wait_seconds = (double)workers[i].wait_ns * 1e-9;
+        device->status = workers[i].failure.status;
+        report->devices[i].failure = workers[i].failure;
     }
 }
 
@@ -195,7 +228,7 @@ static rung_status create_block_queue(rungi_job *job, const unsigned char *is_bl
     for (int64_t i = 0; status == RUNG_OK && is_block_done && i < blocks; i++)
         if (is_block_done[i])
             rungi_block_queue_skip(&job->block_queue, i);
-    job->resumed_blocks = job->block_queue.done_count;
+    job->counts.resumed_blocks = job->block_queue.done_count;
     return status;
 }
 
@@ -208,12 +241,11 @@ static rung_status open_output(rungi_job *job, int64_t memory, unsigned char **i
     if (!job->problem->path)
         return RUNG_OK;
     TRY(rungi_output_open(job->problem, job->options->restart != 0, &job->blocking, is_block_done, &job->output));
-    job->c = rungi_output_matrix(job->output);
+    job->c = &job->output->matrix;
     if (job->blocking.used_bytes > memory)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s was started with blocks that use %lld bytes; the limit is now %lld; give that much "
-                              "memory to resume, or discard what was computed (restart)",
-                              job->problem->path, (long long)job->blocking.used_bytes, (long long)memory);
+        return rungi_invalid("%s was started with blocks that use %lld bytes; the limit is now %lld; give that much "
+                             "memory to resume, or discard what was computed (restart)",
+                             job->problem->path, (long long)job->blocking.used_bytes, (long long)memory);
     return RUNG_OK;
 }
 
@@ -232,14 +264,17 @@ static rung_status open_job(rungi_job *job, const outofcore_devices_t *devices)
 }
 
 static rung_status multiply_on_devices(const rungi_outofcore_problem *problem, const rung_outofcore_options *options,
-                                       const outofcore_devices_t *devices, rungi_outofcore_report *report)
+                                       const outofcore_devices_t *devices, outofcore_report_t *report)
 {
-    rungi_job job = {
-        .problem = problem, .options = options, .sizes = rungi_outofcore_sizes_of(problem), .first_failed = -1};
+    rungi_job job = {.problem = problem,
+                     .options = options,
+                     .sizes = rungi_outofcore_sizes_of(problem),
+                     .counts = report->public_report,
+                     .first_failed = -1};
     rungi_worker *workers = calloc((size_t)devices->count, sizeof *workers);
     int64_t start_ns = rungi_clock_ns();
     if (!workers)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to run %d devices", devices->count);
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory to run %d devices", devices->count);
     pthread_mutex_init(&job.mutex, NULL);
     rung_status status = open_job(&job, devices);
     if (status == RUNG_OK) {
@@ -261,10 +296,8 @@ static rung_status multiply_on_devices(const rungi_outofcore_problem *problem, c
 static rung_status multiply_with_report(const rungi_outofcore_problem *problem, const rung_outofcore_options *options,
                                         const outofcore_devices_t *devices, rung_outofcore_report **public_report)
 {
-    rungi_outofcore_report *report;
-    TRY(rungi_outofcore_report_create(devices->count, &report));
-    for (int i = 0; i < devices->count; i++)
-        rungi_outofcore_report_set_name(report, i, rung_device_describe(devices->devices[i])->name);
+    outofcore_report_t *report = NULL;
+    TRY(create_report(devices, &report));
     rung_status status = multiply_on_devices(problem, options, devices, report);
     if (public_report)
         *public_report = &report->public_report;
@@ -287,15 +320,13 @@ static rung_status multiply_on_cpu(rung_context *context, const rungi_outofcore_
 static rung_status check_devices(const rung_outofcore_options *options)
 {
     if (options->device_count < 0 || options->device_count > MAX_DEVICES)
-        return rung_error_set(RUNG_STATUS_INVALID, "device_count is %lld; it must be 0 to %d (0 selects the CPU)",
-                              (long long)options->device_count, MAX_DEVICES);
+        return rungi_invalid("device_count is %lld; it must be 0 to %d (0 selects the CPU)",
+                             (long long)options->device_count, MAX_DEVICES);
     if (options->device_count > 0 && !options->devices)
-        return rung_error_set(RUNG_STATUS_INVALID, "device_count is %lld and devices is NULL",
-                              (long long)options->device_count);
+        return rungi_invalid("device_count is %lld and devices is NULL", (long long)options->device_count);
     for (int64_t i = 0; i < options->device_count; i++)
         if (!options->devices[i])
-            return rung_error_set(RUNG_STATUS_INVALID, "devices[%lld] is NULL; open it with rung_device_open()",
-                                  (long long)i);
+            return rungi_invalid("devices[%lld] is NULL; open it with rung_device_open()", (long long)i);
     return RUNG_OK;
 }
 

@@ -19,16 +19,15 @@ static rung_status check_shapes(const rungi_outofcore_problem *problem)
     if (rungi_outofcore_problem_accumulator(problem) == RUNG_TYPE_NONE)
         return rungi_fail_unsupported_types(a->type, b->type, c->type);
     if (a->cols != b->rows)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "A is %lld x %lld and B is %lld x %lld; A must have as many columns as B has rows",
-                              (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols);
+        return rungi_invalid("A is %lld x %lld and B is %lld x %lld; A must have as many columns as B has rows",
+                             (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols);
     if (!problem->path && (c->rows != a->rows || c->cols != b->cols))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is %lld x %lld and should be %lld x %lld", problem->result_name,
-                              (long long)c->rows, (long long)c->cols, (long long)a->rows, (long long)b->cols);
+        return rungi_invalid("%s is %lld x %lld and should be %lld x %lld", problem->result_name, (long long)c->rows,
+                             (long long)c->cols, (long long)a->rows, (long long)b->cols);
     if (problem->beta != 0 && (c0->rows != a->rows || c0->cols != b->cols || c0->type != c->type))
-        return rung_error_set(RUNG_STATUS_INVALID, "C is %lld x %lld of %s and should be %lld x %lld of %s",
-                              (long long)c0->rows, (long long)c0->cols, rung_type_name(c0->type), (long long)a->rows,
-                              (long long)b->cols, rung_type_name(c->type));
+        return rungi_invalid("C is %lld x %lld of %s and should be %lld x %lld of %s", (long long)c0->rows,
+                             (long long)c0->cols, rung_type_name(c0->type), (long long)a->rows, (long long)b->cols,
+                             rung_type_name(c->type));
     return RUNG_OK;
 }
 
@@ -45,14 +44,14 @@ static rung_status check_overlap(const rungi_outofcore_problem *problem)
     TRY(rungi_outofcore_matrix_check(&problem->c, problem->result_name, true));
     if (rungi_outofcore_matrix_overlaps(&problem->c, &problem->a) ||
         rungi_outofcore_matrix_overlaps(&problem->c, &problem->b))
-        return rung_error_set(RUNG_STATUS_ALIASED, "%s overlaps A or B, which are read while %s is written",
-                              problem->result_name, problem->result_name);
+        return rungi_fail(RUNG_STATUS_ALIASED, "%s overlaps A or B, which are read while %s is written",
+                          problem->result_name, problem->result_name);
     if (problem->beta != 0 && rungi_outofcore_matrix_overlaps(&problem->c, &problem->c0) &&
         !is_same_view(&problem->c.view, &problem->c0.view))
-        return rung_error_set(RUNG_STATUS_ALIASED,
-                              "C is read (beta is %g) and overlaps the result; the result may be C itself in "
-                              "memory, else it must be separate: set path or d",
-                              problem->beta);
+        return rungi_fail(RUNG_STATUS_ALIASED,
+                          "C is read (beta is %g) and overlaps the result; the result may be C itself in "
+                          "memory, else it must be separate: set path or d",
+                          problem->beta);
     return RUNG_OK;
 }
 
@@ -72,15 +71,15 @@ static rung_status check_problem(const rungi_outofcore_problem *problem)
 static rung_status check_presence(const rung_outofcore_problem *given)
 {
     if (!given->a || !given->b)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is NULL; open or create the matrix first", given->a ? "B" : "A");
+        return rungi_invalid("%s is NULL; open or create the matrix first", given->a ? "B" : "A");
     if (given->beta != 0 && !given->c)
-        return rung_error_set(RUNG_STATUS_INVALID, "beta is %g and C is NULL; set c, or beta = 0", given->beta);
+        return rungi_invalid("beta is %g and C is NULL; set c, or beta = 0", given->beta);
     if (given->d && given->path)
-        return rung_error_set(RUNG_STATUS_INVALID, "both d and path are set; the result goes to one of them");
+        return rungi_invalid("both d and path are set; the result goes to one of them");
     if (!given->d && !given->path && !given->c)
-        return rung_error_set(RUNG_STATUS_INVALID, "the result has no destination; set path, d or c");
+        return rungi_invalid("the result has no destination; set path, d or c");
     if (given->format != RUNG_OUTOFCORE_FORMAT_NPY && given->format != RUNG_OUTOFCORE_FORMAT_RAW)
-        return rung_error_set(RUNG_STATUS_INVALID, "format is %d; see rung_outofcore_format", (int)given->format);
+        return rungi_invalid("format is %d; see rung_outofcore_format", (int)given->format);
     return RUNG_OK;
 }
 

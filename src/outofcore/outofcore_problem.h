@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* outofcore_problem.h - the internal, checked copy of a caller's rung_outofcore_problem. */
-#ifndef RUNGI_OUTOFCORE_PROBLEM_H
-#define RUNGI_OUTOFCORE_PROBLEM_H
+#pragma once
 
 #include "outofcore/outofcore_matrix.h"
 
@@ -23,5 +22,3 @@ rung_status rungi_outofcore_problem_read(const rung_outofcore_problem *caller, r
 
 /* Returns the accumulator type of A * B, which is the type of a block of C. */
 rung_type rungi_outofcore_problem_accumulator(const rungi_outofcore_problem *problem);
-
-#endif /* RUNGI_OUTOFCORE_PROBLEM_H */

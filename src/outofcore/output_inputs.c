@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/try.h"
-#include "outofcore/output_internal.h"
+#include "outofcore/output.h"
 
 const char *rungi_output_input_name(rungi_output_input input)
 {
@@ -43,12 +43,14 @@ bool rungi_output_inputs_are_files(const rungi_outofcore_problem *problem)
 
 /* ---- Head of the journal -------------------------------------------------------------------------------- */
 
-static rung_status append_line(char *head, const char *line, int length)
+_Static_assert((RUNGI_OUTPUT_NO_INPUT + 2) * RUNGI_JOURNAL_LINE_BYTES <= RUNGI_JOURNAL_HEAD_BYTES,
+               "the head has room for its lines");
+
+/* Checks the length that rungi_journal_format_line() returned for a line of the head. */
+static rung_status check_line(int length)
 {
-    size_t used = strlen(head);
-    if (length == 0 || used + (size_t)length >= RUNGI_JOURNAL_HEAD_BYTES)
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "the description of the problem does not fit in a journal");
-    memcpy(head + used, line, (size_t)length + 1);
+    if (length == 0)
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "the description of the problem does not fit in a journal");
     return RUNG_OK;
 }
 
@@ -57,38 +59,34 @@ static rung_status append_line(char *head, const char *line, int length)
  * or runs backwards. */
 static rung_status append_input(char *head, const char *name, const rung_outofcore_matrix *matrix)
 {
-    char line[RUNGI_JOURNAL_LINE_BYTES];
     const rung_matrix *view = &matrix->view;
+    char *line = head + strlen(head);
     struct stat about;
     uint64_t sample;
     if (!is_in_file(matrix))
-        return append_line(head, line, rungi_journal_format_line(line, "%s memory", name));
+        return check_line(rungi_journal_format_line(line, "%s memory", name));
     if (fstat(matrix->fd, &about) != 0)
-        return rung_error_set(RUNG_STATUS_IO, "an input's file cannot be examined: %s", strerror(errno));
+        return rungi_fail(RUNG_STATUS_IO, "an input's file cannot be examined: %s", strerror(errno));
     TRY(rungi_outofcore_file_fingerprint(matrix->fd, &sample));
-    int length = rungi_journal_format_line(
+    return check_line(rungi_journal_format_line(
         line,
-        "%s %lld bytes, modified %lld.%09ld, changed %lld.%09ld, file %llu, sample "
-        "%016llx, %s %lld %lld %lld %lld %lld %lld",
+        "%s %lld bytes, modified %lld.%09ld, changed %lld.%09ld, file %llu, sample %016llx, %s %lld %lld %lld %lld "
+        "%lld %lld",
         name, (long long)about.st_size, (long long)about.st_mtim.tv_sec, (long)about.st_mtim.tv_nsec,
         (long long)about.st_ctim.tv_sec, (long)about.st_ctim.tv_nsec, (unsigned long long)about.st_ino,
         (unsigned long long)sample, rung_type_name(view->type), (long long)matrix->data_offset, (long long)view->rows,
-        (long long)view->cols, (long long)view->row_stride, (long long)view->col_stride, (long long)view->offset);
-    return append_line(head, line, length);
+        (long long)view->cols, (long long)view->row_stride, (long long)view->col_stride, (long long)view->offset));
 }
 
 rung_status rungi_output_write_head(const rungi_outofcore_problem *problem, char head[RUNGI_JOURNAL_HEAD_BYTES])
 {
     static const char *const words[] = {"a", "b", "c0"};
     const rung_matrix *a = &problem->a.view, *b = &problem->b.view;
-    char line[RUNGI_JOURNAL_LINE_BYTES];
-    head[0] = '\0';
-    TRY(append_line(head, line, rungi_journal_format_line(line, "rung-multiply 2")));
-    int length = rungi_journal_format_line(
-        line, "problem %s:%s, %lld %lld %lld, alpha %a, beta %a, %s, %s", rung_type_name(a->type),
+    TRY(check_line(rungi_journal_format_line(head, "rung-multiply 2")));
+    TRY(check_line(rungi_journal_format_line(
+        head + strlen(head), "problem %s:%s, %lld %lld %lld, alpha %a, beta %a, %s, %s", rung_type_name(a->type),
         rung_type_name(problem->c.view.type), (long long)a->rows, (long long)b->cols, (long long)a->cols,
-        problem->alpha, problem->beta, rung_compute_name(problem->compute), problem->is_raw ? "bare" : "npy");
-    TRY(append_line(head, line, length));
+        problem->alpha, problem->beta, rung_compute_name(problem->compute), problem->is_raw ? "bare" : "npy")));
     for (int i = 0; i < input_count(problem); i++)
         TRY(append_input(head, words[i], input_of(problem, i)));
     return RUNG_OK;
@@ -133,8 +131,8 @@ rung_status rungi_output_check_inputs_unchanged(const rungi_output *output, bool
         return RUNG_OK;
     rungi_output_describe_changed_input(
         output, rungi_journal_parse(head, (int64_t)strlen(head), output->head, &journal, NULL, NULL), name);
-    return rung_error_set(RUNG_STATUS_IO,
-                          "%s changed while it was read (size, mtime, ctime, inode or contents); the computed blocks "
-                          "are discarded",
-                          name);
+    return rungi_fail(RUNG_STATUS_IO,
+                      "%s changed while it was read (size, mtime, ctime, inode or contents); the computed blocks "
+                      "are discarded",
+                      name);
 }

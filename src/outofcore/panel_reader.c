@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panel_reader.c - the reader thread of a worker. It takes blocks from the queue and reads their slices of A one ahead of
  * the multiplication. After each slice it reads a part of the next panel of B. See worker.h. */
-#include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "outofcore/worker.h"
-
-/* Copies the staging buffer to a buffer of the device. */
-static rung_status upload(rungi_worker *worker, rung_buffer *buffer, int64_t offset, int64_t bytes)
-{
-    TRY(rung_buffer_write(worker->reader_queue, buffer, offset, bytes, worker->reader_staging, NULL));
-    TRY(rung_queue_finish(worker->reader_queue));
-    rungi_job_count_bytes(worker->job, RUNGI_OUTOFCORE_TRANSFER_UPLOAD, bytes);
-    return RUNG_OK;
-}
 
 /* Loads part `part` of `parts` of the lines of a panel into `to`. Uploads go through the staging buffer, as many whole lines
  * at a time as fit. */
@@ -34,9 +24,9 @@ static rung_status load_lines(rungi_worker *worker, const rung_outofcore_matrix 
                                             : rung_matrix_block(panel, i, 0, count, panel.cols);
         TRY(rungi_outofcore_matrix_load(from, group, is_column_major, memory));
         if (!worker->is_host_memory)
-            TRY(upload(worker, to, i * line_bytes, count * line_bytes));
+            TRY(rungi_worker_upload(worker, worker->reader_queue, to, i * line_bytes, count * line_bytes, memory));
     }
-    rungi_job_count_bytes(worker->job, RUNGI_OUTOFCORE_TRANSFER_READ, (end - first) * line_bytes);
+    rungi_job_count_bytes(worker->job, &worker->job->counts.read_bytes, (end - first) * line_bytes);
     return RUNG_OK;
 }
 
@@ -75,23 +65,14 @@ static bool is_block_active(const panel_read_t *read)
     return !read->worker->is_stopped && read->worker->dropped_serial < read->serial;
 }
 
-/* Both functions wait for a free buffer and return false if the block is no longer computed by this device. */
-static bool wait_for_slice_buffer(const panel_read_t *read, const rungi_outofcore_slice *slice)
+/* Waits until the buffer of a slice, or of a panel of B, is free; one of them is NULL. Returns false if the block is no
+ * longer computed by this device. */
+static bool wait_for_buffer(const panel_read_t *read, const rungi_outofcore_slice *slice,
+                            const rungi_outofcore_b_panel *b_panel)
 {
     rungi_worker *worker = read->worker;
     pthread_mutex_lock(&worker->mutex);
-    while (slice->is_ready && is_block_active(read))
-        pthread_cond_wait(&worker->changed, &worker->mutex);
-    bool is_active = is_block_active(read);
-    pthread_mutex_unlock(&worker->mutex);
-    return is_active;
-}
-
-static bool wait_for_b_panel_buffer(const panel_read_t *read, const rungi_outofcore_b_panel *b_panel)
-{
-    rungi_worker *worker = read->worker;
-    pthread_mutex_lock(&worker->mutex);
-    while (b_panel->pending_slices > 0 && !b_panel->is_packed && is_block_active(read))
+    while ((slice ? slice->is_ready : b_panel->pending_slices > 0 && !b_panel->is_packed) && is_block_active(read))
         pthread_cond_wait(&worker->changed, &worker->mutex);
     bool is_active = is_block_active(read);
     pthread_mutex_unlock(&worker->mutex);
@@ -104,7 +85,7 @@ static void publish_slice(panel_read_t *read, int64_t panel, int64_t index)
     rungi_worker *worker = read->worker;
     rungi_outofcore_slice *slice = &worker->slices[read->slice_buffer];
     rungi_outofcore_b_panel *b_panel = &worker->b_panels[read->b_panel];
-    rungi_worker_lock(worker);
+    pthread_mutex_lock(&worker->mutex);
     *slice = (rungi_outofcore_slice){.a = slice->a,
                                      .is_ready = true,
                                      .block = read->number,
@@ -126,17 +107,16 @@ static rung_status read_slice(panel_read_t *read, int64_t panel, int64_t index, 
     rungi_worker *worker = read->worker;
     const rungi_outofcore_slice *slice = &worker->slices[read->slice_buffer];
     int next = (read->b_panel + 1) % rungi_outofcore_b_panel_buffers(worker);
-    *is_active = wait_for_slice_buffer(read, slice);
+    *is_active = wait_for_buffer(read, slice, NULL);
     if (!*is_active)
         return RUNG_OK;
     TRY(load_a_slice(read, panel, index, slice));
     publish_slice(read, panel, index);
     if (panel + 1 == worker->job->blocking.panels)
         return RUNG_OK;
-    *is_active = wait_for_b_panel_buffer(read, &worker->b_panels[next]);
-    if (!*is_active)
-        return RUNG_OK;
-    return load_b_panel(read, panel + 1, index, rungi_outofcore_slice_count(read->block.rows), next);
+    *is_active = wait_for_buffer(read, NULL, &worker->b_panels[next]);
+    return *is_active ? load_b_panel(read, panel + 1, index, rungi_outofcore_slice_count(read->block.rows), next)
+                      : RUNG_OK;
 }
 
 static rung_status read_block_panels(panel_read_t *read)
@@ -145,7 +125,7 @@ static rung_status read_block_panels(panel_read_t *read)
     int64_t panels = worker->job->blocking.panels, slices = rungi_outofcore_slice_count(read->block.rows);
     bool is_active = true;
     read->b_panel = (read->b_panel + 1) % rungi_outofcore_b_panel_buffers(worker);
-    if (!wait_for_b_panel_buffer(read, &worker->b_panels[read->b_panel]))
+    if (!wait_for_buffer(read, NULL, &worker->b_panels[read->b_panel]))
         return RUNG_OK;
     TRY(load_b_panel(read, 0, 0, 1, read->b_panel));
     for (int64_t panel = 0; is_active && panel < panels; panel++) {
@@ -185,8 +165,6 @@ void *rungi_panel_reader_run(void *user)
     rung_status status = read_blocks(worker);
     if (status != RUNG_OK)
         rungi_worker_fail(worker, status);
-    rungi_worker_lock(worker);
-    worker->is_read = true;
-    rungi_worker_unlock_and_notify(worker);
+    rungi_worker_set_flag(worker, &worker->is_read);
     return NULL;
 }

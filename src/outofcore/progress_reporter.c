@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress_reporter.c - see progress_reporter.h. */
-#include "outofcore/progress_reporter.h"
+/* progress_reporter.c - the thread that calls the caller's progress function. See worker.h. */
+#include "outofcore/worker.h"
 
 #include <errno.h>
 #include <time.h>
+
+#include "base/error.h"
 
 enum { MAX_WAIT_SECONDS = 1 }; /* of a worker, for one call of the function */
 
@@ -46,7 +48,7 @@ rung_status rungi_reporter_start(rungi_reporter *reporter, rung_outofcore_progre
     reporter->function = NULL;
     pthread_mutex_destroy(&reporter->mutex);
     pthread_cond_destroy(&reporter->changed);
-    return rung_error_set(RUNG_STATUS_NO_MEMORY, "no thread could be started for the progress function");
+    return rungi_fail(RUNG_STATUS_NO_MEMORY, "no thread could be started for the progress function");
 }
 
 /* Waits until snapshot `number` is reported, or a timeout. The caller holds the mutex. */

@@ -63,8 +63,7 @@ static bool parse_numbers(const char *line, int64_t length, const char *word, in
 }
 
 /* Parses a line after the head. Returns false if it is invalid. */
-static bool parse_line(const char *line, int64_t length, rungi_journal *journal,
-                       bool (*visit_block)(void *user, const rung_outofcore_blocking *blocking, int64_t block),
+static bool parse_line(const char *line, int64_t length, rungi_journal *journal, rungi_journal_visitor *visit_block,
                        void *user)
 {
     int64_t numbers[4];
@@ -117,9 +116,8 @@ static rungi_journal_match find_changed_line(const char *text, int64_t bytes, co
                                           : RUNGI_JOURNAL_DIFFERENT_PROBLEM;
 }
 
-rungi_journal_match
-rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
-                    bool (*visit_block)(void *user, const rung_outofcore_blocking *blocking, int64_t block), void *user)
+rungi_journal_match rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
+                                        rungi_journal_visitor *visit_block, void *user)
 {
     int64_t at = (int64_t)strlen(head);
     *journal = (rungi_journal){.valid_bytes = 0};

@@ -8,8 +8,7 @@
  * Each line ends with a checksum, " #1234abcd". Reading stops at the first line with a wrong checksum: a kill may tear the
  * last line, and a power failure any line that was not synced. Blocks after that line are computed again. A line with a
  * correct checksum and invalid contents means that the file is damaged. */
-#ifndef RUNGI_OUTOFCORE_RESUME_JOURNAL_H
-#define RUNGI_OUTOFCORE_RESUME_JOURNAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,11 +43,10 @@ typedef enum rungi_journal_match {
     RUNGI_JOURNAL_DAMAGED /* a line with a correct checksum is invalid */
 } rungi_journal_match;
 
+/* Receives one block of a journal. Returns false if the journal is damaged. */
+typedef bool rungi_journal_visitor(void *user, const rung_outofcore_blocking *blocking, int64_t block);
+
 /* Parses a text that must begin with `head` and calls visit_block per block. If visit_block returns false, the result is
  * RUNGI_JOURNAL_DAMAGED. */
 rungi_journal_match rungi_journal_parse(const char *text, int64_t bytes, const char *head, rungi_journal *journal,
-                                        bool (*visit_block)(void *user, const rung_outofcore_blocking *blocking,
-                                                            int64_t block),
-                                        void *user);
-
-#endif /* RUNGI_OUTOFCORE_RESUME_JOURNAL_H */
+                                        rungi_journal_visitor *visit_block, void *user);

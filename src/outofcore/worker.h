@@ -2,22 +2,52 @@
 /* worker.h - one device of an out-of-core multiply: three threads that compute one block of C at a time.
  *
  *     panel_reader.c   reads the slices of A through two buffers and, between slices, parts of the next panel of B
- *     worker.c         multiplies each slice by the panel and adds the product to the block
+ *     worker_run.c     multiplies each slice by the panel and adds the product to the block
  *     block_writer.c   writes a completed block and, if C0 is read, loads the C0 of the next block row by row
  *
  * Each thread has its own device queue and waits for its own commands, so a driver that does not overlap queues makes the
  * multiply slower but not wrong. The threads synchronize with the worker's mutex. No other lock is taken while the mutex
  * is held. */
-#ifndef RUNGI_OUTOFCORE_WORKER_H
-#define RUNGI_OUTOFCORE_WORKER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/checked_arithmetic.h"
 #include "outofcore/block_queue.h"
 #include "outofcore/blocking.h"
 #include "outofcore/output.h"
-#include "outofcore/progress_reporter.h"
+
+/* ---- Progress (progress_reporter.c) ---- */
+
+/* Calls the caller's progress function from its own thread, so that a function that blocks, for example on a stopped
+ * terminal, does not stall a device. */
+typedef struct rungi_reporter {
+    rung_outofcore_progress_function function; /* NULL: nothing is called, and there is no thread */
+    void *user;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* protects the members below; not held during a call */
+    pthread_cond_t changed;
+    rung_outofcore_progress latest;
+    int64_t posted_count, reported_count; /* snapshots */
+    bool has_timed_out;                   /* one call took too long: workers no longer wait */
+    bool is_closing;
+    bool is_cancelled; /* the function returned a value other than 0: it is not called again */
+} rungi_reporter;
+
+/* Starts the thread, if there is a function. After a failure, rungi_reporter_close() does nothing. */
+rung_status rungi_reporter_start(rungi_reporter *reporter, rung_outofcore_progress_function function, void *user);
+
+/* Reports a snapshot. Waits for the call to return, so that the function can stop the multiply at once, but at most for one
+ * second; after the first timeout, never again. Snapshots that are posted during a call are combined: the one with the most
+ * progress is reported. Returns false if the function wants the multiply to stop. Any thread may call this function. */
+bool rungi_reporter_post(rungi_reporter *reporter, const rung_outofcore_progress *progress);
+
+/* Reports the last snapshot, waits for the last call to return and ends the thread. Returns false if the function wants the
+ * multiply to stop. */
+bool rungi_reporter_close(rungi_reporter *reporter);
+
+/* ---- Jobs (outofcore_multiply.c) ---- */
 
 /* State of a call, shared by all workers. */
 typedef struct rungi_job {
@@ -30,30 +60,24 @@ typedef struct rungi_job {
     rungi_output *output;           /* result file with its journal; NULL: the result is not a new file */
     rungi_reporter reporter;
 
-    pthread_mutex_t mutex; /* protects the members below */
-    int64_t read_bytes, written_bytes, upload_bytes, download_bytes;
-    int64_t resumed_blocks; /* completed by an earlier call */
-    double computed_blocks; /* includes fractions */
-    rung_status status;     /* the failure that ended the call, with its message */
-    char error[RUNGI_OUTOFCORE_ERROR_BYTES];
-    int first_failed; /* index of the device that failed first; -1: none */
+    pthread_mutex_t mutex;        /* protects the members below */
+    rung_outofcore_report counts; /* transferred bytes and resumed blocks; copied to the caller's report at the end */
+    double computed_blocks;       /* includes fractions */
+    rungi_outofcore_failure failure; /* that ended the call */
+    int first_failed;                /* index of the device that failed first; -1: none */
 } rungi_job;
 
 /* Ends the call for all workers. The message is the calling thread's rung_error_text(). */
 void rungi_job_fail(rungi_job *job, rung_status status);
 
-typedef enum rungi_outofcore_transfer {
-    RUNGI_OUTOFCORE_TRANSFER_READ, /* from and to files or memory of the caller */
-    RUNGI_OUTOFCORE_TRANSFER_WRITE,
-    RUNGI_OUTOFCORE_TRANSFER_UPLOAD, /* to and from the memory of a device */
-    RUNGI_OUTOFCORE_TRANSFER_DOWNLOAD
-} rungi_outofcore_transfer;
-
-/* Adds transferred bytes to the report. */
-void rungi_job_count_bytes(rungi_job *job, rungi_outofcore_transfer transfer, int64_t bytes);
+/* Adds transferred bytes to a member of job->counts: read_bytes and written_bytes from and to files or memory of the
+ * caller, upload_bytes and download_bytes to and from the memory of a device. */
+void rungi_job_count_bytes(rungi_job *job, int64_t *counter, int64_t bytes);
 
 /* Adds computed blocks (a fraction for one slice) and reports progress. Returns false if the call must end. */
 bool rungi_job_add_progress(rungi_job *job, double blocks);
+
+/* ---- Workers (worker_run.c, panel_reader.c, block_writer.c) ---- */
 
 /* Buffer for one slice of a panel of A. */
 typedef struct rungi_outofcore_slice {
@@ -112,21 +136,30 @@ typedef struct rungi_worker {
     int64_t held_blocks[RUNGI_OUTOFCORE_MAX_HELD_BLOCKS]; /* taken and not yet completed; -1: free entry */
     int64_t output_block, input_block;                    /* block to write, block whose C0 to load; -1: none */
     int64_t written_end, loaded_end; /* elements at the start of `block` that are written, and that have C0 */
-    rung_status status;
-    char error[RUNGI_OUTOFCORE_ERROR_BYTES];
+    rungi_outofcore_failure failure;
     int64_t wait_ns;
 } rungi_worker;
-
-static inline void rungi_worker_lock(rungi_worker *worker)
-{
-    pthread_mutex_lock(&worker->mutex);
-}
 
 /* Unlocks the worker after a change that other threads may be waiting for. */
 static inline void rungi_worker_unlock_and_notify(rungi_worker *worker)
 {
     pthread_cond_broadcast(&worker->changed);
     pthread_mutex_unlock(&worker->mutex);
+}
+
+/* Sets a member that the mutex protects. */
+static inline void rungi_worker_set_flag(rungi_worker *worker, bool *flag)
+{
+    pthread_mutex_lock(&worker->mutex);
+    *flag = true;
+    rungi_worker_unlock_and_notify(worker);
+}
+
+static inline void rungi_worker_set_number(rungi_worker *worker, int64_t *member, int64_t value)
+{
+    pthread_mutex_lock(&worker->mutex);
+    *member = value;
+    rungi_worker_unlock_and_notify(worker);
 }
 
 /* Starts the threads of a device. A device that fails is removed from the block queue. rungi_worker_join() waits for the
@@ -138,9 +171,9 @@ void rungi_worker_join(rungi_worker *worker);
 void *rungi_panel_reader_run(void *worker);
 void *rungi_block_writer_run(void *worker);
 
-/* For the computing thread: hands over a completed block, or requests the C0 of a block. */
-void rungi_block_writer_post_output(rungi_worker *worker, int64_t block);
-void rungi_block_writer_post_input(rungi_worker *worker, int64_t block);
+/* For the computing thread: sets `request`, the worker's output_block or input_block, to a block once the previous request
+ * is complete. The writer then writes the block or loads its C0, and advances *end, written_end or loaded_end, from 0. */
+void rungi_block_writer_post(rungi_worker *worker, int64_t *request, int64_t *end, int64_t block);
 
 /* Waits until the first `end` elements of the block buffer may be computed. Returns false if the device has failed. */
 bool rungi_block_writer_wait(rungi_worker *worker, int64_t end);
@@ -153,11 +186,23 @@ void rungi_worker_fail(rungi_worker *worker, rung_status status);
 rung_status rungi_worker_hold_block(rungi_worker *worker, int64_t block);
 void rungi_worker_release_block(rungi_worker *worker, int64_t block);
 
-/* Returns the number of slices of a block, and the rows of slice `index`. */
-int64_t rungi_outofcore_slice_count(int64_t rows);
-int64_t rungi_outofcore_slice_size(int64_t rows, int64_t index);
+/* Copies host memory to a buffer of the device, and waits for the copy. */
+rung_status rungi_worker_upload(rungi_worker *worker, rung_queue *queue, rung_buffer *buffer, int64_t offset,
+                                int64_t bytes, const void *from);
 
-/* Returns the number of buffers for panels of B: 1 with packed_b, else 2. */
-int rungi_outofcore_b_panel_buffers(const rungi_worker *worker);
+/* Return the number of slices of a block, and the rows of slice `index`. */
+static inline int64_t rungi_outofcore_slice_count(int64_t rows)
+{
+    return rungi_ceil_divide(rows, rungi_outofcore_slice_rows(rows));
+}
 
-#endif /* RUNGI_OUTOFCORE_WORKER_H */
+static inline int64_t rungi_outofcore_slice_size(int64_t rows, int64_t index)
+{
+    return rungi_min(rungi_outofcore_slice_rows(rows), rows - index * rungi_outofcore_slice_rows(rows));
+}
+
+/* Returns the number of buffers for panels of B. */
+static inline int rungi_outofcore_b_panel_buffers(const rungi_worker *worker)
+{
+    return worker->packed_b ? 1 : 2;
+}

@@ -1,29 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_run.c - memory, queues and threads of a device, and the thread that multiplies. See worker.h. */
+/* worker_run.c - memory, queues, plans and threads of a device, and the thread that multiplies. See worker.h. */
 #include "outofcore/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checked_arithmetic.h"
 #include "base/clock.h"
 #include "base/try.h"
-#include "outofcore/worker_plans.h"
 
-int64_t rungi_outofcore_slice_count(int64_t rows)
+rung_status rungi_worker_upload(rungi_worker *worker, rung_queue *queue, rung_buffer *buffer, int64_t offset,
+                                int64_t bytes, const void *from)
 {
-    return rungi_ceil_divide(rows, rungi_outofcore_slice_rows(rows));
-}
-
-int64_t rungi_outofcore_slice_size(int64_t rows, int64_t index)
-{
-    return rungi_min(rungi_outofcore_slice_rows(rows), rows - index * rungi_outofcore_slice_rows(rows));
-}
-
-int rungi_outofcore_b_panel_buffers(const rungi_worker *worker)
-{
-    return worker->packed_b ? 1 : 2;
+    TRY(rung_buffer_write(queue, buffer, offset, bytes, from, NULL));
+    TRY(rung_queue_finish(queue));
+    rungi_job_count_bytes(worker->job, &worker->job->counts.upload_bytes, bytes);
+    return RUNG_OK;
 }
 
 /* ---- Failures and held blocks ------------------------------------------------------------------------------- */
@@ -31,11 +23,8 @@ int rungi_outofcore_b_panel_buffers(const rungi_worker *worker)
 void rungi_worker_fail(rungi_worker *worker, rung_status status)
 {
     rungi_job *job = worker->job;
-    rungi_worker_lock(worker);
-    if (worker->status == RUNG_OK) {
-        worker->status = status;
-        snprintf(worker->error, sizeof worker->error, "%s", rung_error_text());
-    }
+    pthread_mutex_lock(&worker->mutex);
+    rungi_outofcore_failure_record(&worker->failure, status);
     worker->is_stopped = true;
     rungi_worker_unlock_and_notify(worker);
     pthread_mutex_lock(&job->mutex);
@@ -66,9 +55,8 @@ rung_status rungi_worker_hold_block(rungi_worker *worker, int64_t block)
 {
     if (replace_held_block(worker, -1, block))
         return RUNG_OK;
-    return rung_error_set(RUNG_STATUS_DEVICE_LOST,
-                          "internal error: a device holds more than %d blocks; please report this",
-                          RUNGI_OUTOFCORE_MAX_HELD_BLOCKS);
+    return rungi_fail(RUNG_STATUS_DEVICE_LOST, "internal error: a device holds more than %d blocks; please report this",
+                      RUNGI_OUTOFCORE_MAX_HELD_BLOCKS);
 }
 
 void rungi_worker_release_block(rungi_worker *worker, int64_t block)
@@ -83,6 +71,98 @@ static void return_held_blocks(rungi_worker *worker)
             rungi_block_queue_return(&worker->job->block_queue, worker->index, worker->held_blocks[i], 1);
 }
 
+/* ---- Plans --------------------------------------------------------------------------------------------------- */
+
+/* Returns the view of a panel in its buffer. */
+static rung_matrix panel_view(const rung_outofcore_matrix *matrix, int64_t rows, int64_t cols, rung_buffer *buffer)
+{
+    rung_type type = matrix->view.type;
+    if (rungi_outofcore_matrix_is_column_major(matrix))
+        return rung_matrix_transpose(rung_matrix_in_buffer(type, cols, rows, buffer, 0));
+    return rung_matrix_in_buffer(type, rows, cols, buffer, 0);
+}
+
+/* Returns the problem that adds slice * panel to the rows of the slice in the block. */
+static rung_problem slice_problem(const rungi_worker *worker, const rungi_outofcore_slice *slice)
+{
+    const rungi_job *job = worker->job;
+    const rungi_outofcore_problem *problem = job->problem;
+    rungi_outofcore_block block = rungi_outofcore_block_at(&job->sizes, &job->blocking, slice->block);
+    int64_t depth = rungi_outofcore_panel_depth(&job->sizes, &job->blocking, slice->panel);
+    int64_t row = slice->index * rungi_outofcore_slice_rows(block.rows);
+    int64_t rows = rungi_outofcore_slice_size(block.rows, slice->index);
+    rung_type sum_type = rungi_outofcore_problem_accumulator(problem);
+    rung_matrix c = rung_matrix_in_buffer(sum_type, block.rows, block.cols, worker->block, 0);
+    rung_problem part = rung_problem_of(
+        panel_view(&problem->a, rows, depth, slice->a),
+        panel_view(&problem->b, depth, block.cols, worker->b_panels[slice->b_panel].memory),
+        rung_matrix_block(c, row, 0, rows, block.cols));
+    part.alpha = problem->alpha;
+    part.beta = slice->panel == 0 ? problem->beta : 1;
+    part.compute = problem->compute;
+    return part;
+}
+
+/* Finds or creates the plan for the shape of `part`. The worker owns the plan and may evict it at the next call. */
+static rung_status find_plan(rungi_worker *worker, const rung_problem *part, rung_plan **plan)
+{
+    rungi_outofcore_cached_plan wanted = {.rows = part->c.rows, .cols = part->c.cols, .depth = part->a.cols};
+    for (int i = 0; i < worker->cached_plan_count; i++) {
+        const rungi_outofcore_cached_plan *cached = &worker->cached_plans[i];
+        *plan = cached->plan;
+        if (cached->rows == wanted.rows && cached->cols == wanted.cols && cached->depth == wanted.depth)
+            return RUNG_OK;
+    }
+    int64_t start_ns = rungi_clock_ns();
+    rung_plan_options options = rung_plan_options_default();
+    if (worker->packed_b) {
+        options.packed_b = 1;
+        options.kernel = worker->packing_kernel;
+        options.parameters = worker->parameters;
+    }
+    rung_status status = rung_plan_create(worker->device, part, &options, &wanted.plan);
+    worker->plan_ns += rungi_clock_ns() - start_ns;
+    TRY(status);
+    if (worker->cached_plan_count == RUNGI_OUTOFCORE_MAX_CACHED_PLANS)
+        rung_plan_destroy(worker->cached_plans[--worker->cached_plan_count].plan);
+    worker->cached_plans[worker->cached_plan_count++] = wanted;
+    *plan = wanted.plan;
+    return RUNG_OK;
+}
+
+/* Creates packed_b with the kernel and parameters of a plan, unless the packed panel needs more than `max_bytes`. */
+static rung_status create_packed_b_for(rungi_worker *worker, const rung_plan_info *info, int64_t max_bytes)
+{
+    int length = snprintf(worker->parameters, sizeof worker->parameters, "%s", info->parameters);
+    if (info->packed_b_bytes <= 0 || info->packed_b_bytes > max_bytes || length >= (int)sizeof worker->parameters)
+        return RUNG_OK;
+    TRY(rung_kernel_find(rung_device_context(worker->device), "cpu", info->kernel, &worker->packing_kernel));
+    return rung_buffer_create(worker->device, info->packed_b_bytes, &worker->packed_b);
+}
+
+/* Creates packed_b if the device can pack panels of B and the packed panel fits in the second panel's memory. */
+static rung_status create_packed_b(rungi_worker *worker)
+{
+    enum { MAX_HEADER_BYTES = 256 }; /* of a packed B, in addition to its panels */
+    const rungi_job *job = worker->job;
+    const rungi_outofcore_problem *problem = job->problem;
+    int64_t depth = job->blocking.panel_depth, cols = job->blocking.block_cols;
+    int64_t rows = rungi_outofcore_slice_size(job->blocking.block_rows, 0);
+    int64_t available_bytes = rungi_outofcore_panel_bytes_per_k(&job->sizes, 0, cols) / 2 * depth;
+    rung_problem part = rung_problem_of(
+        panel_view(&problem->a, rows, depth, NULL), panel_view(&problem->b, depth, cols, NULL),
+        rung_matrix_in_buffer(rungi_outofcore_problem_accumulator(problem), rows, cols, NULL, 0));
+    rung_plan_options options = rung_plan_options_default();
+    rung_plan *plan;
+    options.packed_b = 1;
+    part.compute = problem->compute;
+    if (!worker->is_host_memory || depth == 0 || rung_plan_create(worker->device, &part, &options, &plan) != RUNG_OK)
+        return RUNG_OK;
+    rung_status status = create_packed_b_for(worker, rung_plan_describe(plan), available_bytes + MAX_HEADER_BYTES);
+    rung_plan_destroy(plan);
+    return status;
+}
+
 /* ---- Multiplying --------------------------------------------------------------------------------------------- */
 
 /* Packs a panel of B for all slices. Afterwards the reader may load the next panel into the same buffer. */
@@ -91,9 +171,7 @@ static rung_status pack_b_panel(rungi_worker *worker, rung_plan *plan, const run
 {
     TRY(rung_plan_pack_b(plan, worker->queue, &part->b, worker->packed_b, NULL));
     TRY(rung_queue_finish(worker->queue));
-    rungi_worker_lock(worker);
-    b_panel->is_packed = true;
-    rungi_worker_unlock_and_notify(worker);
+    rungi_worker_set_flag(worker, &b_panel->is_packed);
     return RUNG_OK;
 }
 
@@ -104,7 +182,7 @@ static bool wait_for_block(rungi_worker *worker, const rungi_outofcore_slice *sl
     if (slice->panel > 0)
         return true;
     if (slice->index == 0 && worker->job->problem->beta != 0)
-        rungi_block_writer_post_input(worker, slice->block);
+        rungi_block_writer_post(worker, &worker->input_block, &worker->loaded_end, slice->block);
     bool is_free = rungi_block_writer_wait(worker, part->c.offset + part->c.rows * part->c.cols);
     worker->wait_ns += rungi_clock_ns() - start_ns;
     return is_free;
@@ -112,11 +190,11 @@ static bool wait_for_block(rungi_worker *worker, const rungi_outofcore_slice *sl
 
 static rung_status multiply_slice(rungi_worker *worker, const rungi_outofcore_slice *slice)
 {
-    rung_problem part = rungi_worker_slice_problem(worker, slice);
+    rung_problem part = slice_problem(worker, slice);
     rung_run_options options = rung_run_options_default();
     rung_plan *plan;
     options.packed_b = worker->packed_b;
-    TRY(rungi_worker_find_plan(worker, &part, &plan));
+    TRY(find_plan(worker, &part, &plan));
     if (worker->packed_b && slice->index == 0)
         TRY(pack_b_panel(worker, plan, &part, &worker->b_panels[slice->b_panel]));
     if (!wait_for_block(worker, slice, &part))
@@ -143,7 +221,7 @@ static rungi_outofcore_slice *wait_for_slice(rungi_worker *worker, int buffer, i
 /* Marks a slice buffer as free. */
 static void release_slice(rungi_worker *worker, rungi_outofcore_slice *slice)
 {
-    rungi_worker_lock(worker);
+    pthread_mutex_lock(&worker->mutex);
     slice->is_ready = false;
     worker->b_panels[slice->b_panel].pending_slices--;
     rungi_worker_unlock_and_notify(worker);
@@ -152,9 +230,7 @@ static void release_slice(rungi_worker *worker, rungi_outofcore_slice *slice)
 /* Returns a block of which the fraction `remaining` is not computed: other devices complete the block sooner. */
 static void drop_block(rungi_worker *worker, const rungi_outofcore_slice *slice, double remaining)
 {
-    rungi_worker_lock(worker);
-    worker->dropped_serial = slice->serial;
-    rungi_worker_unlock_and_notify(worker);
+    rungi_worker_set_number(worker, &worker->dropped_serial, slice->serial);
     rungi_worker_release_block(worker, slice->block);
     rungi_block_queue_return(&worker->job->block_queue, worker->index, slice->block, remaining);
 }
@@ -175,7 +251,7 @@ static bool process_slice(rungi_worker *worker, rungi_outofcore_slice *slice, in
     if (*status != RUNG_OK)
         return false;
     if (parts_left == 0)
-        rungi_block_writer_post_output(worker, done.block);
+        rungi_block_writer_post(worker, &worker->output_block, &worker->written_end, done.block);
     int64_t slice_ns = rungi_clock_ns() - worker->plan_ns - start_ns;
     bool is_continued = rungi_block_queue_add_progress(&job->block_queue, worker->index, part, (double)slice_ns,
                                                        remaining);
@@ -211,7 +287,7 @@ static rung_status create_buffers(rungi_worker *worker)
     int64_t bytes_per_line = blocking->panel_depth * sizes->input_bytes;
     TRY(rung_buffer_create(worker->device, blocking->block_rows * blocking->block_cols * sizes->sum_bytes,
                            &worker->block));
-    TRY(rungi_worker_create_packed_b(worker));
+    TRY(create_packed_b(worker));
     for (int i = 0; i < 2; i++)
         TRY(rung_buffer_create(worker->device, slice_rows * bytes_per_line, &worker->slices[i].a));
     for (int i = 0; i < rungi_outofcore_b_panel_buffers(worker); i++)
@@ -232,7 +308,7 @@ static rung_status create_staging(rungi_worker *worker)
     worker->writer_converted = is_converted ? malloc(bytes) : NULL;
     if ((!worker->is_host_memory && (!worker->reader_staging || !worker->writer_staging)) ||
         (is_converted && !worker->writer_converted))
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for staging buffers of %zu bytes", bytes);
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for staging buffers of %zu bytes", bytes);
     return RUNG_OK;
 }
 
@@ -263,13 +339,6 @@ static void close_worker(rungi_worker *worker)
     free(worker->writer_converted);
 }
 
-static void set_flag(rungi_worker *worker, bool *flag)
-{
-    rungi_worker_lock(worker);
-    *flag = true;
-    rungi_worker_unlock_and_notify(worker);
-}
-
 /* Computes while the reader and the writer run. The writer still writes a block that was completed last. */
 static void run_worker_threads(rungi_worker *worker)
 {
@@ -277,13 +346,13 @@ static void run_worker_threads(rungi_worker *worker)
     bool has_reader = pthread_create(&reader, NULL, rungi_panel_reader_run, worker) == 0;
     bool has_writer = has_reader && pthread_create(&writer, NULL, rungi_block_writer_run, worker) == 0;
     rung_status status = has_writer ? compute_slices(worker)
-                                    : rung_error_set(RUNG_STATUS_NO_MEMORY, "no thread could be started");
+                                    : rungi_fail(RUNG_STATUS_NO_MEMORY, "no thread could be started");
     if (status != RUNG_OK)
         rungi_worker_fail(worker, status);
-    set_flag(worker, &worker->is_stopped);
+    rungi_worker_set_flag(worker, &worker->is_stopped);
     if (has_reader)
         pthread_join(reader, NULL);
-    set_flag(worker, &worker->is_closing);
+    rungi_worker_set_flag(worker, &worker->is_closing);
     if (has_writer)
         pthread_join(writer, NULL);
 }
@@ -317,7 +386,7 @@ rung_status rungi_worker_start(rungi_worker *worker, rungi_job *job, int index, 
     worker->has_thread = pthread_create(&worker->thread, NULL, run_worker, worker) == 0;
     if (worker->has_thread)
         return RUNG_OK;
-    rung_status status = rung_error_set(RUNG_STATUS_NO_MEMORY, "no thread could be started");
+    rung_status status = rungi_fail(RUNG_STATUS_NO_MEMORY, "no thread could be started");
     rungi_worker_fail(worker, status);
     return status;
 }

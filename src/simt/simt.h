@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simt.h - parts that all devices with blocks and threads share (OpenCL and CUDA): the ladder of kernel files, their
- * complete source, the compiled path, split-K and the shape of a launch. simt_plan.h and simt_launch.h use them. */
-#ifndef RUNGI_SIMT_H
-#define RUNGI_SIMT_H
+ * complete source, the compiled path, split-K, the shape of a launch and the shared part of a plan. simt_launch.h runs a
+ * plan. */
+#pragma once
 
 #include "core/plan_types.h"
 
@@ -22,6 +22,18 @@ enum {
 #undef SIMT
 
 extern const rungi_ladder_step rungi_simt_ladder[RUNGI_SIMT_LADDER_COUNT];
+
+/* The functions of rungi_device_ops that every device of this kind has, except `close`. A device declares and lists its
+ * own functions, rungi_cuda_queue_create() and so on, with X(queue_create). */
+/* clang-format off */
+#define RUNGI_SIMT_DEVICE_FUNCTION_LIST(X)                                                        \
+    X(queue_create) X(queue_finish) X(queue_destroy) X(queue_native)                              \
+    X(event_create) X(event_wait) X(event_time) X(event_span) X(event_is_done) X(event_copy)      \
+    X(event_destroy) X(event_native)                                                              \
+    X(buffer_create) X(buffer_destroy) X(buffer_native) X(buffer_copy)                            \
+    X(host_allocate) X(host_release)                                                              \
+    X(plan_create) X(plan_run) X(plan_destroy)
+/* clang-format on */
 
 /* view_t of dialect.h: the same layout on host and device. */
 typedef struct rungi_simt_view {
@@ -119,7 +131,7 @@ typedef union rungi_simt_scalar {
 
 rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type);
 
-/* ---- Split-K (simt_split_k.c) ---- */
+/* ---- Split-K (simt_plan.c) ---- */
 
 /* The slices of k and the contents of the workspace: batch offsets, then partial sums, then the scratch memory of an
  * emulated engine. Offsets are in bytes. */
@@ -132,12 +144,6 @@ typedef struct rungi_simt_split {
  * along k, and `covers_c` says that one launch covers C. */
 rung_status rungi_simt_split_choose(const rung_plan *plan, const rung_problem *row_major, int64_t blocks, int64_t bk,
                                     bool covers_c, rungi_simt_split *split);
-
-/* Changes `split` to one slice of k whose sums are stored in the workspace. */
-rung_status rungi_simt_split_single_slice(const rung_problem *row_major, rungi_simt_split *split);
-
-/* Creates the kernel that adds the slices. The caller destroys it. */
-rung_status rungi_simt_reduction_kernel_create(const rung_plan *plan, rung_kernel **kernel);
 
 /* ---- Launch shape (simt_plan.c) ---- */
 
@@ -156,4 +162,30 @@ enum { RUNGI_SIMT_GRID_YZ_MAX = 65535 };
 rung_status rungi_simt_shape_init(const rung_kernel *kernel, const rungi_parameter_values *values, int64_t m, int64_t n,
                                   int64_t blocks_max, rungi_simt_shape *shape);
 
-#endif /* RUNGI_SIMT_H */
+/* ---- Plans (simt_plan.c) ---- */
+
+/* The part of a plan that OpenCL and CUDA share. */
+typedef struct rungi_simt_plan {
+    rungi_simt_path path;
+    rungi_simt_shape shape, reduce_shape; /* the second for split-K */
+    rungi_simt_split split;
+    int arguments;        /* of the kernel */
+    int64_t shared_bytes; /* SHARED_BYTES of the kernel file, or 0 */
+} rungi_simt_plan;
+
+/* Fills `simt` and plan->info, or returns why the device does not support the plan. */
+rung_status rungi_simt_plan_init(rung_plan *plan, int64_t blocks_max, rungi_simt_plan *simt);
+
+/* Changes the plan so that the kernel stores its sums in the workspace and reduce.cu applies the epilogue. For devices
+ * that have no kernel with the epilogue compiled in. */
+rung_status rungi_simt_plan_separate_epilogue(rung_plan *plan, rungi_simt_plan *simt);
+
+/* Creates the kernel that adds the slices of k, and its parameters and path. Fills simt->reduce_shape. The caller
+ * destroys the kernel. */
+rung_status rungi_simt_reduction_init(const rung_plan *plan, int64_t blocks_max, rungi_simt_plan *simt,
+                                      rung_kernel **kernel, rungi_parameter_values *values, rungi_simt_path *path);
+
+/* Checks what is known only after compiling: the threads per block for which the registers suffice, and the shared
+ * memory. */
+rung_status rungi_simt_check_compiled(const rung_device *device, const rung_kernel *kernel, int64_t threads,
+                                      int64_t threads_max, int64_t shared_bytes);

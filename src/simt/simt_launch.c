@@ -12,18 +12,6 @@ typedef struct region {
     int64_t row, col, rows, cols, item, items;
 } region_t;
 
-rungi_simt_run rungi_simt_run_init(const rung_plan *plan, const rungi_simt_plan *simt, const rung_problem *problem,
-                                   rungi_gemm_sizes sizes, const rung_run_options *options)
-{
-    rungi_simt_run run = {.simt = simt,
-                          .problem = rungi_simt_row_major(problem),
-                          .sizes = sizes,
-                          .workspace = plan->info.workspace_bytes > 0 ? options->workspace : NULL};
-    run.sizes.m = run.problem.c.rows;
-    run.sizes.n = run.problem.c.cols;
-    return run;
-}
-
 /* Returns the number of slices of k: one if k is 0, since A and B are not read then. */
 static int64_t slice_count(const rungi_simt_run *run)
 {
@@ -132,13 +120,6 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
     return run->launch(run->device_state, &launch);
 }
 
-/* Launches the kernel for a region and, for split-K, the kernel that adds the slices. */
-static rung_status launch_region(rungi_simt_run *run, region_t region)
-{
-    TRY(launch_kernel(run, region, false));
-    return run->simt->path.split ? launch_kernel(run, region, true) : RUNG_OK;
-}
-
 /* Copies the batch offsets to the start of the workspace. */
 static rung_status upload_batch_offsets(rungi_simt_run *run)
 {
@@ -152,19 +133,28 @@ static rung_status upload_batch_offsets(rungi_simt_run *run)
     return RUNG_OK;
 }
 
-rung_status rungi_simt_launch_all(rungi_simt_run *run)
+rung_status rungi_simt_launch_all(rungi_simt_run *run, const rung_plan *plan, const rung_problem *problem,
+                                  rungi_gemm_sizes sizes, const rung_run_options *options)
 {
     const rungi_simt_shape *shape = &run->simt->shape;
-    rungi_gemm_sizes sizes = run->sizes;
+    run->problem = rungi_simt_row_major(problem);
+    run->workspace = plan->info.workspace_bytes > 0 ? options->workspace : NULL;
+    sizes.m = run->problem.c.rows;
+    sizes.n = run->problem.c.cols;
+    run->sizes = sizes;
     RUNGI_ASSERT(shape->rows > 0 && shape->cols > 0); /* the steps of the loops below */
     RUNGI_ASSERT(run->simt->split.workspace_bytes == 0 || run->workspace);
     TRY(upload_batch_offsets(run));
     for (int64_t item = 0; item < sizes.batch; item += RUNGI_SIMT_GRID_YZ_MAX)
         for (int64_t row = 0; row < sizes.m; row += shape->rows)
             for (int64_t col = 0; col < sizes.n; col += shape->cols) {
-                int64_t rows = rungi_min(shape->rows, sizes.m - row), cols = rungi_min(shape->cols, sizes.n - col);
-                int64_t items = rungi_min(RUNGI_SIMT_GRID_YZ_MAX, sizes.batch - item);
-                TRY(launch_region(run, (region_t){row, col, rows, cols, item, items}));
+                region_t region = {.row = row, .col = col, .item = item};
+                region.rows = rungi_min(shape->rows, sizes.m - row);
+                region.cols = rungi_min(shape->cols, sizes.n - col);
+                region.items = rungi_min(RUNGI_SIMT_GRID_YZ_MAX, sizes.batch - item);
+                TRY(launch_kernel(run, region, false));
+                if (run->simt->path.split) /* adds the slices */
+                    TRY(launch_kernel(run, region, true));
             }
     return RUNG_OK;
 }

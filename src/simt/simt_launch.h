@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simt_launch.h - runs a plan as a sequence of launches. Callbacks of the device (OpenCL or CUDA) submit them. */
-#ifndef RUNGI_SIMT_LAUNCH_H
-#define RUNGI_SIMT_LAUNCH_H
+#pragma once
 
-#include "simt/simt_plan.h"
+#include "simt/simt.h"
 
 /* One launch: a grid of blocks x items x slices blocks, and the value of each argument. */
 typedef struct rungi_simt_launch {
@@ -16,27 +15,25 @@ typedef struct rungi_simt_launch {
     } arguments[RUNGI_SIMT_ARGUMENTS_MAX];
 } rungi_simt_launch;
 
-/* A run of a plan, and the callbacks of the device. `handle` returns what a kernel gets as pointer to a buffer: a cl_mem
- * or an address. */
+/* A run of a plan. The caller sets the first members: the plan and the callbacks of the device. */
 typedef struct rungi_simt_run {
     const rungi_simt_plan *simt;
-    rung_problem problem; /* row-major */
-    rungi_gemm_sizes sizes;
-    rung_buffer *workspace; /* NULL if none is needed */
-    void *device_state;     /* passed to launch() and upload() */
+    void *device_state; /* passed to launch() and upload() */
+    /* Returns what a kernel gets as pointer to a buffer: a cl_mem or an address. */
     uintptr_t (*handle)(const rung_buffer *buffer);
     rung_status (*launch)(void *device_state, const rungi_simt_launch *launch);
     /* Copies bytes of host memory to the workspace. */
     rung_status (*upload)(void *device_state, rung_buffer *workspace, int64_t offset, int64_t bytes, const void *from);
+
+    rung_problem problem; /* row-major */
+    rungi_gemm_sizes sizes;
+    rung_buffer *workspace; /* NULL if none is needed */
 } rungi_simt_run;
 
-/* Returns a run of `problem`, which has the form of the plan's problem, limited to `sizes`. The caller sets the
- * callbacks. */
-rungi_simt_run rungi_simt_run_init(const rung_plan *plan, const rungi_simt_plan *simt, const rung_problem *problem,
-                                   rungi_gemm_sizes sizes, const rung_run_options *options);
-
-/* Uploads the batch offsets and submits every launch. */
-rung_status rungi_simt_launch_all(rungi_simt_run *run);
+/* Uploads the batch offsets and submits every launch for `problem`, which has the form of the plan's problem, limited to
+ * `sizes`. */
+rung_status rungi_simt_launch_all(rungi_simt_run *run, const rung_plan *plan, const rung_problem *problem,
+                                  rungi_gemm_sizes sizes, const rung_run_options *options);
 
 /* Returns the offset of a view in its buffer's handle, in elements. A wrapped buffer may start anywhere in the caller's
  * memory, but not inside an element. */
@@ -54,5 +51,3 @@ static inline bool rungi_simt_blas_layout(const rung_matrix *view, bool *by_rows
     *ld = *by_rows ? view->row_stride : view->col_stride;
     return *by_rows || (view->row_stride == 1 && view->col_stride >= view->rows);
 }
-
-#endif /* RUNGI_SIMT_LAUNCH_H */

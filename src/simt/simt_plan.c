@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simt_plan.c - see simt_plan.h. */
-#include "simt/simt_plan.h"
-
-#include <string.h>
+/* simt_plan.c - the part of a plan that OpenCL and CUDA share (see simt.h). */
+#include "simt/simt.h"
 
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
+#include "core/choose/tile_cost.h"
 #include "core/problem.h"
+#include "sources.h"
 
 /* Evaluates a size that the kernel file must define. The size must be positive. */
 static rung_status read_size(const rung_kernel *kernel, const rungi_parameter_values *values,
@@ -15,21 +15,20 @@ static rung_status read_size(const rung_kernel *kernel, const rungi_parameter_va
     if (rungi_kernel_evaluate(kernel, values, expression, size) != RUNG_OK)
         return rungi_fail_prepend(RUNG_STATUS_INVALID, "%s must define %s", kernel->info.file, what);
     if (*size < 1 || *size > INT32_MAX)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s: %s: the value is %lld; valid are 1 to %d", kernel->info.file, what,
-                          (long long)*size, INT32_MAX);
+        return rungi_invalid("%s: %s: the value is %lld; valid are 1 to %d", kernel->info.file, what, (long long)*size,
+                             INT32_MAX);
     return RUNG_OK;
 }
 
 rung_status rungi_simt_shape_init(const rung_kernel *kernel, const rungi_parameter_values *values, int64_t m, int64_t n,
                                   int64_t blocks_max, rungi_simt_shape *shape)
 {
-    memset(shape, 0, sizeof *shape);
+    *shape = (rungi_simt_shape){0};
     if (kernel->entry.length > RUNGI_SIMT_ENTRY_NAME_MAX)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s: the name of the kernel has %lld characters; the maximum is %d",
-                          kernel->info.file, (long long)kernel->entry.length, RUNGI_SIMT_ENTRY_NAME_MAX);
+        return rungi_invalid("%s: the name of the kernel has %lld characters; the maximum is %d", kernel->info.file,
+                             (long long)kernel->entry.length, RUNGI_SIMT_ENTRY_NAME_MAX);
     if (kernel->entry.length == 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s has no kernel; begin one with KERNEL(threads) name(...)",
-                          kernel->info.file);
+        return rungi_invalid("%s has no kernel; begin one with KERNEL(threads) name(...)", kernel->info.file);
     TRY(read_size(kernel, values, kernel->threads, "its threads in KERNEL(threads)", &shape->threads));
     TRY(read_size(kernel, values, rungi_string_view_of("BM", 2), "BM, the rows of C per block", &shape->bm));
     TRY(read_size(kernel, values, rungi_string_view_of("BN", 2), "BN, the columns of C per block", &shape->bn));
@@ -73,19 +72,61 @@ rung_status rungi_simt_check_compiled(const rung_device *device, const rung_kern
 static rung_status check_limits(rung_plan *plan, rungi_simt_plan *simt)
 {
     const rung_device_info *info = &plan->device->info;
-    rungi_saved_error before;
     plan->block_threads = simt->shape.threads;
     if (simt->shape.threads > info->max_threads_per_block)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s needs %lld threads per block; the maximum of %s is %lld",
                           plan->kernel->info.name, (long long)simt->shape.threads, info->name,
                           (long long)info->max_threads_per_block);
-    rungi_error_save(&before);
+    rungi_saved_error before = rungi_error_save();
     if (rungi_kernel_evaluate(plan->kernel, &plan->values, rungi_string_view_of("SHARED_BYTES", 12),
                               &simt->shared_bytes) != RUNG_OK)
         simt->shared_bytes = 0;
     rungi_error_restore(&before);
     plan->block_shared_bytes = simt->shared_bytes;
     return info->shared_bytes_per_block > 0 ? check_shared(plan->device, plan->kernel, simt->shared_bytes) : RUNG_OK;
+}
+
+/* ---- Split-K ------------------------------------------------------------------------------------------------- */
+
+rung_status rungi_simt_split_choose(const rung_plan *plan, const rung_problem *row_major, int64_t blocks, int64_t bk,
+                                    bool covers_c, rungi_simt_split *split)
+{
+    int64_t k = row_major->a.cols, splits = plan->split_k_requested, bytes = 0, all_blocks;
+    bool addend_has_batch_offsets = rungi_problem_addend(row_major)->batch_offsets != NULL;
+    bool has_batch_offsets = row_major->a.batch_offsets || row_major->b.batch_offsets || row_major->c.batch_offsets ||
+                             addend_has_batch_offsets;
+    int64_t offset_arrays = addend_has_batch_offsets ? 4 : 3;
+    *split = (rungi_simt_split){.splits = 1, .k_per_slice = k};
+    if (has_batch_offsets &&
+        (!rungi_checked_multiply(row_major->batch, offset_arrays * (int64_t)sizeof(int64_t), &split->partials_offset) ||
+         split->partials_offset > INT64_MAX - 15))
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "the offsets of %lld batch items do not fit 64-bit sizes",
+                          (long long)row_major->batch);
+    split->partials_offset = rungi_ceil_divide(split->partials_offset, 16) * 16;
+    split->workspace_bytes = split->partials_offset;
+    bool can_split = covers_c && k > bk && plan->kernel->info.abilities & RUNG_ABILITY_SPLIT_K;
+    if (!can_split || !rungi_checked_multiply(blocks, row_major->batch, &all_blocks))
+        return RUNG_OK;
+    if (plan->split_k_requested == 0)
+        splits = rungi_split_k_slice_count(plan->device, row_major, all_blocks, bk,
+                                           plan->workspace_bytes_allowed - split->partials_offset);
+    if (splits < 2)
+        return RUNG_OK;
+    splits = rungi_min(splits, RUNGI_SIMT_GRID_YZ_MAX);
+    split->k_per_slice = rungi_ceil_divide(rungi_ceil_divide(k, splits), bk) * bk; /* a multiple of bk */
+    split->splits = rungi_ceil_divide(k, split->k_per_slice);
+    bool fits = rungi_split_k_workspace_bytes(row_major, split->splits, &bytes) &&
+                rungi_checked_add(bytes, split->partials_offset, &split->workspace_bytes);
+    if (!fits && plan->split_k_requested > 0)
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "the partial sums of %lld split-K slices do not fit 64-bit sizes; request fewer slices",
+                          (long long)split->splits);
+    if (split->splits == 1 || !fits) {
+        split->splits = 1;
+        split->k_per_slice = k;
+        split->workspace_bytes = split->partials_offset;
+    }
+    return RUNG_OK;
 }
 
 static bool covers_c(const rungi_simt_plan *simt, const rung_problem *row_major)
@@ -96,11 +137,19 @@ static bool covers_c(const rungi_simt_plan *simt, const rung_problem *row_major)
 /* Stores the sums in the workspace, as one slice of k, for reduce.cu. */
 static rung_status defer_epilogue(const rung_problem *row_major, rungi_simt_plan *simt)
 {
+    rungi_simt_split *split = &simt->split;
+    long long rows = row_major->c.rows, cols = row_major->c.cols;
+    int64_t bytes;
     if (!covers_c(simt, row_major))
         return rungi_fail(RUNG_STATUS_TOO_LARGE,
-                          "C, %lld x %lld, is too large for an epilogue that is not compiled into the kernel",
-                          (long long)row_major->c.rows, (long long)row_major->c.cols);
-    return rungi_simt_split_single_slice(row_major, &simt->split);
+                          "C, %lld x %lld, is too large for an epilogue that is not compiled into the kernel", rows,
+                          cols);
+    split->splits = 1;
+    split->k_per_slice = row_major->a.cols;
+    if (!rungi_split_k_workspace_bytes(row_major, 1, &bytes) ||
+        !rungi_checked_add(bytes, split->partials_offset, &split->workspace_bytes))
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "the sums of C, %lld x %lld, do not fit 64-bit sizes", rows, cols);
+    return RUNG_OK;
 }
 
 /* Chooses the slices of k. Their length is a multiple of the kernel's step along k, BK. */
@@ -108,14 +157,11 @@ static rung_status choose_split(const rung_plan *plan, const rung_problem *row_m
 {
     int64_t bk = INT64_MAX;
     if (plan->kernel->info.abilities & RUNG_ABILITY_SPLIT_K) {
-        rung_status status = rungi_kernel_evaluate(plan->kernel, &plan->values, rungi_string_view_of("BK", 2), &bk);
-        if (status != RUNG_OK || bk < 1)
-            return rungi_fail(RUNG_STATUS_INVALID, "%s must define BK, its step along k", plan->kernel->info.file);
+        if (rungi_kernel_evaluate(plan->kernel, &plan->values, rungi_string_view_of("BK", 2), &bk) != RUNG_OK || bk < 1)
+            return rungi_invalid("%s must define BK, its step along k", plan->kernel->info.file);
     }
     TRY(rungi_simt_split_choose(plan, row_major, simt->shape.blocks, bk, covers_c(simt, row_major), &simt->split));
-    if (simt->path.addend && simt->split.splits == 1)
-        return defer_epilogue(row_major, simt);
-    return RUNG_OK;
+    return simt->path.addend && simt->split.splits == 1 ? defer_epilogue(row_major, simt) : RUNG_OK;
 }
 
 static void fill_info(rung_plan *plan, const rungi_simt_plan *simt)
@@ -179,11 +225,13 @@ rung_status rungi_simt_reduction_init(const rung_plan *plan, int64_t blocks_max,
 {
     rung_problem row_major = rungi_simt_row_major(&plan->problem);
     int64_t elements;
-    TRY(rungi_simt_reduction_kernel_create(plan, kernel));
+    TRY(rung_kernel_from_source(plan->device->context, plan->device->backend->name, "reduce.cu", rungi_source_reduce,
+                                kernel));
+    (*kernel)->is_reduction = true;
     *path = simt->path;
     path->has_paths = path->split = false;
-    rungi_checked_multiply(row_major.c.rows, row_major.c.cols,
-                           &elements); /* cannot overflow: the workspace holds them */
+    /* Cannot overflow: the workspace holds the elements. */
+    rungi_checked_multiply(row_major.c.rows, row_major.c.cols, &elements);
     rung_status status = rungi_kernel_parse_parameters(*kernel, NULL, rung_type_size(path->in), values);
     if (status == RUNG_OK)
         status = rungi_simt_shape_init(*kernel, values, 1, elements, blocks_max, &simt->reduce_shape);

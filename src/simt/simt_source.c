@@ -157,18 +157,9 @@ static void append_define(char text[RUNGI_SIMT_DEFINES_BYTES], const char *forma
     RUNGI_ASSERT(length >= 0 && used + (size_t)length < RUNGI_SIMT_DEFINES_BYTES);
 }
 
-/* Returns the type's word in -DIN_F16 and -DOUT_F32. */
-static const char *type_word(rung_type type)
-{
-    switch (type) {
-    case RUNG_F64: return "F64";
-    case RUNG_F16: return "F16";
-    case RUNG_BF16: return "BF16";
-    case RUNG_I8: return "I8";
-    case RUNG_I32: return "I32";
-    default: return "F32";
-    }
-}
+/* The words of the types in -DIN_F16 and -DOUT_F32. */
+static const char *const type_words[] = {[RUNG_F32] = "F32",   [RUNG_F64] = "F64", [RUNG_F16] = "F16",
+                                         [RUNG_BF16] = "BF16", [RUNG_I8] = "I8",   [RUNG_I32] = "I32"};
 
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values *values, const rungi_simt_path *path,
                         char text[RUNGI_SIMT_DEFINES_BYTES])
@@ -177,7 +168,7 @@ void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values 
     for (int64_t i = 0; i < kernel->info.parameter_count; i++)
         append_define(text, "-D%s=%lld", kernel->parameters[i].name, (long long)values->value[i]);
     if (path->in != RUNG_F32 || path->out != RUNG_F32)
-        append_define(text, "-DIN_%s -DOUT_%s", type_word(path->in), type_word(path->out));
+        append_define(text, "-DIN_%s -DOUT_%s", type_words[path->in], type_words[path->out]);
     if (path->has_paths)
         append_define(text, "-DWIDE=%d -DGUARDED=%d -DA_MN_MAJOR=%d -DB_MN_MAJOR=%d",
                       path->wide + path->has_partial_chunks, path->guarded, path->a_mn_major, path->b_mn_major);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cold_copies.c - copies that take turns: enough of them, each its own memory, all with the numbers they should have,
  * and none left out; and what normally distributed inputs are. */
-#include "bench/cold_copies.h"
+#include "bench/bench_problem.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "bench/cache_sizes.h"
 #include "bench/contender.h"
 
 enum { M = 24, N = 20, K = 28, BATCH = 2 };
@@ -89,7 +88,7 @@ static void minimum_number_of_copies(void **state)
 static void inputs(void **state)
 {
     lab_bench_problem problem = {
-        .device = device, .queue = queue, .product = {RUNG_I8, RUNG_I32}, .m = 64, .n = 48, .k = 50, .batch = 1};
+        .device = device, .queue = queue, .product = {RUNG_I8, RUNG_I32}, .size = {64, 48, 50}, .batch = 1};
     int64_t large = 0, outside = 0;
     (void)state;
     assert_int_equal(lab_inputs_of("normal"), LAB_INPUTS_NORMAL);

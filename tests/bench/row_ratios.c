@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "bench/bench_merge.h"
+#include "bench/baseline.h"
 #include "io/bench_results.h"
 #include "cli/table.h"
 

@@ -30,11 +30,32 @@ for folder in base core cpu simt opencl cuda; do check src/$folder 'blas/'; done
 check lab 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 
+# Each directory of the lab that does one job has one header for the others, DIR/DIR.h. cli, common, io, process and target
+# are collections: a file includes the headers that it needs.
+lab_headers() {
+    for folder in bench verify explain compare tune report cluster; do
+        if grep -rnE "^ *# *include +\"$folder/" "$1" --include='*.[ch]' | grep -vE "^$1/$folder/|\"$folder/$folder\.h\"|\.def\""; then
+            echo "... include $folder/$folder.h instead"
+            return 1
+        fi
+    done
+}
+lab_headers lab || bad=1
+
 # MPI is for its own library, for the program that benches it and for its simulation.
 if grep -rnE '^ *# *include +[<"]mpi\.h' src lab tools | grep -vE '^(src/cluster/mpi|lab/cluster/mpi|tools/simulate)/'; then
     echo "... MPI is for src/cluster/mpi and lab/cluster/mpi"
     bad=1
 fi
+
+# The rule for the lab finds a planted include, and allows the directory's own header.
+planted=$(mktemp -d)
+mkdir -p "$planted/lab/tune"
+echo '#include "verify/verify.h"' > "$planted/lab/tune/a.c"
+(cd "$planted" && lab_headers lab > /dev/null) || { echo "the one header of a directory is rejected"; bad=1; }
+echo '#include "verify/oracle.h"' >> "$planted/lab/tune/a.c"
+(cd "$planted" && lab_headers lab > /dev/null) && { echo "a planted include was not found"; bad=1; }
+rm -rf "$planted"
 
 # A check that looks at nothing proves nothing.
 [ "$(find src lab tools -name '*.[ch]' | wc -l)" -gt 20 ] || { echo "where are the sources?"; bad=1; }

@@ -57,7 +57,7 @@ refused() {
     [ $? -eq 2 ] && grep -q -- "$words" "$work/said" || { cat "$work/said"; fail "$*: not refused with '$words'"; }
 }
 refused 'grid or cyclic' --cluster --layout rr
-refused '--block is a number' --cluster --block 0
-refused 'judged exactly' --cluster --dtype f16
+refused '--block must be an integer' --cluster --block 0
+refused 'checked exactly' --cluster --dtype f16
 refused 'no kernel can be named' 04 --cluster
 refused 'require --cluster' --block 64

@@ -284,22 +284,24 @@ static void memory_limit_is_respected(void **state)
 }
 
 /* What the schedule of that rank takes, chunk by chunk. */
-static int64_t memory_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
-                         rungi_grid_position position)
+static int64_t memory_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, int64_t rank)
 {
     int64_t in = 0, sums = 0, most = 0;
+    int64_t i_m = rank / grid->pk / grid->pn, i_n = rank / grid->pk % grid->pn, i_k = rank % grid->pk;
+    int64_t m = rungi_part_size(cluster->m, grid->pm, i_m), n = rungi_part_size(cluster->n, grid->pn, i_n),
+            k = rungi_part_size(cluster->k, grid->pk, i_k);
     for (int64_t s = 0; s < grid->a_chunks; s++) {
-        int64_t chunk = rungi_rectangle_elements(rungi_chunk_a(cluster, grid, position, s));
-        in += rungi_part_size(chunk, grid->pn, position.j) + (grid->pn > 1 ? chunk : 0);
+        int64_t chunk = rungi_part_size(m, grid->a_chunks, s) * k;
+        in += rungi_part_size(chunk, grid->pn, i_n) + (grid->pn > 1 ? chunk : 0);
     }
     for (int64_t t = 0; t < grid->b_chunks; t++) {
-        int64_t chunk = rungi_rectangle_elements(rungi_chunk_b(cluster, grid, position, t));
-        in += rungi_part_size(chunk, grid->pm, position.i) + (grid->pm > 1 ? chunk : 0);
+        int64_t chunk = rungi_part_size(n, grid->b_chunks, t) * k;
+        in += rungi_part_size(chunk, grid->pm, i_m) + (grid->pm > 1 ? chunk : 0);
     }
     for (int64_t i = 0; i < grid->a_chunks * grid->b_chunks; i++) {
-        int64_t block = rungi_rectangle_elements(
-            rungi_chunk_c(cluster, grid, position, i / grid->b_chunks, i % grid->b_chunks));
-        sums += rungi_part_size(block, grid->pk, position.l);
+        int64_t block = rungi_part_size(m, grid->a_chunks, i / grid->b_chunks) *
+                        rungi_part_size(n, grid->b_chunks, i % grid->b_chunks);
+        sums += rungi_part_size(block, grid->pk, i_k);
         most = block > most ? block : most;
     }
     if (grid->pk > 1)
@@ -320,7 +322,7 @@ static void reported_memory_is_sufficient(void **state)
                                          1 + unit_random(&seed, 5));
         int64_t told = cost_of(&cluster, &grid).memory_bytes, most = 0;
         for (int64_t rank = 0; rank < rungi_grid_ranks(&grid); rank++) {
-            int64_t memory = memory_of(&cluster, &grid, rungi_grid_position_of(&grid, rank));
+            int64_t memory = memory_of(&cluster, &grid, rank);
             most = memory > most ? memory : most;
         }
         if (most > told || told > most + 8 * (grid.a_chunks + grid.b_chunks + grid.a_chunks * grid.b_chunks))

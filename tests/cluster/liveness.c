@@ -248,10 +248,8 @@ static void free_comm(rungi_cluster_comm *team)
 static int free_broken_comms(void **state)
 {
     (void)state;
-    for (int i = 0; i < broken_count; i++) {
-        free(broken[i]->probe_states);
+    for (int i = 0; i < broken_count; i++)
         free(broken[i]);
-    }
     return 0;
 }
 

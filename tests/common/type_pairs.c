@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "common/lab_enum_counts.h"
 #include "common/type_pair.h"
 #include "target/target.h"
 
@@ -59,7 +58,7 @@ static void other_type_pairs_are_rejected(void **state)
     assert_true(lab_type_pair_find("f32,f16", 3, &found)); /* a word of a list */
 }
 
-/* lab_enum_counts.h counts what the library names. */
+/* type_pair.h counts what the library names. */
 static void counts_are_the_library_s(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
  * what is refused here: an overlap that passes is a race, an offset that passes is a
  * write outside. So overlap is held against enumeration, and what the CPU device makes
  * of sound problems against loops that are written here once more. */
-#include "core/compute_mode.h"
+#include "core/choose/choose_kernel.h"
 #include "core/enum_counts.h"
 #include "core/gemm_types.h"
 #include "support/unit.h"

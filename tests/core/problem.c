@@ -8,7 +8,6 @@
 #include <stdalign.h>
 
 #include "core/problem.h"
-#include "core/problem_overlap.h"
 
 /* ---- Mistakes -------------------------------------------------------------------- */
 

@@ -230,8 +230,7 @@ static rungi_parameter_values fitted_parameters(const rung_kernel *kernel, const
     must(rungi_kernel_parse_parameters(kernel, preset, sum_bytes, &values));
     table->fit(blocks, sum_bytes, values.value);
     rungi_kernel_format_parameters(kernel, &values, text, sizeof text);
-    must(rungi_kernel_parse_parameters(kernel, text, sum_bytes, &again));
-    must(rungi_kernel_check_range(kernel, &again));
+    must(rungi_kernel_parse_tuned_parameters(kernel, text, sum_bytes, &again));
     return values;
 }
 

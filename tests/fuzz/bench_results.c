@@ -39,7 +39,7 @@ static void compare_with_itself(const lab_results *results)
     FILE *out = fopen("/dev/null", "w");
     MUST(out && lab_comparison_create(&(lab_compare_side){results, 1}, &(lab_compare_side){results, 1}, &comparison));
     MUST(comparison.count == results->count);
-    MUST(comparison.only_before_count == 0 && comparison.only_after_count == 0);
+    MUST(comparison.count == comparison.before.count && comparison.count == comparison.after.count);
     MUST(comparison.totals[LAB_CHANGE_SLOWER] == 0 && comparison.totals[LAB_CHANGE_FASTER] == 0);
     for (int64_t i = 0; i < comparison.count; i++) {
         const lab_change_estimate *evidence = &comparison.pairs[i].estimate;

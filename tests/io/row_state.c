@@ -25,12 +25,12 @@ static void names_are_read_back(void **state)
 
 static void a_dropped_contender_has_no_result(void **state)
 {
-    lab_contender contender = {.verified = true, .state = LAB_ROW_OK};
+    lab_contender contender = {.row = {.verified = true, .state = LAB_ROW_OK}};
     (void)state;
     lab_contender_reject(&contender, LAB_ROW_WRONG, "element %d differs", 7);
-    assert_false(contender.verified);
-    assert_int_equal(contender.state, LAB_ROW_WRONG);
-    assert_string_equal(contender.why_not, "element 7 differs");
+    assert_false(contender.row.verified);
+    assert_int_equal(contender.row.state, LAB_ROW_WRONG);
+    assert_string_equal(contender.row.why_not, "element 7 differs");
 }
 
 /* Reads a file of one row with these fields. */

@@ -58,7 +58,6 @@ static void close_caller(opencl_caller_t *caller)
 {
     assert_int_equal(caller->cl.ReleaseCommandQueue(caller->queue), CL_SUCCESS);
     assert_int_equal(caller->cl.ReleaseContext(caller->context), CL_SUCCESS);
-    rungi_cl_unload(&caller->cl);
 }
 
 /* A driver's own threads may let go of what they used a little after it was finished. */

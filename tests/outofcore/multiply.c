@@ -1150,8 +1150,8 @@ static void long_error_texts_are_complete(void **state)
     pthread_cond_init(&worker.changed, NULL);
     assert_ok(rungi_block_queue_init(&job.block_queue, 1, 1));
     rungi_worker_fail(&worker, rung_error_set(RUNG_STATUS_IO, "%0*d", LENGTH, 7));
-    assert_int_equal(strlen(worker.error), LENGTH);
-    assert_int_equal(strlen(job.error), LENGTH);
+    assert_int_equal(strlen(worker.failure.text), LENGTH);
+    assert_int_equal(strlen(job.failure.text), LENGTH);
     rungi_block_queue_free(&job.block_queue);
     pthread_mutex_destroy(&job.mutex);
     pthread_mutex_destroy(&worker.mutex);

@@ -28,7 +28,7 @@ static int remove_path(void **state)
 static lab_trial trial_of(lab_trial_state kind, const char *parameters, int64_t ns)
 {
     lab_trial trial = {
-        .kind = kind, .m = 4, .n = 5, .k = 6, .kernel = "my kernel.cu", .source = 0xfedcba9876543210u, .ns = ns};
+        .kind = kind, .size = {4, 5, 6}, .kernel = "my kernel.cu", .source = 0xfedcba9876543210u, .ns = ns};
     snprintf(trial.parameters, sizeof trial.parameters, "%s", parameters);
     return trial;
 }
@@ -71,7 +71,7 @@ static void test_remembers(void **state)
     other.source++; /* the kernel was changed */
     assert_null(lab_journal_find(&journal, &other));
     other = trying;
-    other.k++;
+    other.size.k++;
     assert_null(lab_journal_find(&journal, &other));
     lab_journal_close(&journal);
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "tune/final_comparison.h"
-#include "tune/candidate_score.h"
 #include "tune/parameter_space.h"
 
 static lab_parameter_space space_of(const char *name)
@@ -172,8 +171,8 @@ static void test_type_counts(void **state)
 static double rank(const lab_parameter_space *space, const char *parameters, int64_t size,
                    const rung_device_info *device)
 {
-    return lab_candidate_score(space->kernel, parameters, (lab_type_pair){RUNG_F32, RUNG_F32}, size, size, size,
-                               device);
+    return lab_candidate_score(space->kernel, parameters, (lab_type_pair){RUNG_F32, RUNG_F32},
+                               (lab_shape){size, size, size}, device);
 }
 
 static void test_rank(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* oracle_epilogues.c - the judge is judged on what follows a sum: each epilogue done as
  * written passes in every type, and each way to get it wrong is seen. */
-#include "common/lab_enum_counts.h"
+#include "common/type_pair.h"
 #include "naive.h"
 
 #include "verify/cases.h"

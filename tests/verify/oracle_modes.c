@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* oracle_modes.c - the judge is judged on compute modes: products formed as a mode says
  * pass where it was asked for or a lesser one, and fail where a better one was. */
-#include "common/lab_enum_counts.h"
+#include "common/type_pair.h"
 #include "naive.h"
 
 /* So few steps that what rounding of sums explains does not cover what a mode leaves out. */

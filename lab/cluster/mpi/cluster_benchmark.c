@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include "common/lab_clock.h"
-#include "verify/oracle.h"
-#include "cli/options.h"
 
 enum { MIN_ROUNDS = 7, MAX_ROUNDS = 200 };
 
@@ -20,30 +18,24 @@ static const double ratio_scale = 1e6;
 /* Finds or creates the BLAS kernel's plan for a shape. */
 static rung_status find_plan(lab_cluster_environment *environment, const rung_problem *problem, rung_plan **plan)
 {
-    int free_slot = -1;
+    lab_cluster_cached_plan wanted = {.key = {problem->c.rows, problem->c.cols, problem->a.cols, problem->a.type}};
+    int slot = 0; /* replaced if no slot is empty */
     for (int i = 0; i < LAB_CLUSTER_MAX_PLANS; i++) {
-        if (!environment->plans[i].plan)
-            free_slot = i;
-        else if (environment->plans[i].rows == problem->c.rows && environment->plans[i].cols == problem->c.cols &&
-                 environment->plans[i].depth == problem->a.cols && environment->plans[i].in == problem->a.type) {
-            *plan = environment->plans[i].plan;
+        const lab_cluster_cached_plan *cached = &environment->plans[i];
+        if (!cached->plan) {
+            slot = i;
+        } else if (memcmp(cached->key, wanted.key, sizeof wanted.key) == 0) {
+            *plan = cached->plan;
             return RUNG_OK;
         }
     }
-    if (free_slot < 0) {
-        free_slot = 0;
-        rung_plan_destroy(environment->plans[0].plan);
-        environment->plans[0].plan = NULL;
-    }
+    rung_plan_destroy(environment->plans[slot].plan);
     rung_plan_options options = rung_plan_options_default();
     options.kernel = environment->blas_kernel;
     options.threads = environment->threads;
-    rung_status status = rung_plan_create(environment->device, problem, &options, plan);
-    environment->plans[free_slot].rows = problem->c.rows;
-    environment->plans[free_slot].cols = problem->c.cols;
-    environment->plans[free_slot].depth = problem->a.cols;
-    environment->plans[free_slot].in = problem->a.type;
-    environment->plans[free_slot].plan = *plan;
+    rung_status status = rung_plan_create(environment->device, problem, &options, &wanted.plan);
+    environment->plans[slot] = wanted;
+    *plan = wanted.plan;
     return status;
 }
 
@@ -102,17 +94,13 @@ static rung_status time_run(lab_cluster_benchmark *benchmark, lab_cluster_implem
 static void reduce_report(lab_cluster_implementation *implementation)
 {
     rung_cluster_report *report = &implementation->report;
-    int64_t bytes[3] = {report->received_bytes, report->messages, report->redistributed_bytes};
-    double seconds[4] = {report->seconds, report->redistribute_seconds, report->multiply_seconds, report->wait_seconds};
-    MPI_Allreduce(MPI_IN_PLACE, bytes, 3, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, seconds, 4, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    report->received_bytes = bytes[0];
-    report->messages = bytes[1];
-    report->redistributed_bytes = bytes[2];
-    report->seconds = seconds[0];
-    report->redistribute_seconds = seconds[1];
-    report->multiply_seconds = seconds[2];
-    report->wait_seconds = seconds[3];
+    int64_t *counts[] = {&report->received_bytes, &report->messages, &report->redistributed_bytes};
+    double *seconds[] = {&report->seconds, &report->redistribute_seconds, &report->multiply_seconds,
+                         &report->wait_seconds};
+    for (int i = 0; i < 3; i++)
+        MPI_Allreduce(MPI_IN_PLACE, counts[i], 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+    for (int i = 0; i < 4; i++)
+        MPI_Allreduce(MPI_IN_PLACE, seconds[i], 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 }
 
 /* ---- Preparation -------------------------------------------------------------------------------------- */
@@ -169,10 +157,8 @@ static bool find_best_block(lab_cluster_benchmark *benchmark)
 
 static void add_implementation(lab_cluster_benchmark *benchmark, lab_cluster_method method, bool is_cyclic)
 {
-    lab_cluster_implementation *added = &benchmark->implementations[benchmark->count++];
-    memset(added, 0, sizeof *added);
-    added->method = method;
-    added->is_cyclic = is_cyclic;
+    benchmark->implementations[benchmark->count++] = (lab_cluster_implementation){.method = method,
+                                                                                  .is_cyclic = is_cyclic};
 }
 
 static bool is_f32_or_f64(lab_type_pair product)

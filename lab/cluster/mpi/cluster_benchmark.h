@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cluster_benchmark.h - verifies and times several implementations on one problem, interleaved. */
-#ifndef LAB_CLUSTER_BENCHMARK_H
-#define LAB_CLUSTER_BENCHMARK_H
+#pragma once
 
 #include "cluster/mpi/distributed_matrices.h"
 #include "cluster/mpi/scalapack.h"
@@ -28,6 +27,12 @@ typedef struct lab_cluster_implementation {
     rung_cluster_report report; /* of the last run: maximum of all ranks */
 } lab_cluster_implementation;
 
+/* The plan of the BLAS kernel for a shape; NULL: an empty slot. */
+typedef struct lab_cluster_cached_plan {
+    int64_t key[4]; /* m, n, k and the input type */
+    rung_plan *plan;
+} lab_cluster_cached_plan;
+
 /* Objects that are used for all problems. */
 typedef struct lab_cluster_environment {
     rung_context *context;
@@ -40,11 +45,7 @@ typedef struct lab_cluster_environment {
     char blas_path[512]; /* library that ScaLAPACK uses */
     char reason[512];    /* why there is no pdgemm */
     int rank, ranks;
-    struct {
-        int64_t rows, cols, depth;
-        rung_type in;
-        rung_plan *plan;
-    } plans[LAB_CLUSTER_MAX_PLANS];
+    lab_cluster_cached_plan plans[LAB_CLUSTER_MAX_PLANS];
     lab_env_settings settings;
 } lab_cluster_environment;
 
@@ -69,5 +70,3 @@ _Noreturn void lab_cluster_abort(const lab_cluster_environment *environment);
 /* cluster_results.c: on rank 0. */
 void lab_cluster_benchmark_print(const lab_cluster_benchmark *benchmark, FILE *out);
 void lab_cluster_benchmark_write(const lab_cluster_benchmark *benchmark, lab_json *json);
-
-#endif /* LAB_CLUSTER_BENCHMARK_H */

@@ -11,7 +11,7 @@
 #include "cluster/mpi/cluster_benchmark.h"
 #include "bench/bench.h"
 #include "cli/options.h"
-#include "verify/oracle.h"
+#include "verify/verify.h"
 #include "io/output_file.h"
 #include "io/run_info.h"
 #include "target/sweep.h"
@@ -25,8 +25,7 @@ typedef struct cluster_session {
     int shape_count;
     lab_dtype dtypes[LAB_DTYPES_MAX];
     int dtype_count;
-    int64_t block, threads;
-    double budget;
+    int64_t block;
     bool wants_cyclic, wants_grid;
     bool any_wrong, any_right;
     lab_json json; /* its stream is NULL if only a table is printed */
@@ -43,16 +42,15 @@ static const char *read_sizes(cluster_session_t *session)
     lab_shape *shape = &session->shapes[0];
     if (!options->m) {
         session->shape_count = lab_sweep_shapes(options->sizes ? options->sizes : "1024", session->shapes);
-        return session->shape_count > 0 ? NULL
-                                        : "sizes are given like --sizes 1024,2048,1x4096x512, or --m 1024 --n 64";
+        return session->shape_count > 0 ? NULL : "give sizes as --sizes 1024,2048,1x4096x512 or --m 1024 --n 64";
     }
     session->shape_count = 1;
     if (!lab_parse_integer(options->m, &shape->m) || (options->n && !lab_parse_integer(options->n, &shape->n)) ||
         (options->k && !lab_parse_integer(options->k, &shape->k)))
-        return "with --cluster, --m, --n and --k are one number each";
+        return "with --cluster, --m, --n and --k take one integer each";
     shape->n = options->n ? shape->n : shape->m;
     shape->k = options->k ? shape->k : shape->m;
-    return shape->m > 0 && shape->n > 0 && shape->k > 0 ? NULL : "sizes begin at 1";
+    return shape->m > 0 && shape->n > 0 && shape->k > 0 ? NULL : "--m, --n and --k must be at least 1";
 }
 
 /* Returns NULL or an error. */
@@ -61,7 +59,8 @@ static const char *read_options(cluster_session_t *session)
     const lab_options *options = &session->options;
     rung_compute compute;
     const char *error = lab_parse_dtypes(options, &compute, session->dtypes, &session->dtype_count);
-    session->budget = 2;
+    double budget = 2;
+    session->environment.threads = 1;
     if (!error)
         error = read_sizes(session);
     if (error)
@@ -69,19 +68,22 @@ static const char *read_options(cluster_session_t *session)
     for (int i = 0; i < session->shape_count; i++)
         for (int j = 0; j < session->dtype_count; j++)
             if (16.0 * (double)session->shapes[i].k > lab_type_exact_integer_max(session->dtypes[j].product.out))
-                return "with --cluster results are judged exactly, which C's type is too narrow for: take f64, or f16:f32";
+                return "with --cluster, results are checked exactly, and the type of C does not represent all sums of this "
+                       "k; use f64 or f16:f32";
     if (options->block &&
         (!lab_parse_integer(options->block, &session->block) || session->block < 1 || session->block > 1 << 20))
-        return "--block is a number from 1 on";
-    if (options->threads && (!lab_parse_integer(options->threads, &session->threads) || session->threads < 1))
-        return "--threads is a number from 1 on";
-    if (options->budget && (!lab_parse_number(options->budget, &session->budget) || !(session->budget > 0)))
-        return "--budget is a number of seconds";
+        return "--block must be an integer from 1 to 1048576";
+    int64_t *threads = &session->environment.threads;
+    if (options->threads && (!lab_parse_integer(options->threads, threads) || *threads < 1))
+        return "--threads must be an integer of at least 1";
+    if (options->budget && (!lab_parse_number(options->budget, &budget) || !(budget > 0)))
+        return "--budget must be a number of seconds above 0";
+    session->benchmark.budget_ns = (int64_t)(budget * 1e9);
     if (options->csv)
-        return "with --cluster there is a table or --json";
+        return "--csv cannot be combined with --cluster; use --json";
     session->wants_cyclic = !options->layout || strcmp(options->layout, "cyclic") == 0;
     session->wants_grid = !options->layout || strcmp(options->layout, "grid") == 0;
-    return session->wants_cyclic || session->wants_grid ? NULL : "with --cluster, --layout is grid or cyclic";
+    return session->wants_cyclic || session->wants_grid ? NULL : "with --cluster, --layout must be grid or cyclic";
 }
 
 /* ---- Environment -------------------------------------------------------------------------------------- */
@@ -138,7 +140,8 @@ static void open_scalapack(const lab_cluster_problem *problem, lab_cluster_envir
     int own = environment->has_scalapack && lab_scalapack_load(&environment->scalapack), all = 0;
     MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (own && !all)
-        snprintf(environment->reason, sizeof environment->reason, "ScaLAPACK is not on every rank's machine");
+        snprintf(environment->reason, sizeof environment->reason,
+                 "ScaLAPACK is not installed on the machines of all ranks");
     environment->has_scalapack = all != 0;
     if (all)
         lab_scalapack_begin(problem, &environment->scalapack);
@@ -162,23 +165,22 @@ static bool begin_json(cluster_session_t *session)
     if (session->environment.rank != 0 || !(options->json || options->output))
         return true;
     const char *error = options->output ? lab_output_check(options->output) : NULL;
-    if (!error)
-        session->json.out = options->output ? open_memstream(&session->text, &session->length) : stdout;
-    if (!session->json.out) {
+    FILE *out = stdout;
+    if (options->output)
+        out = error ? NULL : open_memstream(&session->text, &session->length);
+    if (!out) {
         fprintf(stderr, "rung: %s\n", error ? error : "out of memory");
         return false;
     }
-    lab_json_begin(&session->json, NULL, '{');
-    lab_json_string(&session->json, "schema", "rung-cluster/1");
+    session->json = lab_json_open(out, "rung-cluster/1");
     lab_run_info_print(&session->json, rung_device_describe(session->environment.device));
-    lab_json_integer(&session->json, "ranks", session->environment.ranks);
-    lab_json_integer(&session->json, "threads", session->environment.threads);
+    LAB_JSON_INTEGERS(&session->json, {"ranks", session->environment.ranks}, {"threads", session->environment.threads});
     lab_json_string(&session->json, "blas", session->environment.blas_path);
     lab_json_begin(&session->json, "settings", '[');
     for (int i = 0; i < session->environment.settings.count; i++) {
         lab_json_begin(&session->json, NULL, '{');
-        lab_json_string(&session->json, "name", session->environment.settings.list[i].name);
-        lab_json_string(&session->json, "value", session->environment.settings.list[i].value);
+        LAB_JSON_STRINGS(&session->json, {"name", session->environment.settings.list[i].name},
+                         {"value", session->environment.settings.list[i].value});
         lab_json_end(&session->json, '}');
     }
     lab_json_end(&session->json, ']');
@@ -195,8 +197,8 @@ static bool save_json(cluster_session_t *session)
         good = lab_output_commit(&file);
     }
     if (!good)
-        fprintf(stderr, "rung: %s could not be written: %s; a file that was there is unchanged\n",
-                session->options.output, strerror(errno));
+        fprintf(stderr, "rung: cannot write %s: %s; an existing file is unchanged\n", session->options.output,
+                strerror(errno));
     free(session->text);
     return good;
 }
@@ -217,7 +219,7 @@ static bool end_json(cluster_session_t *session)
         return save_json(session);
     bool good = !ferror(stdout) && fflush(stdout) == 0;
     if (!good)
-        fprintf(stderr, "rung: the result could not be written whole; is there room on its disk?\n");
+        fprintf(stderr, "rung: cannot write all of the results; is the disk of standard output full?\n");
     return good;
 }
 
@@ -244,7 +246,6 @@ static bool run_all(cluster_session_t *session)
     lab_cluster_environment *environment = &session->environment;
     lab_cluster_benchmark *benchmark = &session->benchmark;
     benchmark->environment = environment;
-    benchmark->budget_ns = (int64_t)(session->budget * 1e9);
     benchmark->problem.rank = environment->rank;
     for (int i = 0; i < session->dtype_count * session->shape_count; i++) {
         lab_shape shape = session->shapes[i % session->shape_count];
@@ -267,14 +268,12 @@ static int run_bench(cluster_session_t *session)
 {
     lab_cluster_environment *environment = &session->environment;
     choose_processes(&session->benchmark.problem, environment->ranks);
-    if (!open_environment(session)) {
-        fprintf(stderr, "rung: rank %d: %s\n", environment->rank, rung_error_text());
-        return LAB_EXIT_UNAVAILABLE;
-    }
+    if (!open_environment(session))
+        return lab_fail(LAB_EXIT_UNAVAILABLE, "rank %d: %s", environment->rank, rung_error_text());
     open_scalapack(&session->benchmark.problem, environment);
     session->before = lab_conditions_read(rung_device_describe(environment->device));
     if (environment->rank == 0 && !environment->has_scalapack)
-        fprintf(stderr, "rung: nothing to compare with: %s\n", environment->reason);
+        fprintf(stderr, "rung: no comparison with ScaLAPACK: %s\n", environment->reason);
     if (environment->rank == 0 && (!session->options.json || session->options.output))
         printf("%d ranks of %lld threads each, on %s; BLAS: %s\n", environment->ranks, (long long)environment->threads,
                rung_device_describe(environment->device)->title,
@@ -297,12 +296,9 @@ int main(int argc, char **argv)
     const char *error = read_options(&session);
     if (error)
         return lab_usage_error("bench", error);
-    session.environment.threads = session.threads > 0 ? session.threads : 1;
     prepare_blas(&session);
-    if (MPI_Init(&argc, &argv) != MPI_SUCCESS) {
-        fprintf(stderr, "rung: MPI does not start\n");
-        return LAB_EXIT_UNAVAILABLE;
-    }
+    if (MPI_Init(&argc, &argv) != MPI_SUCCESS)
+        return lab_fail(LAB_EXIT_UNAVAILABLE, "MPI_Init failed");
     MPI_Comm_rank(MPI_COMM_WORLD, &session.environment.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &session.environment.ranks);
     int code = run_bench(&session);

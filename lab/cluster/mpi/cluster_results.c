@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cluster/mpi/cluster_benchmark.h"
-#include "verify/oracle.h"
 #include "cli/table.h"
 
 enum { TABLE_COLUMNS = 11 };
@@ -42,30 +41,30 @@ static void add_row(lab_table *table, const lab_cluster_benchmark *benchmark,
     lab_sample_summary times = lab_samples_summary(&implementation->times, LAB_SPEED_MODE_ANY, 0);
     lab_sample_summary ratios = lab_samples_summary(&implementation->ratios, LAB_SPEED_MODE_ANY, 0);
     const rung_cluster_report *report = &implementation->report;
-    const char *name = call_name(implementation, benchmark->problem.product);
-    const char *layout = implementation->is_cyclic ? "cyclic" : "grid";
-    char median[32], spread[32], gflops[32], over[48] = "-", received[32] = "-", bound[32] = "-", moved[32] = "-",
-                                             wait[32] = "-";
+    const bool is_pdgemm = implementation->method == LAB_CLUSTER_METHOD_PDGEMM;
+    lab_table_begin_row(table);
+    lab_table_cell(table, "%s", call_name(implementation, benchmark->problem.product));
+    lab_table_cell(table, "%s", implementation->is_cyclic ? "cyclic" : "grid");
+    lab_table_cell(table, "%s", local_library(implementation));
     if (!implementation->verified) {
-        lab_table_add(table, TABLE_COLUMNS,
-                      (const char *[]){name, layout, local_library(implementation), "-", "", "", "", "", "", "",
-                                       implementation->reason});
+        for (int i = 3; i < TABLE_COLUMNS - 1; i++)
+            lab_table_cell(table, "%s", i == 3 ? "-" : "");
+        lab_table_cell(table, "%s", implementation->reason);
         return;
     }
-    snprintf(median, sizeof median, "%.1f", (double)times.median_ns * 1e-6);
-    snprintf(spread, sizeof spread, "%.1f", (double)times.ci95_ns * 1e-6);
-    snprintf(gflops, sizeof gflops, "%.1f", gflops_of(benchmark, times.median_ns));
-    if (ratios.samples > 0 && implementation->method != LAB_CLUSTER_METHOD_PDGEMM)
-        snprintf(over, sizeof over, "%.2f +- %.2f", (double)ratios.median_ns * 1e-6, (double)ratios.ci95_ns * 1e-6);
-    if (implementation->method != LAB_CLUSTER_METHOD_PDGEMM) {
-        snprintf(received, sizeof received, "%.2f", (double)report->received_bytes * 1e-6);
-        snprintf(bound, sizeof bound, "%.2f", bound_ratio(benchmark, implementation));
-        snprintf(moved, sizeof moved, "%.2f", (double)report->redistributed_bytes * 1e-6);
-        snprintf(wait, sizeof wait, "%.0f%%", report->seconds > 0 ? 100 * report->wait_seconds / report->seconds : 0);
-    }
-    lab_table_add(table, TABLE_COLUMNS,
-                  (const char *[]){name, layout, local_library(implementation), median, spread, gflops, over, received,
-                                   bound, moved, wait});
+    lab_table_cell(table, "%.1f", (double)times.median_ns * 1e-6);
+    lab_table_cell(table, "%.1f", (double)times.ci95_ns * 1e-6);
+    lab_table_cell(table, "%.1f", gflops_of(benchmark, times.median_ns));
+    if (ratios.samples > 0 && !is_pdgemm)
+        lab_table_cell(table, "%.2f +- %.2f", (double)ratios.median_ns * 1e-6, (double)ratios.ci95_ns * 1e-6);
+    while (table->columns < (is_pdgemm ? TABLE_COLUMNS : 7))
+        lab_table_cell(table, "-");
+    if (is_pdgemm)
+        return;
+    lab_table_cell(table, "%.2f", (double)report->received_bytes * 1e-6);
+    lab_table_cell(table, "%.2f", bound_ratio(benchmark, implementation));
+    lab_table_cell(table, "%.2f", (double)report->redistributed_bytes * 1e-6);
+    lab_table_cell(table, "%.0f%%", report->seconds > 0 ? 100 * report->wait_seconds / report->seconds : 0);
 }
 
 void lab_cluster_benchmark_print(const lab_cluster_benchmark *benchmark, FILE *out)
@@ -100,25 +99,19 @@ static void write_row(const lab_cluster_benchmark *benchmark, const lab_cluster_
     bool is_rung = implementation->method != LAB_CLUSTER_METHOD_PDGEMM;
     char shape[96];
     lab_json_begin(json, NULL, '{');
-    lab_json_string(json, "call", call_name(implementation, benchmark->problem.product));
-    lab_json_string(json, "layout", implementation->is_cyclic ? "cyclic" : "grid");
-    lab_json_string(json, "multiply", local_library(implementation));
-    lab_json_string(json, "dtype", lab_type_pair_name(benchmark->problem.product));
-    lab_json_integer(json, "m", cluster->m);
-    lab_json_integer(json, "n", cluster->n);
-    lab_json_integer(json, "k", cluster->k);
-    lab_json_integer(json, "ranks", cluster->ranks);
-    lab_json_integer(json, "block", benchmark->problem.block);
+    LAB_JSON_STRINGS(json, {"call", call_name(implementation, benchmark->problem.product)},
+                     {"layout", implementation->is_cyclic ? "cyclic" : "grid"},
+                     {"multiply", local_library(implementation)},
+                     {"dtype", lab_type_pair_name(benchmark->problem.product)});
+    LAB_JSON_INTEGERS(json, {"m", cluster->m}, {"n", cluster->n}, {"k", cluster->k}, {"ranks", cluster->ranks},
+                      {"block", benchmark->problem.block});
     snprintf(shape, sizeof shape, "%lldx%lld", (long long)benchmark->problem.process_rows,
              (long long)benchmark->problem.process_cols);
     lab_json_string(json, "processes", shape);
     lab_json_boolean(json, "verified", implementation->verified);
-    lab_json_string(json, "why_not", implementation->reason);
-    lab_json_string(json, "time", "wall");
-    lab_json_integer(json, "median_ns", times.median_ns);
-    lab_json_integer(json, "min_ns", times.min_ns);
-    lab_json_integer(json, "ci95_ns", times.ci95_ns);
-    lab_json_integer(json, "samples", times.samples);
+    LAB_JSON_STRINGS(json, {"why_not", implementation->reason}, {"time", "wall"});
+    LAB_JSON_INTEGERS(json, {"median_ns", times.median_ns}, {"min_ns", times.min_ns}, {"ci95_ns", times.ci95_ns},
+                      {"samples", times.samples});
     lab_json_times_array(json, "series_ns", implementation->times.times, implementation->times.count);
     lab_json_number(json, "gflops", gflops_of(benchmark, times.median_ns));
     if (is_rung) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "verify/oracle.h"
+#include "verify/verify.h"
 #include "common/random.h"
 
 enum { ROUNDS = 2, SAMPLES = 16, SEED = 1, STREAM_X = 900 };
@@ -73,22 +73,6 @@ rung_status lab_cluster_matrix_create(const lab_cluster_problem *problem, rung_c
                ? RUNG_OK
                : rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld elements of a matrix; use more ranks",
                                 (long long)created->elements);
-}
-
-void lab_cluster_matrix_descriptor(const lab_cluster_matrix *matrix, int context, int descriptor[9])
-{
-    const rung_cluster_matrix *description = &matrix->matrix;
-    int64_t numbers[9] = {1,
-                          context,
-                          description->rows,
-                          description->cols,
-                          description->cyclic.row_block,
-                          description->cyclic.col_block,
-                          0,
-                          0,
-                          description->cyclic.ld};
-    for (int i = 0; i < 9; i++)
-        descriptor[i] = (int)numbers[i];
 }
 
 /* ---- Elements --------------------------------------------------------------------------------------- */

@@ -3,8 +3,7 @@
  *
  * Elements are small integers that depend on their position, so every rank can compute every element, and sums are exact. C
  * is checked with Freivalds' test (see freivalds.h): A (B x) is compared with C x. Some elements are computed in full. */
-#ifndef LAB_CLUSTER_DISTRIBUTED_MATRICES_H
-#define LAB_CLUSTER_DISTRIBUTED_MATRICES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,8 +36,3 @@ void lab_cluster_matrix_fill(const lab_cluster_problem *problem, const lab_clust
 
 /* Returns whether C = A * B; the same result on all ranks. */
 bool lab_cluster_matrix_check(const lab_cluster_problem *problem, const lab_cluster_matrix *c);
-
-/* Writes the ScaLAPACK descriptor of a block-cyclic matrix. */
-void lab_cluster_matrix_descriptor(const lab_cluster_matrix *matrix, int context, int descriptor[9]);
-
-#endif /* LAB_CLUSTER_DISTRIBUTED_MATRICES_H */

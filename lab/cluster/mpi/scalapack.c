@@ -94,6 +94,16 @@ void lab_scalapack_close(lab_scalapack *scalapack)
     scalapack->library = NULL; /* it stays loaded: MPI may hold its functions */
 }
 
+/* Writes the descriptor of a block-cyclic matrix. */
+static void write_descriptor(const lab_cluster_matrix *matrix, int context, int descriptor[9])
+{
+    const rung_cluster_cyclic *cyclic = &matrix->matrix.cyclic;
+    int64_t rows = matrix->matrix.rows, cols = matrix->matrix.cols;
+    int64_t numbers[9] = {1, context, rows, cols, cyclic->row_block, cyclic->col_block, 0, 0, cyclic->ld};
+    for (int i = 0; i < 9; i++)
+        descriptor[i] = (int)numbers[i];
+}
+
 void lab_scalapack_multiply(const lab_scalapack *scalapack, const lab_cluster_matrix *a, const lab_cluster_matrix *b,
                             const lab_cluster_matrix *c)
 {
@@ -101,9 +111,9 @@ void lab_scalapack_multiply(const lab_scalapack *scalapack, const lab_cluster_ma
     int of_a[9], of_b[9], of_c[9];
     if (scalapack->context < 0) /* more ranks than processes */
         return;
-    lab_cluster_matrix_descriptor(a, scalapack->context, of_a);
-    lab_cluster_matrix_descriptor(b, scalapack->context, of_b);
-    lab_cluster_matrix_descriptor(c, scalapack->context, of_c);
+    write_descriptor(a, scalapack->context, of_a);
+    write_descriptor(b, scalapack->context, of_b);
+    write_descriptor(c, scalapack->context, of_c);
     if (a->matrix.type == RUNG_F64)
         scalapack->pdgemm("N", "N", &m, &n, &k, &(double){1}, a->matrix.data, &first, &first, of_a, b->matrix.data,
                           &first, &first, of_b, &(double){0}, c->matrix.data, &first, &first, of_c);

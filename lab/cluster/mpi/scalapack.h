@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scalapack.h - ScaLAPACK's pdgemm and psgemm, loaded at run time, for comparison with rung_cluster_gemm. */
-#ifndef LAB_CLUSTER_SCALAPACK_H
-#define LAB_CLUSTER_SCALAPACK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ void lab_scalapack_close(lab_scalapack *scalapack);
 /* Computes C = A * B of block-cyclic F64 or F32 matrices. */
 void lab_scalapack_multiply(const lab_scalapack *scalapack, const lab_cluster_matrix *a, const lab_cluster_matrix *b,
                             const lab_cluster_matrix *c);
-
-#endif /* LAB_CLUSTER_SCALAPACK_H */

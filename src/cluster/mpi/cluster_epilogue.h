@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cluster_epilogue.h - copies rectangles, adds partial sums, and computes C from its sums. */
-#ifndef RUNGI_CLUSTER_EPILOGUE_H
-#define RUNGI_CLUSTER_EPILOGUE_H
+#pragma once
 
 #include "rung/rung.h"
 
@@ -24,5 +23,3 @@ void rungi_cluster_epilogue_apply(rung_type sum, rung_type out, int64_t rows, in
 
 /* Adds source to target; integers wrap modulo 2^32. */
 void rungi_cluster_sums_add(rung_type sum, int64_t elements, const void *source, void *target);
-
-#endif /* RUNGI_CLUSTER_EPILOGUE_H */

@@ -33,8 +33,7 @@ typedef struct cluster_call {
     rung_status read_status;      /* of reading the options; the other ranks receive it */
     double alpha, beta;
     const rung_cluster_matrix *caller_matrices[OPERANDS];
-    rung_cluster_matrix matrices_read[OPERANDS];
-    const rung_cluster_matrix *matrices[OPERANDS]; /* as read */
+    rung_cluster_matrix matrices[OPERANDS]; /* as read */
     rungi_cluster_layout layouts[OPERANDS];
     rung_cluster_problem cluster;
     rung_cluster_grid grid;
@@ -55,22 +54,19 @@ typedef struct cluster_call {
 static rung_status check_scalar(const char *name, double value, rung_type sum)
 {
     if (sum == RUNG_I32 && !rungi_is_int32(value))
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is %g; with integer matrices it must be a whole 32-bit number",
-                              name, value);
+        return rungi_invalid("%s is %g; with integer matrices it must be a whole 32-bit number", name, value);
     return RUNG_OK;
 }
 
 static rung_status check_options(const rung_cluster_options *options)
 {
     if (!(options->timeout_seconds > 0.0))
-        return rung_error_set(RUNG_STATUS_INVALID, "timeout_seconds is %g; it must be positive",
-                              options->timeout_seconds);
+        return rungi_invalid("timeout_seconds is %g; it must be positive", options->timeout_seconds);
     if (options->max_message_bytes < 1 || options->max_message_bytes > max_message_bytes_limit)
-        return rung_error_set(RUNG_STATUS_INVALID, "max_message_bytes is %lld; it must be 1 to 2^30",
-                              (long long)options->max_message_bytes);
+        return rungi_invalid("max_message_bytes is %lld; it must be 1 to 2^30", (long long)options->max_message_bytes);
     if (options->memory_bytes < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "memory_bytes is %lld; it must not be negative (0: unlimited)",
-                              (long long)options->memory_bytes);
+        return rungi_invalid("memory_bytes is %lld; it must not be negative (0: unlimited)",
+                             (long long)options->memory_bytes);
     return RUNG_OK;
 }
 
@@ -78,13 +74,12 @@ static rung_status check_options(const rung_cluster_options *options)
 static rung_status check_shapes(cluster_call_t *call)
 {
     const rungi_cluster_layout *a = &call->layouts[0], *b = &call->layouts[1], *c = &call->layouts[2];
-    rung_type types[] = {call->matrices[0]->type, call->matrices[1]->type, call->matrices[2]->type};
+    rung_type types[] = {call->matrices[0].type, call->matrices[1].type, call->matrices[2].type};
     rung_type sum = rung_accumulator_type(types[0], types[1], types[2]);
     if (a->rows.extent != c->rows.extent || b->cols.extent != c->cols.extent || a->cols.extent != b->rows.extent)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "A is %lld x %lld, B %lld x %lld and C %lld x %lld; A is m x k, B k x n, C m x n",
-                              (long long)a->rows.extent, (long long)a->cols.extent, (long long)b->rows.extent,
-                              (long long)b->cols.extent, (long long)c->rows.extent, (long long)c->cols.extent);
+        return rungi_invalid("A is %lld x %lld, B %lld x %lld and C %lld x %lld; A is m x k, B k x n, C m x n",
+                             (long long)a->rows.extent, (long long)a->cols.extent, (long long)b->rows.extent,
+                             (long long)b->cols.extent, (long long)c->rows.extent, (long long)c->cols.extent);
     if (sum == RUNG_TYPE_NONE)
         return rungi_fail_unsupported_types(types[0], types[1], types[2]);
     call->cluster = rung_cluster_problem_of(call->comm->ranks, c->rows.extent, c->cols.extent, a->cols.extent, types[0],
@@ -93,12 +88,6 @@ static rung_status check_shapes(cluster_call_t *call)
     call->cluster.memory_bytes = call->options.memory_bytes;
     TRY(check_scalar("alpha", call->alpha, sum));
     return check_scalar("beta", call->beta, sum);
-}
-
-/* Returns whether there is anything to multiply. If not, C is scaled in place. */
-static bool needs_multiply(const cluster_call_t *call)
-{
-    return call->alpha != 0.0 && call->cluster.m > 0 && call->cluster.n > 0 && call->cluster.k > 0;
 }
 
 static rung_status choose_grid(cluster_call_t *call)
@@ -110,24 +99,28 @@ static rung_status choose_grid(cluster_call_t *call)
     TRY(rungi_grid_read(&call->cluster, call->options.grid, &call->grid));
     int64_t memory = rungi_grid_memory(&call->cluster, &call->grid);
     if (call->options.memory_bytes > 0 && memory > call->options.memory_bytes)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY,
-                              "a grid of %lld x %lld x %lld needs %lld bytes per rank, and a rank has %lld; use "
-                              "more ranks, or leave the grid to rung_cluster_grid_choose()",
-                              (long long)call->grid.pm, (long long)call->grid.pn, (long long)call->grid.pk,
-                              (long long)memory, (long long)call->options.memory_bytes);
+        return rungi_fail(RUNG_STATUS_NO_MEMORY,
+                          "a grid of %lld x %lld x %lld needs %lld bytes per rank, and a rank has %lld; use "
+                          "more ranks, or leave the grid to rung_cluster_grid_choose()",
+                          (long long)call->grid.pm, (long long)call->grid.pn, (long long)call->grid.pk,
+                          (long long)memory, (long long)call->options.memory_bytes);
     return RUNG_OK;
+}
+
+static int64_t share_elements(const cluster_call_t *call, int operand)
+{
+    return rung_cluster_share_elements(&call->cluster, &call->grid, call->comm->rank, (rung_cluster_operand)operand);
 }
 
 /* Checks that this rank's shares have memory. */
 static rung_status check_shares(const cluster_call_t *call)
 {
     for (int i = 0; i < OPERANDS; i++) {
-        const rung_cluster_matrix *matrix = call->matrices[i];
-        int64_t elements = rung_cluster_share_elements(&call->cluster, &call->grid, call->comm->rank,
-                                                       (rung_cluster_operand)i);
+        const rung_cluster_matrix *matrix = &call->matrices[i];
+        int64_t elements = share_elements(call, i);
         if (matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES && elements > 0 && !matrix->data)
-            return rung_error_set(RUNG_STATUS_INVALID, "%c: this rank's share has %lld elements and data is NULL",
-                                  "ABC"[i], (long long)elements);
+            return rungi_invalid("%c: this rank's share has %lld elements and data is NULL", "ABC"[i],
+                                 (long long)elements);
     }
     return RUNG_OK;
 }
@@ -136,28 +129,28 @@ static rung_status check_shares(const cluster_call_t *call)
 static rung_status read_matrix(cluster_call_t *call, int operand)
 {
     static const char *const names[] = {"a", "b", "c"};
-    call->matrices[operand] = &call->matrices_read[operand];
     if (!call->caller_matrices[operand])
-        return rung_error_set(RUNG_STATUS_INVALID, "%c is NULL; a rank without elements describes the matrix too",
-                              "ABC"[operand]);
-    return rungi_versioned_struct_read(call->caller_matrices[operand], &call->matrices_read[operand],
-                                       sizeof call->matrices_read[operand], names[operand],
-                                       "rung_cluster_matrix_of_...");
+        return rungi_invalid("%c is NULL; a rank without elements describes the matrix too", "ABC"[operand]);
+    return rungi_versioned_struct_read(call->caller_matrices[operand], &call->matrices[operand],
+                                       sizeof call->matrices[operand], names[operand], "rung_cluster_matrix_of_...");
+}
+
+static rung_status read_caller_options(cluster_call_t *call)
+{
+    return rungi_versioned_struct_read(call->caller_options, &call->options, sizeof call->options, "options",
+                                       "rung_cluster_options_default");
 }
 
 static rung_status check_call(cluster_call_t *call)
 {
-    rung_status status = call->read_status;
-    if (status != RUNG_OK) /* set the message again: rungi_cluster_comm_get() may have replaced it */
-        status = rungi_versioned_struct_read(call->caller_options, &call->options, sizeof call->options, "options",
-                                             "rung_cluster_options_default");
-    TRY(status);
+    if (call->read_status != RUNG_OK) /* set the message again: rungi_cluster_comm_get() may have replaced it */
+        return read_caller_options(call);
     if (call->wants_report && !call->caller_report)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a report");
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for a report");
     TRY(check_options(&call->options));
     for (int i = 0; i < OPERANDS; i++) {
         TRY(read_matrix(call, i));
-        TRY(rungi_cluster_layout_open(call->matrices[i], (rung_cluster_operand)i, call->comm->rank, call->comm->ranks,
+        TRY(rungi_cluster_layout_open(&call->matrices[i], (rung_cluster_operand)i, call->comm->rank, call->comm->ranks,
                                       &call->layouts[i]));
     }
     TRY(check_shapes(call));
@@ -169,15 +162,12 @@ static rung_status check_call(cluster_call_t *call)
 static uint64_t call_fingerprint(const cluster_call_t *call)
 {
     const rung_cluster_options *options = &call->options;
-    int64_t numbers[] = {call->grid.pm,
-                         call->grid.pn,
-                         call->grid.pk,
-                         call->grid.a_chunks,
-                         call->grid.b_chunks,
-                         options->memory_bytes,
-                         options->max_message_bytes};
+    const rung_cluster_grid *grid = &call->grid;
+    int64_t sizes[] = {grid->pm, grid->pn, grid->pk, grid->a_chunks, grid->b_chunks};
+    int64_t limits[] = {options->memory_bytes, options->max_message_bytes};
     double reals[] = {call->alpha, call->beta, options->max_idle};
-    uint64_t fingerprint = rungi_fnv1a(RUNGI_FNV1A_START, numbers, sizeof numbers);
+    uint64_t fingerprint = rungi_fnv1a(RUNGI_FNV1A_START, sizes, sizeof sizes);
+    fingerprint = rungi_fnv1a(fingerprint, limits, sizeof limits);
     fingerprint = rungi_fnv1a(fingerprint, reals, sizeof reals);
     for (int i = 0; i < OPERANDS; i++)
         fingerprint = rungi_cluster_layout_fingerprint(&call->layouts[i], fingerprint);
@@ -189,32 +179,26 @@ static uint64_t call_fingerprint(const cluster_call_t *call)
 /* Returns whether the sums can be computed in the caller's share of C: there is no epilogue. */
 static bool can_sum_in_place(const cluster_call_t *call)
 {
-    const rung_cluster_matrix *c = call->matrices[2];
+    const rung_cluster_matrix *c = &call->matrices[2];
     return c->layout == RUNG_CLUSTER_LAYOUT_SHARES && c->type == rungi_cluster_accumulator_type(&call->cluster) &&
            call->alpha == 1.0 && call->beta == 0.0;
 }
 
-static int64_t element_bytes(const cluster_call_t *call, int operand)
-{
-    return operand == RUNG_CLUSTER_OPERAND_C ? rungi_cluster_sum_element_bytes(&call->cluster)
-                                             : rungi_cluster_input_element_bytes(&call->cluster);
-}
-
 static rung_status open_share(cluster_call_t *call, int operand)
 {
-    const rung_cluster_matrix *matrix = call->matrices[operand];
-    int64_t size = element_bytes(call, operand);
-    int64_t bytes = size * rung_cluster_share_elements(&call->cluster, &call->grid, call->comm->rank,
-                                                       (rung_cluster_operand)operand);
+    const rung_cluster_matrix *matrix = &call->matrices[operand];
     bool is_c = operand == RUNG_CLUSTER_OPERAND_C;
+    int64_t size = is_c ? rungi_cluster_sum_element_bytes(&call->cluster)
+                        : rungi_cluster_input_element_bytes(&call->cluster);
+    int64_t bytes = size * share_elements(call, operand);
     if (is_c ? can_sum_in_place(call) : matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES) {
         call->shares[operand] = matrix->data;
     } else if (bytes > 0) {
         call->shares[operand] = rungi_cluster_comm_allocate(call->comm, bytes);
         call->is_allocated[operand] = true;
         if (!call->shares[operand])
-            return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for %lld bytes of a share of %c; use more ranks",
-                                  (long long)bytes, "ABC"[operand]);
+            return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for %lld bytes of a share of %c; use more ranks",
+                              (long long)bytes, "ABC"[operand]);
     }
     if (matrix->layout == RUNG_CLUSTER_LAYOUT_SHARES)
         return RUNG_OK;
@@ -231,21 +215,19 @@ static rung_status open_messages(cluster_call_t *call)
 {
     int64_t out = 0, in = 0;
     for (int i = 0; i < OPERANDS; i++) {
-        const rungi_redistribution *redistribution = &call->redistributions[i];
-        int64_t send_bytes = i == RUNG_CLUSTER_OPERAND_C ? redistribution->share_messages.bytes
-                                                         : redistribution->block_messages.bytes;
-        int64_t receive_bytes = i == RUNG_CLUSTER_OPERAND_C ? redistribution->block_messages.bytes
-                                                            : redistribution->share_messages.bytes;
-        out = send_bytes > out ? send_bytes : out;
-        in = receive_bytes > in ? receive_bytes : in;
+        int64_t blocks = call->redistributions[i].block_messages.bytes,
+                shares = call->redistributions[i].share_messages.bytes;
+        bool is_c = i == RUNG_CLUSTER_OPERAND_C;
+        out = rungi_max(out, is_c ? shares : blocks);
+        in = rungi_max(in, is_c ? blocks : shares);
     }
     call->send_buffer = rungi_cluster_comm_allocate(call->comm, out);
     call->receive_buffer = rungi_cluster_comm_allocate(call->comm, in);
     if ((out > 0 && !call->send_buffer) || (in > 0 && !call->receive_buffer))
-        return rung_error_set(RUNG_STATUS_NO_MEMORY,
-                              "no memory for %lld bytes to redistribute matrices; use more ranks, or "
-                              "keep the matrices as shares",
-                              (long long)out + in);
+        return rungi_fail(
+            RUNG_STATUS_NO_MEMORY,
+            "no memory for %lld bytes to redistribute matrices; use more ranks, or keep the matrices as shares",
+            (long long)out + in);
     return RUNG_OK;
 }
 
@@ -256,7 +238,7 @@ static rung_status prepare_call(cluster_call_t *call)
     TRY(open_messages(call));
     call->operations_state = (rungi_rank_operations_state){.comm = call->comm,
                                                            .options = &call->options,
-                                                           .input_type = call->matrices[0]->type,
+                                                           .input_type = call->matrices[0].type,
                                                            .sum_type = rungi_cluster_accumulator_type(&call->cluster)};
     call->operations = rungi_rank_operations_of(&call->operations_state, call->options.max_message_bytes);
     call->schedule = (rungi_schedule){.comm = call->comm->data_comm,
@@ -302,9 +284,8 @@ static void scale_c(const cluster_call_t *call)
 /* Computes the share of C from `sums`; NULL: C = beta * C. */
 static void apply_epilogue_to_share(const cluster_call_t *call, const void *sums)
 {
-    const rung_cluster_matrix *c = call->matrices[2];
-    int64_t elements = rung_cluster_share_elements(&call->cluster, &call->grid, call->comm->rank,
-                                                   RUNG_CLUSTER_OPERAND_C);
+    const rung_cluster_matrix *c = &call->matrices[2];
+    int64_t elements = share_elements(call, RUNG_CLUSTER_OPERAND_C);
     rungi_cluster_epilogue_apply(rungi_cluster_accumulator_type(&call->cluster), c->type, 1, elements, call->alpha,
                                  (rungi_strided){(char *)sums, elements, 1}, call->beta,
                                  (rungi_strided){c->data, elements, 1});
@@ -312,26 +293,29 @@ static void apply_epilogue_to_share(const cluster_call_t *call, const void *sums
 
 static rung_status redistribute_inputs(cluster_call_t *call)
 {
-    rung_status status = RUNG_OK;
-    double start = rungi_cluster_now_seconds();
-    for (int i = 0; status == RUNG_OK && i < 2; i++)
-        if (call->matrices[i]->layout != RUNG_CLUSTER_LAYOUT_SHARES)
-            status = rungi_redistribution_to_shares(&call->redistributions[i], call->send_buffer, call->receive_buffer,
-                                                    call->shares[i]);
-    call->report.redistribute_seconds += rungi_cluster_now_seconds() - start;
-    return status;
+    for (int i = 0; i < 2; i++)
+        if (call->matrices[i].layout != RUNG_CLUSTER_LAYOUT_SHARES)
+            TRY(rungi_redistribution_to_shares(&call->redistributions[i], call->send_buffer, call->receive_buffer,
+                                               call->shares[i]));
+    return RUNG_OK;
 }
 
 static rung_status redistribute_result(cluster_call_t *call)
 {
-    rung_status status = RUNG_OK;
-    double start = rungi_cluster_now_seconds();
-    if (call->matrices[2]->layout != RUNG_CLUSTER_LAYOUT_SHARES)
-        status = rungi_redistribution_from_shares(
+    if (call->matrices[2].layout != RUNG_CLUSTER_LAYOUT_SHARES)
+        return rungi_redistribution_from_shares(
             &call->redistributions[2], call->send_buffer, call->receive_buffer, call->shares[2],
             (rungi_scaling){call->operations_state.sum_type, call->alpha, call->beta});
-    else if (!can_sum_in_place(call))
+    if (!can_sum_in_place(call))
         apply_epilogue_to_share(call, call->shares[2]);
+    return RUNG_OK;
+}
+
+/* Runs one of the two functions above and adds its time to the report. */
+static rung_status timed(cluster_call_t *call, rung_status (*redistribute)(cluster_call_t *call))
+{
+    double start = rungi_cluster_now_seconds();
+    rung_status status = redistribute(call);
     call->report.redistribute_seconds += rungi_cluster_now_seconds() - start;
     return status;
 }
@@ -339,7 +323,7 @@ static rung_status redistribute_result(cluster_call_t *call)
 /* A rank whose multiplication failed has sent all messages that others wait for, and continues with them to the end. */
 static rung_status multiply(cluster_call_t *call)
 {
-    TRY(redistribute_inputs(call));
+    TRY(timed(call, redistribute_inputs));
     rung_status multiplied = rungi_schedule_run(&call->schedule);
     /* Notify the ranks that wait for messages that were not sent. */
     if (rungi_schedule_is_broken(&call->schedule))
@@ -348,28 +332,25 @@ static rung_status multiply(cluster_call_t *call)
         return multiplied != RUNG_OK ? multiplied : rungi_cluster_comm_status(call->comm);
     char text[4096]; /* as long as rung_error_text() can be */
     snprintf(text, sizeof text, "%s", multiplied == RUNG_OK ? "" : rung_error_text());
-    rung_status status = redistribute_result(call);
+    rung_status status = timed(call, redistribute_result);
     if (status == RUNG_OK && multiplied != RUNG_OK)
-        status = rung_error_set(multiplied, "%s", text);
+        status = rungi_fail(multiplied, "%s", text);
     return status;
 }
 
 static rung_status run_call(cluster_call_t *call)
 {
     rung_status status = check_call(call);
-    status = rungi_cluster_comm_agree(call->comm, status, status == RUNG_OK ? call_fingerprint(call) : 0);
-    if (status != RUNG_OK)
-        return status;
-    if (!needs_multiply(call)) {
-        if (call->matrices[2]->layout == RUNG_CLUSTER_LAYOUT_SHARES)
+    TRY(rungi_cluster_comm_agree(call->comm, status, status == RUNG_OK ? call_fingerprint(call) : 0));
+    const rung_cluster_problem *cluster = &call->cluster;
+    if (call->alpha == 0.0 || cluster->m == 0 || cluster->n == 0 || cluster->k == 0) { /* C = beta * C */
+        if (call->matrices[2].layout == RUNG_CLUSTER_LAYOUT_SHARES)
             apply_epilogue_to_share(call, NULL);
         else
             scale_c(call);
         return RUNG_OK;
     }
-    status = rungi_cluster_comm_agree(call->comm, prepare_call(call), 0);
-    if (status != RUNG_OK)
-        return status;
+    TRY(rungi_cluster_comm_agree(call->comm, prepare_call(call), 0));
     status = multiply(call);
     if (call->comm->is_broken)
         return status != RUNG_OK ? status : rungi_cluster_comm_status(call->comm);
@@ -383,8 +364,7 @@ static void read_options(cluster_call_t *call)
     call->options = rung_cluster_options_default();
     if (!call->caller_options)
         return;
-    call->read_status = rungi_versioned_struct_read(call->caller_options, &call->options, sizeof call->options,
-                                                    "options", "rung_cluster_options_default");
+    call->read_status = read_caller_options(call);
     if (call->read_status != RUNG_OK)
         call->options = rung_cluster_options_default();
 }
@@ -422,14 +402,14 @@ rung_status rung_cluster_gemm(MPI_Comm comm, double alpha, const rung_cluster_ma
     call.caller_report = report ? calloc(1, sizeof *call.caller_report) : NULL;
     double timeout = call.options.timeout_seconds > 0.0 ? call.options.timeout_seconds : 300.0;
     rung_status status = rungi_cluster_comm_get(comm, timeout, &call.comm);
-    if (status == RUNG_OK) {
+    bool is_connected = status == RUNG_OK;
+    if (is_connected) {
         status = run_call(&call);
         call.report.wait_seconds = call.comm->wait_seconds;
-        write_report(&call, rungi_cluster_now_seconds() - start);
-        close_call(&call);
-    } else {
-        write_report(&call, rungi_cluster_now_seconds() - start);
     }
+    write_report(&call, rungi_cluster_now_seconds() - start);
+    if (is_connected)
+        close_call(&call);
     if (report)
         *report = call.caller_report ? &call.caller_report->public_report : NULL;
     return status;

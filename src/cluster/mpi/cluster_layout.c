@@ -84,12 +84,8 @@ int64_t rungi_cluster_layout_owner(const rungi_cluster_layout *layout, int64_t i
     const rung_cluster_matrix *matrix = layout->matrix;
     if (matrix->layout == RUNG_CLUSTER_LAYOUT_BLOCKS)
         return matrix->blocks.owners[caller_index(layout, i, j)];
-    int64_t row = block_process(&layout->rows, i), col = block_process(&layout->cols, j);
-    if (is_transposed(layout)) {
-        int64_t swap = row;
-        row = col;
-        col = swap;
-    }
+    int64_t first = block_process(&layout->rows, i), second = block_process(&layout->cols, j);
+    int64_t row = is_transposed(layout) ? second : first, col = is_transposed(layout) ? first : second;
     const rung_cluster_cyclic *cyclic = &matrix->cyclic;
     return cyclic->col_major_ranks ? col * cyclic->process_rows + row : row * cyclic->process_cols + col;
 }
@@ -116,17 +112,15 @@ static rung_status check_splits(const char *name, const char *lines, int64_t ext
                                 const int64_t *splits)
 {
     if (parts < 0 || (parts == 0 && extent > 0) || (parts > 0 && !splits))
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s: %lld %s are split into %lld parts; give at least one part, and its splits", name,
-                              (long long)extent, lines, (long long)parts);
+        return rungi_invalid("%s: %lld %s are split into %lld parts; give at least one part, and its splits", name,
+                             (long long)extent, lines, (long long)parts);
     for (int64_t i = 0; i < parts; i++)
         if (splits[i] > splits[i + 1])
-            return rung_error_set(RUNG_STATUS_INVALID, "%s: %s are split at %lld and then at %lld; splits must ascend",
-                                  name, lines, (long long)splits[i], (long long)splits[i + 1]);
+            return rungi_invalid("%s: %s are split at %lld and then at %lld; splits must ascend", name, lines,
+                                 (long long)splits[i], (long long)splits[i + 1]);
     if (parts > 0 && (splits[0] != 0 || splits[parts] != extent))
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s: the splits of %s go from %lld to %lld; they must go from 0 to %lld", name, lines,
-                              (long long)splits[0], (long long)splits[parts], (long long)extent);
+        return rungi_invalid("%s: the splits of %s go from %lld to %lld; they must go from 0 to %lld", name, lines,
+                             (long long)splits[0], (long long)splits[parts], (long long)extent);
     return RUNG_OK;
 }
 
@@ -137,16 +131,14 @@ static rung_status check_view(const char *name, const rungi_cluster_layout *layo
 {
     const rung_cluster_matrix *matrix = layout->matrix;
     if (view->rows != block.rows || view->cols != block.cols || view->type != matrix->type)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s: a block is %lld x %lld %s and its view is %lld x %lld %s; they must be equal", name,
-                              (long long)block.rows, (long long)block.cols, rung_type_name(matrix->type),
-                              (long long)view->rows, (long long)view->cols, rung_type_name(view->type));
+        return rungi_invalid("%s: a block is %lld x %lld %s and its view is %lld x %lld %s; they must be equal", name,
+                             (long long)block.rows, (long long)block.cols, rung_type_name(matrix->type),
+                             (long long)view->rows, (long long)view->cols, rung_type_name(view->type));
     if (view->buffer || (!view->data && block.rows > 0 && block.cols > 0))
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s: the view of a block has no memory of this process; set its data, and no buffer",
-                              name);
+        return rungi_invalid("%s: the view of a block has no memory of this process; set its data, and no buffer",
+                             name);
     if (view->row_stride < 0 || view->col_stride < 0 || view->offset < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: a view has a negative stride or offset", name);
+        return rungi_invalid("%s: a view has a negative stride or offset", name);
     rung_problem problem = rung_problem_of(rung_matrix_of(matrix->type, view->rows, 0, NULL),
                                            rung_matrix_of(matrix->type, 0, view->cols, NULL), *view);
     return layout->operand == RUNG_CLUSTER_OPERAND_C ? rung_problem_check(&problem) : RUNG_OK;
@@ -156,36 +148,32 @@ static rung_status open_views(const char *name, int64_t ranks, rungi_cluster_lay
 {
     const rung_cluster_blocks *blocks = &layout->matrix->blocks;
     int64_t count, own = 0;
-    rung_status status = RUNG_OK;
     if (!rungi_checked_multiply(blocks->row_parts, blocks->col_parts, &count) || count > INT64_MAX / 16)
-        return rung_error_set(RUNG_STATUS_TOO_LARGE, "%s: %lld x %lld blocks are too many", name,
-                              (long long)blocks->row_parts, (long long)blocks->col_parts);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s: %lld x %lld blocks are too many", name,
+                          (long long)blocks->row_parts, (long long)blocks->col_parts);
     if (blocks->view_count > 0 && !blocks->views)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: view_count is %lld and views is NULL", name,
-                              (long long)blocks->view_count);
+        return rungi_invalid("%s: view_count is %lld and views is NULL", name, (long long)blocks->view_count);
     layout->views = malloc((size_t)(count + 1) * sizeof *layout->views);
     if (!layout->views)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "%s: no memory to list %lld blocks", name, (long long)count);
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "%s: no memory to list %lld blocks", name, (long long)count);
     if (count > 0 && !blocks->owners)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: there are %lld blocks and owners is NULL", name,
-                              (long long)count);
-    for (int64_t i = 0; status == RUNG_OK && i < count; i++) {
+        return rungi_invalid("%s: there are %lld blocks and owners is NULL", name, (long long)count);
+    for (int64_t i = 0; i < count; i++) {
         bool is_own = blocks->owners[i] == layout->rank;
         if (blocks->owners[i] < 0 || blocks->owners[i] >= ranks)
-            return rung_error_set(RUNG_STATUS_INVALID, "%s: a block belongs to rank %d; there are %lld ranks", name,
-                                  blocks->owners[i], (long long)ranks);
+            return rungi_invalid("%s: a block belongs to rank %d; there are %lld ranks", name, blocks->owners[i],
+                                 (long long)ranks);
         layout->views[i] = is_own ? own++ : -1;
         int64_t row = i / blocks->col_parts, col = i % blocks->col_parts;
         rungi_rectangle block = {.rows = blocks->row_splits[row + 1] - blocks->row_splits[row],
                                  .cols = blocks->col_splits[col + 1] - blocks->col_splits[col]};
         if (is_own && own <= blocks->view_count)
-            status = check_view(name, layout, block, &blocks->views[own - 1]);
+            TRY(check_view(name, layout, block, &blocks->views[own - 1]));
     }
-    if (status == RUNG_OK && own != blocks->view_count)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s: this rank has %lld blocks and view_count is %lld; give one view per block", name,
-                              (long long)own, (long long)blocks->view_count);
-    return status;
+    if (own != blocks->view_count)
+        return rungi_invalid("%s: this rank has %lld blocks and view_count is %lld; give one view per block", name,
+                             (long long)own, (long long)blocks->view_count);
+    return RUNG_OK;
 }
 
 static rung_status open_blocks(const char *name, int64_t ranks, rungi_cluster_layout *layout)
@@ -226,28 +214,26 @@ static rung_status check_memory(const char *name, rungi_cluster_layout *layout)
     const rung_cluster_cyclic *cyclic = &layout->matrix->cyclic;
     int64_t row = cyclic->col_major_ranks ? layout->rank % cyclic->process_rows : layout->rank / cyclic->process_cols;
     int64_t col = cyclic->col_major_ranks ? layout->rank / cyclic->process_rows : layout->rank % cyclic->process_cols;
-    int64_t rows, cols, elements, bytes;
+    int64_t elements, bytes;
     set_own_blocks(&layout->rows, row);
     set_own_blocks(&layout->cols, col);
     if (row >= cyclic->process_rows || col >= cyclic->process_cols)
         return RUNG_OK;
-    rows = local_extent(&layout->rows, row);
-    cols = local_extent(&layout->cols, col);
+    int64_t rows = local_extent(&layout->rows, row), cols = local_extent(&layout->cols, col);
     if (rows == 0 || cols == 0)
         return RUNG_OK;
     if (cyclic->ld < rows)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s: this rank has %lld rows and cyclic.ld is %lld; it must be at least the number of "
-                              "rows",
-                              name, (long long)rows, (long long)cyclic->ld);
+        return rungi_invalid(
+            "%s: this rank has %lld rows and cyclic.ld is %lld; it must be at least the number of rows", name,
+            (long long)rows, (long long)cyclic->ld);
     if (!rungi_checked_multiply(cyclic->ld, cols, &elements) ||
         !rungi_checked_multiply(elements, rung_type_size(layout->matrix->type), &bytes))
-        return rung_error_set(RUNG_STATUS_TOO_LARGE,
-                              "%s: %lld columns with the leading dimension %lld exceed the address space", name,
-                              (long long)cols, (long long)cyclic->ld);
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "%s: %lld columns with the leading dimension %lld exceed the address space", name,
+                          (long long)cols, (long long)cyclic->ld);
     if (!layout->matrix->data)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s: this rank has %lld x %lld elements and data is NULL", name,
-                              (long long)rows, (long long)cols);
+        return rungi_invalid("%s: this rank has %lld x %lld elements and data is NULL", name, (long long)rows,
+                             (long long)cols);
     return RUNG_OK;
 }
 
@@ -258,24 +244,21 @@ static rung_status open_cyclic(const char *name, int64_t ranks, rungi_cluster_la
     int64_t processes, end;
     if (cyclic->process_rows < 1 || cyclic->process_cols < 1 ||
         !rungi_checked_multiply(cyclic->process_rows, cyclic->process_cols, &processes) || processes > ranks)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s: the process grid is %lld x %lld and there are %lld ranks; it must fit them", name,
-                              (long long)cyclic->process_rows, (long long)cyclic->process_cols, (long long)ranks);
+        return rungi_invalid("%s: the process grid is %lld x %lld and there are %lld ranks; it must fit them", name,
+                             (long long)cyclic->process_rows, (long long)cyclic->process_cols, (long long)ranks);
     if (cyclic->row_block < 1 || cyclic->col_block < 1 || cyclic->row_offset < 0 || cyclic->col_offset < 0 ||
         !rungi_checked_add(cyclic->row_offset, matrix->rows, &end) ||
         !rungi_checked_add(end, cyclic->row_block, &end) ||
         !rungi_checked_add(cyclic->col_offset, matrix->cols, &end) || !rungi_checked_add(end, cyclic->col_block, &end))
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s: blocks are %lld x %lld and the matrix begins at (%lld, %lld); block sizes must be "
-                              "at least 1 and offsets at least 0",
-                              name, (long long)cyclic->row_block, (long long)cyclic->col_block,
-                              (long long)cyclic->row_offset, (long long)cyclic->col_offset);
+        return rungi_invalid("%s: blocks are %lld x %lld and the matrix begins at (%lld, %lld); block sizes must be "
+                             "at least 1 and offsets at least 0",
+                             name, (long long)cyclic->row_block, (long long)cyclic->col_block,
+                             (long long)cyclic->row_offset, (long long)cyclic->col_offset);
     if (cyclic->row_source < 0 || cyclic->row_source >= cyclic->process_rows || cyclic->col_source < 0 ||
         cyclic->col_source >= cyclic->process_cols)
-        return rung_error_set(RUNG_STATUS_INVALID,
-                              "%s: the first block is on process (%lld, %lld), outside the process grid of %lld x %lld",
-                              name, (long long)cyclic->row_source, (long long)cyclic->col_source,
-                              (long long)cyclic->process_rows, (long long)cyclic->process_cols);
+        return rungi_invalid("%s: the first block is on process (%lld, %lld), outside the process grid of %lld x %lld",
+                             name, (long long)cyclic->row_source, (long long)cyclic->col_source,
+                             (long long)cyclic->process_rows, (long long)cyclic->process_cols);
     layout->rows = cyclic_axis(matrix->rows, cyclic->row_block, cyclic->row_offset, cyclic->process_rows,
                                cyclic->row_source);
     layout->cols = cyclic_axis(matrix->cols, cyclic->col_block, cyclic->col_offset, cyclic->process_cols,
@@ -286,27 +269,22 @@ static rung_status open_cyclic(const char *name, int64_t ranks, rungi_cluster_la
 rung_status rungi_cluster_layout_open(const rung_cluster_matrix *matrix, rung_cluster_operand operand, int64_t rank,
                                       int64_t ranks, rungi_cluster_layout *layout)
 {
-    static const char *const names[] = {
-        [RUNG_CLUSTER_OPERAND_A] = "A", [RUNG_CLUSTER_OPERAND_B] = "B", [RUNG_CLUSTER_OPERAND_C] = "C"};
-    const char *name = names[operand];
+    const char name[] = {"ABC"[operand], 0};
     rung_status status = RUNG_OK;
     *layout = (rungi_cluster_layout){.matrix = matrix, .operand = operand, .rank = rank};
     if (matrix->rows < 0 || matrix->cols < 0)
-        return rung_error_set(RUNG_STATUS_INVALID, "%s is %lld x %lld; sizes must not be negative", name,
-                              (long long)matrix->rows, (long long)matrix->cols);
+        return rungi_invalid("%s is %lld x %lld; sizes must not be negative", name, (long long)matrix->rows,
+                             (long long)matrix->cols);
     switch (matrix->layout) {
     case RUNG_CLUSTER_LAYOUT_SHARES:
         if (matrix->transposed)
-            return rung_error_set(RUNG_STATUS_INVALID,
-                                  "%s: shares cannot be transposed; describe the matrix as it is multiplied", name);
+            return rungi_invalid("%s: shares cannot be transposed; describe the matrix as it is multiplied", name);
         layout->rows.extent = matrix->rows;
         layout->cols.extent = matrix->cols;
         break;
     case RUNG_CLUSTER_LAYOUT_CYCLIC: status = open_cyclic(name, ranks, layout); break;
     case RUNG_CLUSTER_LAYOUT_BLOCKS: status = open_blocks(name, ranks, layout); break;
-    default:
-        status = rung_error_set(RUNG_STATUS_INVALID, "%s: layout is %d; see rung_cluster_layout", name,
-                                (int)matrix->layout);
+    default: status = rungi_invalid("%s: layout is %d; see rung_cluster_layout", name, (int)matrix->layout);
     }
     if (matrix->transposed) {
         rungi_cluster_layout_axis rows = layout->rows;

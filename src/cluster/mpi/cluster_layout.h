@@ -3,8 +3,7 @@
  *
  * Hides the difference between block-cyclic and general layouts, and between transposed matrices and others: rows and
  * columns are those of the multiply. */
-#ifndef RUNGI_CLUSTER_LAYOUT_H
-#define RUNGI_CLUSTER_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -48,5 +47,3 @@ rung_matrix rungi_cluster_layout_view(const rungi_cluster_layout *layout, int64_
 
 /* Returns a hash of everything that must be equal on all ranks. */
 uint64_t rungi_cluster_layout_fingerprint(const rungi_cluster_layout *layout, uint64_t seed);
-
-#endif /* RUNGI_CLUSTER_LAYOUT_H */

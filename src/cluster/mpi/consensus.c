@@ -4,8 +4,8 @@
  * A star instead of a tree: rank 0 then knows which rank has not reported and can name it. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/try.h"
 #include "cluster/mpi/liveness.h"
 #include "cluster/mpi/mpi_error.h"
 
@@ -18,13 +18,12 @@ static rungi_cluster_rank_status decide(const rungi_cluster_rank_status *reports
         if (reports[i].status != RUNG_OK)
             return reports[i];
     for (int i = 1; i < ranks; i++)
-        if (reports[i].fingerprint != reports[0].fingerprint) {
-            rungi_cluster_rank_status rank_status = {.status = RUNG_STATUS_INVALID, .rank = i};
-            snprintf(rank_status.text, sizeof rank_status.text,
-                     "its matrices, scalars or options are not those of rank 0; all ranks "
-                     "describe the same multiply");
-            return rank_status;
-        }
+        if (reports[i].fingerprint != reports[0].fingerprint)
+            return (rungi_cluster_rank_status){
+                .status = RUNG_STATUS_INVALID,
+                .rank = i,
+                .text =
+                    "its matrices, scalars or options are not those of rank 0; all ranks describe the same multiply"};
     return reports[0];
 }
 
@@ -44,24 +43,26 @@ static rung_status exchange_status(rungi_cluster_comm *comm, bool is_in, rungi_c
                                : rungi_cluster_comm_break(comm, rungi_mpi_error_set(code));
 }
 
+/* Receives all statuses and sends the decision. */
+static rung_status decide_for_all(rungi_cluster_comm *comm, rungi_cluster_rank_status *rank_status,
+                                  rungi_cluster_rank_status *reports, MPI_Request *requests, int *others)
+{
+    if (!reports || !requests || !others)
+        return rungi_cluster_comm_break(comm,
+                                        rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the status of all ranks"));
+    reports[0] = *rank_status;
+    TRY(exchange_status(comm, true, reports, requests, others));
+    *rank_status = reports[0] = decide(reports, comm->ranks);
+    return exchange_status(comm, false, reports, requests, others);
+}
+
 static rung_status run_root(rungi_cluster_comm *comm, rungi_cluster_rank_status *rank_status)
 {
     size_t ranks = (size_t)comm->ranks;
     rungi_cluster_rank_status *reports = calloc(ranks, sizeof *reports);
     MPI_Request *requests = calloc(ranks, sizeof *requests);
     int *others = calloc(ranks, sizeof *others);
-    rung_status status = reports && requests && others
-                             ? RUNG_OK
-                             : rungi_cluster_comm_break(comm, rung_error_set(RUNG_STATUS_NO_MEMORY,
-                                                                             "no memory for the status of all ranks"));
-    if (status == RUNG_OK) {
-        reports[0] = *rank_status;
-        status = exchange_status(comm, true, reports, requests, others);
-    }
-    if (status == RUNG_OK) {
-        *rank_status = reports[0] = decide(reports, comm->ranks);
-        status = exchange_status(comm, false, reports, requests, others);
-    }
+    rung_status status = decide_for_all(comm, rank_status, reports, requests, others);
     if (!comm->is_broken) { /* else MPI may still write to this memory */
         free(reports);
         free(requests);
@@ -76,7 +77,7 @@ static rung_status run_other(rungi_cluster_comm *comm, rungi_cluster_rank_status
     rungi_cluster_rank_status *statuses = malloc(2 * sizeof *statuses);
     MPI_Request requests[2];
     if (!statuses)
-        return rungi_cluster_comm_break(comm, rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to report to rank 0"));
+        return rungi_cluster_comm_break(comm, rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory to report to rank 0"));
     statuses[0] = *rank_status;
     int code = MPI_Irecv(&statuses[1], sizeof *statuses, MPI_BYTE, 0, TAG_DECISION, comm->data_comm, &requests[0]);
     if (code == MPI_SUCCESS)
@@ -95,11 +96,8 @@ rung_status rungi_cluster_comm_agree(rungi_cluster_comm *comm, rung_status statu
     rungi_cluster_rank_status rank_status = {.status = status, .rank = comm->rank, .fingerprint = fingerprint};
     if (status != RUNG_OK)
         snprintf(rank_status.text, sizeof rank_status.text, "%s", rung_error_text());
-    rung_status exchange_result = comm->rank == 0 ? run_root(comm, &rank_status) : run_other(comm, &rank_status);
-    if (exchange_result != RUNG_OK)
-        return exchange_result;
+    TRY(comm->rank == 0 ? run_root(comm, &rank_status) : run_other(comm, &rank_status));
     if (rank_status.status == RUNG_OK)
         return RUNG_OK;
-    return rung_error_set((rung_status)rank_status.status, "rank %lld: %s", (long long)rank_status.rank,
-                          rank_status.text);
+    return rungi_fail((rung_status)rank_status.status, "rank %lld: %s", (long long)rank_status.rank, rank_status.text);
 }

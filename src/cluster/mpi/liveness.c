@@ -32,13 +32,14 @@ double rungi_cluster_now_seconds(void)
 static int comm_keyval = MPI_KEYVAL_INVALID;
 static pthread_once_t keyval_once = PTHREAD_ONCE_INIT;
 
-static void free_comm(rungi_cluster_comm *comm)
+/* Frees the buffers that no call uses. */
+static void free_cached_buffers(rungi_cluster_comm *comm)
 {
     for (int i = 0; i < RUNGI_CLUSTER_MAX_CACHED_BUFFERS; i++)
-        if (!comm->cached_buffers[i].is_used)
+        if (!comm->cached_buffers[i].is_used) {
             free(comm->cached_buffers[i].memory);
-    free(comm->probe_states);
-    free(comm);
+            comm->cached_buffers[i].memory = NULL;
+        }
 }
 
 /* Completes probes and replies in flight: each rank receives its replies, then replies to others until all ranks are done.
@@ -75,7 +76,8 @@ static int delete_attribute(MPI_Comm mpi_comm, int key, void *value, void *user)
     int code = MPI_Comm_free(&comm->data_comm);
     if (code == MPI_SUCCESS)
         code = MPI_Comm_free(&comm->control_comm);
-    free_comm(comm);
+    free_cached_buffers(comm);
+    free(comm);
     return code;
 }
 
@@ -94,10 +96,10 @@ static rung_status duplicate(MPI_Comm mpi_comm, double timeout_seconds, MPI_Comm
     while (code == MPI_SUCCESS && !done) {
         code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (!done && rungi_cluster_now_seconds() - start > timeout_seconds)
-            return rung_error_set(RUNG_STATUS_DEVICE_LOST,
-                                  "a rank of the communicator has not called rung_cluster_gemm for %g s; all ranks "
-                                  "call it, or one has died: end the job",
-                                  timeout_seconds);
+            return rungi_fail(RUNG_STATUS_DEVICE_LOST,
+                              "a rank of the communicator has not called rung_cluster_gemm for %g s; all ranks "
+                              "call it, or one has died: end the job",
+                              timeout_seconds);
         if (!done)
             sched_yield();
     }
@@ -106,17 +108,22 @@ static rung_status duplicate(MPI_Comm mpi_comm, double timeout_seconds, MPI_Comm
     return code == MPI_SUCCESS ? RUNG_OK : rungi_mpi_error_set(code);
 }
 
+/* Marks the communicator as broken by the last error of this rank. */
+static void set_failure(rungi_cluster_comm *comm, rung_status status)
+{
+    comm->is_broken = true;
+    comm->failure = (rungi_cluster_rank_status){.status = status, .rank = comm->rank};
+    snprintf(comm->failure.text, sizeof comm->failure.text, "%s", rung_error_text());
+}
+
 static rung_status init_comm(MPI_Comm mpi_comm, double timeout_seconds, rungi_cluster_comm *comm)
 {
     rung_status status = duplicate(mpi_comm, timeout_seconds, &comm->data_comm);
     if (status == RUNG_OK)
         status = duplicate(mpi_comm, timeout_seconds, &comm->control_comm);
-    if (status == RUNG_OK)
-        return RUNG_OK;
     /* Other ranks cannot be notified, and MPI may still write the duplicate to this memory: broken, and leaked. */
-    comm->is_broken = true;
-    comm->failure = (rungi_cluster_rank_status){.status = status, .rank = comm->rank};
-    snprintf(comm->failure.text, sizeof comm->failure.text, "%s", rung_error_text());
+    if (status != RUNG_OK)
+        set_failure(comm, status);
     return status;
 }
 
@@ -128,30 +135,18 @@ static rung_status attach_comm(MPI_Comm mpi_comm, rungi_cluster_comm **comm)
         code = MPI_Comm_size(mpi_comm, &ranks);
     if (code != MPI_SUCCESS)
         return rungi_mpi_error_set(code);
-    rungi_cluster_comm *made = calloc(1, sizeof *made);
-    char *probe_states = calloc((size_t)ranks, 1);
-    if (!made || !probe_states) {
-        free(made);
-        free(probe_states);
+    rungi_cluster_comm *made = calloc(1, sizeof *made + (size_t)ranks);
+    if (!made)
         return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a communicator");
-    }
-    *made = (rungi_cluster_comm){.rank = rank, .ranks = ranks, .probe_states = probe_states};
+    made->rank = rank;
+    made->ranks = ranks;
     code = MPI_Comm_set_attr(mpi_comm, comm_keyval, made);
     if (code != MPI_SUCCESS) {
-        free_comm(made);
+        free(made);
         return rungi_mpi_error_set(code);
     }
     *comm = made;
     return RUNG_OK;
-}
-
-/* Sets the error of a communicator that an earlier call broke. */
-static rung_status broken_error(const rungi_cluster_comm *comm)
-{
-    return rung_error_set(RUNG_STATUS_DEVICE_LOST,
-                          "an earlier call on this communicator failed with data in flight, so it cannot be used "
-                          "again; end the job. The failure was: %s",
-                          comm->failure.text);
 }
 
 rung_status rungi_cluster_comm_get(MPI_Comm mpi_comm, double timeout_seconds, rungi_cluster_comm **comm)
@@ -159,26 +154,25 @@ rung_status rungi_cluster_comm_get(MPI_Comm mpi_comm, double timeout_seconds, ru
     int found = 0, is_ready = 0;
     *comm = NULL;
     if (MPI_Initialized(&is_ready) != MPI_SUCCESS || !is_ready)
-        return rung_error_set(RUNG_STATUS_INVALID, "MPI is not initialised; call MPI_Init first");
+        return rungi_invalid("MPI is not initialised; call MPI_Init first");
     pthread_once(&keyval_once, create_keyval);
     if (comm_keyval == MPI_KEYVAL_INVALID)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "MPI could not create a key for communicator attributes");
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "MPI could not create a key for communicator attributes");
     int code = MPI_Comm_get_attr(mpi_comm, comm_keyval, comm, &found);
     if (code != MPI_SUCCESS)
         return rungi_mpi_error_set(code);
-    rung_status status = RUNG_OK;
     if (!found) {
-        status = attach_comm(mpi_comm, comm);
-        if (status == RUNG_OK)
-            status = init_comm(mpi_comm, timeout_seconds, *comm);
+        TRY(attach_comm(mpi_comm, comm));
+        TRY(init_comm(mpi_comm, timeout_seconds, *comm));
     } else if ((*comm)->is_broken) {
-        status = broken_error(*comm);
+        return rungi_fail(RUNG_STATUS_DEVICE_LOST,
+                          "an earlier call on this communicator failed with data in flight, so it cannot be used "
+                          "again; end the job. The failure was: %s",
+                          (*comm)->failure.text);
     }
-    if (status == RUNG_OK) {
-        (*comm)->timeout_seconds = timeout_seconds;
-        (*comm)->wait_seconds = 0.0;
-    }
-    return status;
+    (*comm)->timeout_seconds = timeout_seconds;
+    (*comm)->wait_seconds = 0.0;
+    return RUNG_OK;
 }
 
 /* ---- Probes, replies and failures ----------------------------------------------------------------- */
@@ -193,13 +187,6 @@ static void send_control(rungi_cluster_comm *comm, int to, int tag, const void *
 
 /* Probe states. */
 enum { PROBE_NOT_SENT, PROBE_SENT, PROBE_REPLIED };
-
-static void send_probe(rungi_cluster_comm *comm, int rank)
-{
-    comm->probe_states[rank] = PROBE_SENT;
-    comm->pending_probes++;
-    send_control(comm, rank, TAG_PROBE, NULL, 0);
-}
 
 /* Receives one control message. Returns false if there is none. */
 static bool receive_control(rungi_cluster_comm *comm)
@@ -236,9 +223,7 @@ rung_status rungi_cluster_comm_break(rungi_cluster_comm *comm, rung_status statu
 {
     if (comm->is_broken)
         return status;
-    comm->is_broken = true;
-    comm->failure = (rungi_cluster_rank_status){.status = status, .rank = comm->rank};
-    snprintf(comm->failure.text, sizeof comm->failure.text, "%s", rung_error_text());
+    set_failure(comm, status);
     for (int i = 1; i < comm->ranks; i++)
         send_control(comm, (comm->rank + i) % comm->ranks, TAG_FAILURE, &comm->failure, sizeof comm->failure);
     return status;
@@ -248,8 +233,8 @@ rung_status rungi_cluster_comm_status(const rungi_cluster_comm *comm)
 {
     if (!comm->is_broken)
         return RUNG_OK;
-    return rung_error_set((rung_status)comm->failure.status, "rank %lld found: %s", (long long)comm->failure.rank,
-                          comm->failure.text);
+    return rungi_fail((rung_status)comm->failure.status, "rank %lld found: %s", (long long)comm->failure.rank,
+                      comm->failure.text);
 }
 
 /* ---- Waiting ---------------------------------------------------------------------------------- */
@@ -274,14 +259,6 @@ static void reset_idle_time(comm_wait_t *wait)
     wait->has_probed = false;
 }
 
-/* Adds the time since the last poll. Time in which this rank itself was stopped does not count as idle. */
-static void add_idle_time(comm_wait_t *wait)
-{
-    double now = rungi_cluster_now_seconds(), max = wait->comm->timeout_seconds / 8.0;
-    wait->idle_seconds += now - wait->last_poll < max ? now - wait->last_poll : max;
-    wait->last_poll = now;
-}
-
 static bool is_awaited(const comm_wait_t *wait, int64_t i)
 {
     return wait->requests[i] != MPI_REQUEST_NULL;
@@ -292,9 +269,14 @@ static void probe_awaited_ranks(comm_wait_t *wait)
 {
     rungi_cluster_comm *comm = wait->comm;
     memset(comm->probe_states, PROBE_NOT_SENT, (size_t)comm->ranks);
-    for (int64_t i = 0; i < wait->count; i++)
-        if (is_awaited(wait, i) && comm->probe_states[wait->ranks[i]] == PROBE_NOT_SENT)
-            send_probe(comm, wait->ranks[i]);
+    for (int64_t i = 0; i < wait->count; i++) {
+        int rank = wait->ranks[i];
+        if (!is_awaited(wait, i) || comm->probe_states[rank] != PROBE_NOT_SENT)
+            continue;
+        comm->probe_states[rank] = PROBE_SENT;
+        comm->pending_probes++;
+        send_control(comm, rank, TAG_PROBE, NULL, 0);
+    }
     wait->has_probed = true;
 }
 
@@ -323,11 +305,11 @@ static rung_status report_unresponsive_ranks(comm_wait_t *wait)
     }
     for (int i = 0; i < count && i < MAX_RANKS_IN_MESSAGE; i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%d", i == 0 ? "" : ", ", list[i]);
-    return rung_error_set(RUNG_STATUS_DEVICE_LOST,
-                          "rank%s %s%s%s sent nothing for %g s and do%s not answer: dead, stopped or not in this "
-                          "call; end the job",
-                          count > 1 ? "s" : "", names, count > MAX_RANKS_IN_MESSAGE ? " and more" : "",
-                          count > 1 ? " have" : " has", wait->comm->timeout_seconds, count > 1 ? "" : "es");
+    return rungi_fail(
+        RUNG_STATUS_DEVICE_LOST,
+        "rank%s %s%s%s sent nothing for %g s and do%s not answer: dead, stopped or not in this call; end the job",
+        count > 1 ? "s" : "", names, count > MAX_RANKS_IN_MESSAGE ? " and more" : "", count > 1 ? " have" : " has",
+        wait->comm->timeout_seconds, count > 1 ? "" : "es");
 }
 
 /* Tests all requests. Sets *any if one is complete. */
@@ -347,10 +329,13 @@ static rung_status test_requests(comm_wait_t *wait, bool *any)
     return RUNG_OK;
 }
 
-/* Sends probes after half of the timeout. At its end, ranks without a reply are lost. */
+/* Sends probes after half of the timeout. At its end, ranks without a reply are lost. Time in which this rank itself was
+ * stopped does not count as idle. */
 static rung_status check_timeout(comm_wait_t *wait)
 {
-    add_idle_time(wait);
+    double now = rungi_cluster_now_seconds(), max = wait->comm->timeout_seconds / 8.0;
+    wait->idle_seconds += now - wait->last_poll < max ? now - wait->last_poll : max;
+    wait->last_poll = now;
     while (receive_control(wait->comm))
         continue;
     if (wait->comm->is_broken)
@@ -410,22 +395,13 @@ static rungi_cluster_cached_buffer *find_cached_buffer(rungi_cluster_comm *comm,
     return best;
 }
 
-static rungi_cluster_cached_buffer *find_empty_buffer(rungi_cluster_comm *comm)
+/* Returns the buffer with this memory; for NULL, an empty one. NULL if there is none. */
+static rungi_cluster_cached_buffer *buffer_with_memory(rungi_cluster_comm *comm, const void *memory)
 {
     for (int i = 0; i < RUNGI_CLUSTER_MAX_CACHED_BUFFERS; i++)
-        if (!comm->cached_buffers[i].memory)
+        if (comm->cached_buffers[i].memory == memory)
             return &comm->cached_buffers[i];
     return NULL;
-}
-
-/* Frees unused buffers before a new one is allocated, so that the cache never exceeds the memory of one call. */
-static void free_cached_buffers(rungi_cluster_comm *comm)
-{
-    for (int i = 0; i < RUNGI_CLUSTER_MAX_CACHED_BUFFERS; i++)
-        if (comm->cached_buffers[i].memory && !comm->cached_buffers[i].is_used) {
-            free(comm->cached_buffers[i].memory);
-            comm->cached_buffers[i].memory = NULL;
-        }
 }
 
 void *rungi_cluster_comm_allocate(rungi_cluster_comm *comm, int64_t bytes)
@@ -437,9 +413,9 @@ void *rungi_cluster_comm_allocate(rungi_cluster_comm *comm, int64_t bytes)
         buffer->is_used = true;
         return buffer->memory;
     }
-    free_cached_buffers(comm);
+    free_cached_buffers(comm); /* so that the cache never exceeds the memory of one call */
     void *memory = aligned_alloc(ALIGNMENT, (size_t)rungi_round_up(bytes, ALIGNMENT));
-    buffer = memory ? find_empty_buffer(comm) : NULL;
+    buffer = memory ? buffer_with_memory(comm, NULL) : NULL;
     if (buffer)
         *buffer = (rungi_cluster_cached_buffer){.memory = memory, .bytes = bytes, .is_used = true};
     return memory;
@@ -449,10 +425,9 @@ void rungi_cluster_comm_release(rungi_cluster_comm *comm, void *memory)
 {
     if (!memory || comm->is_broken)
         return;
-    for (int i = 0; i < RUNGI_CLUSTER_MAX_CACHED_BUFFERS; i++)
-        if (comm->cached_buffers[i].memory == memory) {
-            comm->cached_buffers[i].is_used = false;
-            return;
-        }
-    free(memory);
+    rungi_cluster_cached_buffer *buffer = buffer_with_memory(comm, memory);
+    if (buffer)
+        buffer->is_used = false;
+    else
+        free(memory);
 }

@@ -5,8 +5,7 @@
  * MPI does not report that a rank has died, and its collectives wait forever. The library therefore uses point-to-point
  * messages and limits every wait: a rank that waits too long sends probes. Ranks that wait or are about to multiply reply; a
  * rank that does not reply is lost. The rank that detects this notifies all others, which stop waiting. */
-#ifndef RUNGI_CLUSTER_LIVENESS_H
-#define RUNGI_CLUSTER_LIVENESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,8 +38,8 @@ typedef struct rungi_cluster_comm {
     bool is_broken;                    /* messages may be in flight that nobody waits for: unusable from now on */
     rungi_cluster_rank_status failure; /* why it is broken */
     int64_t pending_probes;            /* probes without a reply */
-    char *probe_states;                /* one per rank */
     rungi_cluster_cached_buffer cached_buffers[RUNGI_CLUSTER_MAX_CACHED_BUFFERS];
+    char probe_states[]; /* one per rank */
 } rungi_cluster_comm;
 
 /* Returns the state of a communicator. The first call creates it, on all ranks together. If that fails, the state stays,
@@ -70,5 +69,3 @@ void rungi_cluster_comm_release(rungi_cluster_comm *comm, void *memory);
 
 /* Returns seconds of the monotonic clock. */
 double rungi_cluster_now_seconds(void);
-
-#endif /* RUNGI_CLUSTER_LIVENESS_H */

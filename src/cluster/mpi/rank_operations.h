@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_operations.h - the operations of a rank's schedule on a real machine: memory, multiplication and waiting. */
-#ifndef RUNGI_CLUSTER_RANK_OPERATIONS_H
-#define RUNGI_CLUSTER_RANK_OPERATIONS_H
+#pragma once
 
 #include "cluster/mpi/schedule.h"
 #include "cluster/mpi/liveness.h"
@@ -14,5 +13,3 @@ typedef struct rungi_rank_operations_state {
 } rungi_rank_operations_state;
 
 rungi_rank_operations rungi_rank_operations_of(rungi_rank_operations_state *state, int64_t message_bytes);
-
-#endif /* RUNGI_CLUSTER_RANK_OPERATIONS_H */

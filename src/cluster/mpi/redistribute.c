@@ -34,6 +34,13 @@ static void visit_rectangle(void *user, const rungi_share_rectangle *share_part)
     walk->action(walk, share_part, walk->owner == rank ? share_part->rank : walk->owner);
 }
 
+/* Visits the rectangles of block (i, j) in all shares, or only in this rank's share. */
+static void visit_block(redistribution_walk_t *walk, bool only_own)
+{
+    rungi_rectangle block = rungi_cluster_layout_block(walk->redistribution->layout, walk->i, walk->j);
+    rungi_partition_visit(&walk->redistribution->partition, block, only_own, visit_rectangle, walk);
+}
+
 /* Visits all rectangles of this rank's blocks. */
 static void visit_own_blocks(redistribution_walk_t *walk)
 {
@@ -42,31 +49,23 @@ static void visit_own_blocks(redistribution_walk_t *walk)
     for (walk->i = layout->rows.first_own; walk->i < layout->rows.blocks; walk->i += layout->rows.own_step)
         for (walk->j = layout->cols.first_own; walk->j < layout->cols.blocks; walk->j += layout->cols.own_step)
             if (rungi_cluster_layout_owner(layout, walk->i, walk->j) == walk->owner)
-                rungi_operand_partition_visit(&walk->redistribution->partition,
-                                              rungi_cluster_layout_block(layout, walk->i, walk->j), -1, visit_rectangle,
-                                              walk);
+                visit_block(walk, false);
 }
 
 /* Visits all rectangles of this rank's share that are in other ranks' blocks. */
 static void visit_own_share(redistribution_walk_t *walk)
 {
     const rungi_cluster_layout *layout = walk->redistribution->layout;
-    int64_t rank = walk->redistribution->comm->rank;
-    rungi_operand_partition_coords coords;
-    if (!rungi_operand_partition_find_rank(&walk->redistribution->partition, rank, &coords))
-        return;
-    rungi_rectangle part = rungi_operand_partition_part(&walk->redistribution->partition, coords);
-    if (part.rows == 0 || part.cols == 0)
+    rungi_rectangle part = walk->redistribution->partition.part;
+    if (walk->redistribution->partition.is_idle || part.rows == 0 || part.cols == 0)
         return;
     int64_t row_end = rungi_cluster_layout_axis_block(&layout->rows, part.row + part.rows - 1);
     int64_t col_end = rungi_cluster_layout_axis_block(&layout->cols, part.col + part.cols - 1);
     for (walk->i = rungi_cluster_layout_axis_block(&layout->rows, part.row); walk->i <= row_end; walk->i++)
         for (walk->j = rungi_cluster_layout_axis_block(&layout->cols, part.col); walk->j <= col_end; walk->j++) {
             walk->owner = rungi_cluster_layout_owner(layout, walk->i, walk->j);
-            if (walk->owner != rank)
-                rungi_operand_partition_visit(&walk->redistribution->partition,
-                                              rungi_cluster_layout_block(layout, walk->i, walk->j), rank,
-                                              visit_rectangle, walk);
+            if (walk->owner != walk->redistribution->comm->rank)
+                visit_block(walk, true);
         }
 }
 
@@ -90,12 +89,11 @@ static void set_message_starts(const rungi_redistribution *redistribution, rungi
 /* Sets where the pieces of this rank's share begin. */
 static void set_chunk_starts(rungi_redistribution *redistribution)
 {
-    rungi_operand_partition_coords coords;
-    int64_t start = 0, is_active = rungi_operand_partition_find_rank(&redistribution->partition,
-                                                                     redistribution->comm->rank, &coords);
-    for (int64_t i = 0; i < redistribution->partition.row_chunks * redistribution->partition.col_chunks; i++) {
+    const rungi_partition *partition = &redistribution->partition;
+    int64_t start = 0;
+    for (int64_t i = 0; i < partition->chunks; i++) {
         redistribution->chunk_starts[i] = start;
-        start += is_active ? rungi_operand_partition_piece(&redistribution->partition, coords, i).count : 0;
+        start += partition->is_idle ? 0 : rungi_partition_piece(partition, i).count;
     }
 }
 
@@ -181,11 +179,13 @@ static int post(rungi_redistribution *redistribution, bool is_in, int rank, char
     return code;
 }
 
-/* One direction of an exchange. */
-typedef struct message_side {
+/* Packing or unpacking of messages. */
+typedef struct redistribution_step {
+    void (*visit)(redistribution_walk_t *walk);
+    void (*action)(redistribution_walk_t *walk, const rungi_share_rectangle *share_part, int64_t peer);
     const rungi_redistribution_messages *messages;
     char *buffer;
-} message_side_t;
+} redistribution_step_t;
 
 /* Returns the peer of a round: in round r, rank i sends to rank i + r and receives from rank i - r. */
 static int round_peer(const rungi_cluster_comm *comm, bool is_in, int round)
@@ -193,31 +193,23 @@ static int round_peer(const rungi_cluster_comm *comm, bool is_in, int round)
     return (comm->rank + (is_in ? comm->ranks - round : round)) % comm->ranks;
 }
 
-/* Runs some rounds: sides[0] is sent, sides[1] is received. */
-static rung_status exchange_rounds(rungi_redistribution *redistribution, const message_side_t *sides, int first,
+/* Runs some rounds: steps[0] is sent, steps[1] is received. */
+static rung_status exchange_rounds(rungi_redistribution *redistribution, const redistribution_step_t *steps, int first,
                                    int end)
 {
     int code = MPI_SUCCESS;
     int64_t count = 0;
     for (int is_in = 1; is_in >= 0; is_in--)
         for (int round = first; code == MPI_SUCCESS && round < end; round++) {
-            const rungi_redistribution_messages *messages = sides[is_in].messages;
+            const rungi_redistribution_messages *messages = steps[is_in].messages;
             int peer = round_peer(redistribution->comm, is_in != 0, round);
             int64_t bytes = messages->elements[peer] * redistribution->element_bytes;
-            code = post(redistribution, is_in != 0, peer, sides[is_in].buffer + messages->starts[peer], bytes, &count);
+            code = post(redistribution, is_in != 0, peer, steps[is_in].buffer + messages->starts[peer], bytes, &count);
             redistribution->received_bytes += is_in ? bytes : 0;
         }
     if (code != MPI_SUCCESS)
         return rungi_cluster_comm_break(redistribution->comm, rungi_mpi_error_set(code));
     return rungi_cluster_comm_wait(redistribution->comm, count, redistribution->requests, redistribution->peers);
-}
-
-static rung_status exchange_all(rungi_redistribution *redistribution, const message_side_t *sides)
-{
-    int ranks = redistribution->comm->ranks;
-    for (int first = 1; first < ranks; first += ROUNDS_IN_FLIGHT)
-        TRY(exchange_rounds(redistribution, sides, first, (int)rungi_min(first + ROUNDS_IN_FLIGHT, ranks)));
-    return RUNG_OK;
 }
 
 /* Returns the maximum number of messages in flight, in either direction. */
@@ -244,12 +236,11 @@ static rung_status allocate_lists(rungi_redistribution *redistribution)
     size_t ranks = (size_t)redistribution->comm->ranks;
     int64_t *lists = calloc(5 * ranks, sizeof *lists);
     redistribution->block_messages.elements = lists; /* owns all five lists */
-    redistribution->chunk_starts = calloc(
-        (size_t)(redistribution->partition.row_chunks * redistribution->partition.col_chunks),
-        sizeof *redistribution->chunk_starts);
+    redistribution->chunk_starts = calloc((size_t)redistribution->partition.chunks,
+                                          sizeof *redistribution->chunk_starts);
     if (!lists || !redistribution->chunk_starts)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory to count the messages of %d ranks",
-                              redistribution->comm->ranks);
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory to count the messages of %d ranks",
+                          redistribution->comm->ranks);
     redistribution->share_messages.elements = lists + ranks;
     redistribution->block_messages.starts = lists + 2 * ranks;
     redistribution->share_messages.starts = lists + 3 * ranks;
@@ -260,7 +251,7 @@ static rung_status allocate_lists(rungi_redistribution *redistribution)
 rung_status rungi_redistribution_open(rungi_redistribution *redistribution, const rung_cluster_problem *cluster,
                                       const rung_cluster_grid *grid, rung_cluster_operand operand)
 {
-    redistribution->partition = rungi_operand_partition_of(cluster, grid, operand);
+    redistribution->partition = rungi_partition_of(cluster, grid, operand, redistribution->comm->rank);
     TRY(allocate_lists(redistribution));
     visit_own_blocks(&(redistribution_walk_t){
         .redistribution = redistribution, .action = count_elements, .counts = redistribution->block_messages.elements});
@@ -274,7 +265,7 @@ rung_status rungi_redistribution_open(rungi_redistribution *redistribution, cons
     redistribution->peers = malloc(max * sizeof *redistribution->peers);
     return redistribution->requests && redistribution->peers
                ? RUNG_OK
-               : rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a list of messages");
+               : rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for a list of messages");
 }
 
 void rungi_redistribution_close(rungi_redistribution *redistribution)
@@ -288,49 +279,46 @@ void rungi_redistribution_close(rungi_redistribution *redistribution)
 
 /* ---- Redistribution --------------------------------------------------------------------------- */
 
-/* Returns a walk that packs or unpacks messages. */
-static redistribution_walk_t redistribution_walk_of(rungi_redistribution *redistribution,
-                                                    const rungi_redistribution_messages *messages, char *buffer,
-                                                    char *share)
+static void run_step(rungi_redistribution *redistribution, const redistribution_step_t *step, char *share,
+                     rungi_scaling scaling)
 {
     memset(redistribution->packed_elements, 0,
            (size_t)redistribution->comm->ranks * sizeof *redistribution->packed_elements);
-    return (redistribution_walk_t){.redistribution = redistribution,
-                                   .counts = redistribution->packed_elements,
-                                   .starts = messages->starts,
-                                   .buffer = buffer,
-                                   .share = share};
+    step->visit(&(redistribution_walk_t){.redistribution = redistribution,
+                                         .action = step->action,
+                                         .counts = redistribution->packed_elements,
+                                         .starts = step->messages->starts,
+                                         .buffer = step->buffer,
+                                         .share = share,
+                                         .scaling = scaling});
+}
+
+/* Packs, exchanges and unpacks: steps[0] is sent, steps[1] is received. */
+static rung_status redistribute(rungi_redistribution *redistribution, const redistribution_step_t *steps, char *share,
+                                rungi_scaling scaling)
+{
+    int ranks = redistribution->comm->ranks;
+    run_step(redistribution, &steps[0], share, scaling);
+    for (int first = 1; first < ranks; first += ROUNDS_IN_FLIGHT)
+        TRY(exchange_rounds(redistribution, steps, first, (int)rungi_min(first + ROUNDS_IN_FLIGHT, ranks)));
+    run_step(redistribution, &steps[1], share, scaling);
+    return RUNG_OK;
 }
 
 rung_status rungi_redistribution_to_shares(rungi_redistribution *redistribution, char *send_buffer,
                                            char *receive_buffer, char *share)
 {
-    redistribution_walk_t packing = redistribution_walk_of(redistribution, &redistribution->block_messages, send_buffer,
-                                                           share);
-    packing.action = pack_block;
-    visit_own_blocks(&packing);
-    TRY(exchange_all(redistribution, (const message_side_t[]){{&redistribution->block_messages, send_buffer},
-                                                              {&redistribution->share_messages, receive_buffer}}));
-    redistribution_walk_t unpacking = redistribution_walk_of(redistribution, &redistribution->share_messages,
-                                                             receive_buffer, share);
-    unpacking.action = unpack_share;
-    visit_own_share(&unpacking);
-    return RUNG_OK;
+    const redistribution_step_t steps[] = {
+        {visit_own_blocks, pack_block, &redistribution->block_messages, send_buffer},
+        {visit_own_share, unpack_share, &redistribution->share_messages, receive_buffer}};
+    return redistribute(redistribution, steps, share, (rungi_scaling){0});
 }
 
 rung_status rungi_redistribution_from_shares(rungi_redistribution *redistribution, char *send_buffer,
                                              char *receive_buffer, const char *share, rungi_scaling scaling)
 {
-    redistribution_walk_t packing = redistribution_walk_of(redistribution, &redistribution->share_messages, send_buffer,
-                                                           (char *)share);
-    packing.action = pack_share;
-    visit_own_share(&packing);
-    TRY(exchange_all(redistribution, (const message_side_t[]){{&redistribution->share_messages, send_buffer},
-                                                              {&redistribution->block_messages, receive_buffer}}));
-    redistribution_walk_t unpacking = redistribution_walk_of(redistribution, &redistribution->block_messages,
-                                                             receive_buffer, (char *)share);
-    unpacking.action = unpack_block;
-    unpacking.scaling = scaling;
-    visit_own_blocks(&unpacking);
-    return RUNG_OK;
+    const redistribution_step_t steps[] = {
+        {visit_own_share, pack_share, &redistribution->share_messages, send_buffer},
+        {visit_own_blocks, unpack_block, &redistribution->block_messages, receive_buffer}};
+    return redistribute(redistribution, steps, (char *)share, scaling);
 }

@@ -3,8 +3,7 @@
  *
  * Each rank packs one message per receiving rank, in an order that both ends know: block by block of the layout, rectangle by
  * rectangle of the partition, row by row. Elements that stay on the rank are copied once. */
-#ifndef RUNGI_CLUSTER_REDISTRIBUTE_H
-#define RUNGI_CLUSTER_REDISTRIBUTE_H
+#pragma once
 
 #include "cluster/mpi/cluster_layout.h"
 #include "cluster/mpi/liveness.h"
@@ -21,7 +20,7 @@ typedef struct rungi_redistribution {
     const rungi_cluster_layout *layout;
     int64_t element_bytes;     /* of a transferred element */
     int64_t max_message_bytes; /* longer messages are split */
-    rungi_operand_partition partition;
+    rungi_partition partition;
     rungi_redistribution_messages block_messages; /* elements of this rank's blocks in each other rank's share */
     rungi_redistribution_messages share_messages; /* elements of this rank's share in each other rank's blocks */
     int64_t *chunk_starts;                        /* of this rank's share, in elements */
@@ -50,5 +49,3 @@ typedef struct rungi_scaling {
 
 rung_status rungi_redistribution_from_shares(rungi_redistribution *redistribution, char *send_buffer,
                                              char *receive_buffer, const char *share, rungi_scaling scaling);
-
-#endif /* RUNGI_CLUSTER_REDISTRIBUTE_H */

@@ -19,7 +19,7 @@ enum { TAG_A = 1, TAG_B, TAG_C };
 /* Requests that are waited for together. */
 typedef struct message_list {
     MPI_Request *requests;
-    int *ranks; /* peer of each request */
+    int *ranks; /* peer of each request; in the memory of `requests` */
     int64_t count;
 } message_list_t;
 
@@ -34,44 +34,23 @@ typedef struct reduction {
     int64_t number; /* of the block; -1: none */
 } reduction_t;
 
-/* A or B. */
+/* A, B or C. The chunks of C are the blocks that are multiplied. */
 typedef struct schedule_operand {
-    bool is_b;
-    int tag;
-    int64_t ranks, index; /* owners of each chunk, and this rank's index among them */
-    int64_t chunks;
-    void *share, *gathered;                  /* the same memory if this rank is the only owner */
-    int64_t *share_starts, *gathered_starts; /* elements before each chunk; the last entry is the total */
+    rungi_partition partition;
+    void *share, *gathered;               /* the same memory if this rank is the only owner; C is not gathered */
+    int64_t *share_starts, *chunk_starts; /* elements before each piece and chunk; the last entry is the total */
 } schedule_operand_t;
 
 struct rungi_schedule_state {
     rungi_schedule *schedule;
-    rungi_grid_position position;
     int64_t input_bytes, sum_bytes; /* per element */
-    schedule_operand_t a, b;
-    int64_t *c_starts; /* elements before each piece of the share of C */
+    schedule_operand_t a, b, c;
     message_exchange_t gathers[RUNGI_CLUSTER_GATHERS_IN_FLIGHT];
     reduction_t reductions[RUNGI_CLUSTER_REDUCTIONS_IN_FLIGHT];
     int64_t posted_gathers, multiplied_blocks; /* numbers so far */
     rung_status multiply_status;
     bool is_broken; /* messages may still be in flight */
 };
-
-/* ---- Sizes --------------------------------------------------------------------------------- */
-
-static rungi_rectangle chunk_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
-                                rungi_grid_position position, bool is_b, int64_t index)
-{
-    return is_b ? rungi_chunk_b(cluster, grid, position, index) : rungi_chunk_a(cluster, grid, position, index);
-}
-
-/* Returns the elements of block `number` of C. */
-static int64_t block_elements(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
-                              rungi_grid_position position, int64_t number)
-{
-    return rungi_rectangle_elements(
-        rungi_chunk_c(cluster, grid, position, number / grid->b_chunks, number % grid->b_chunks));
-}
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
@@ -120,39 +99,39 @@ static rung_status wait_for(rungi_schedule_state *state, message_list_t *list)
 
 static int64_t chunk_elements(const schedule_operand_t *operand, int64_t index)
 {
-    return operand->gathered_starts[index + 1] - operand->gathered_starts[index];
+    return operand->chunk_starts[index + 1] - operand->chunk_starts[index];
 }
 
 /* Returns the rank of owner `index` of this rank's chunks. */
-static int64_t chunk_owner_rank(const rungi_schedule_state *state, const schedule_operand_t *operand, int64_t index)
+static int64_t owner_rank(const schedule_operand_t *operand, int64_t index)
 {
-    rungi_grid_position position = state->position;
-    *(operand->is_b ? &position.i : &position.j) = index;
-    return rungi_grid_rank_at(state->schedule->grid, position);
+    const rungi_partition *partition = &operand->partition;
+    return rungi_partition_rank(partition, partition->rows.part, partition->cols.part, index);
 }
 
 static rung_status gather_chunk(rungi_schedule_state *state, schedule_operand_t *operand, int64_t chunk,
                                 message_exchange_t *exchange)
 {
     const rungi_rank_operations *operations = state->schedule->operations;
-    int64_t elements = chunk_elements(operand, chunk), start = operand->gathered_starts[chunk];
-    int64_t own = rungi_part_size(elements, operand->ranks, operand->index);
-    int64_t own_start = start + rungi_part_start(elements, operand->ranks, operand->index);
-    if (operand->ranks == 1)
+    int64_t elements = chunk_elements(operand, chunk), start = operand->chunk_starts[chunk];
+    int64_t owners = operand->partition.owners, owner = operand->partition.owner;
+    int64_t own_bytes = rungi_part_size(elements, owners, owner) * state->input_bytes,
+            own_offset = operand->share_starts[chunk] * state->input_bytes;
+    int tag = operand == &state->b ? TAG_B : TAG_A;
+    if (owners == 1)
         return RUNG_OK;
-    for (int64_t step = 1; step < operand->ranks; step++) {
-        int64_t from = (operand->index + operand->ranks - step) % operand->ranks;
-        TRY(post(state, &exchange->incoming, true, chunk_owner_rank(state, operand, from), operand->tag,
-                 operand->gathered, (start + rungi_part_start(elements, operand->ranks, from)) * state->input_bytes,
-                 rungi_part_size(elements, operand->ranks, from) * state->input_bytes));
+    for (int64_t step = 1; step < owners; step++) {
+        int64_t from = (owner + owners - step) % owners;
+        TRY(post(state, &exchange->incoming, true, owner_rank(operand, from), tag, operand->gathered,
+                 (start + rungi_part_start(elements, owners, from)) * state->input_bytes,
+                 rungi_part_size(elements, owners, from) * state->input_bytes));
     }
-    for (int64_t step = 1; step < operand->ranks; step++)
-        TRY(post(state, &exchange->outgoing, false,
-                 chunk_owner_rank(state, operand, (operand->index + step) % operand->ranks), operand->tag,
-                 operand->share, operand->share_starts[chunk] * state->input_bytes, own * state->input_bytes));
-    operations->copy(operations->user, own * state->input_bytes,
-                     memory_at(state, operand->share, operand->share_starts[chunk] * state->input_bytes),
-                     memory_at(state, operand->gathered, own_start * state->input_bytes));
+    for (int64_t step = 1; step < owners; step++)
+        TRY(post(state, &exchange->outgoing, false, owner_rank(operand, (owner + step) % owners), tag, operand->share,
+                 own_offset, own_bytes));
+    int64_t target = (start + rungi_part_start(elements, owners, owner)) * state->input_bytes;
+    operations->copy(operations->user, own_bytes, memory_at(state, operand->share, own_offset),
+                     memory_at(state, operand->gathered, target));
     return RUNG_OK;
 }
 
@@ -180,23 +159,19 @@ static int64_t partial_sum_start(int64_t elements, int64_t own, int64_t l, int64
 
 static rung_status exchange_partial_sums(rungi_schedule_state *state, reduction_t *reduction)
 {
-    const rung_cluster_grid *grid = state->schedule->grid;
-    int64_t elements = block_elements(state->schedule->cluster, grid, state->position, reduction->number),
-            l = state->position.l;
-    int64_t own = rungi_part_size(elements, grid->pk, l);
-    for (int64_t step = 1; step < grid->pk; step++) {
-        int64_t from = (l + grid->pk - step) % grid->pk;
-        rungi_grid_position position = {state->position.i, state->position.j, from};
-        TRY(post(state, &reduction->exchange.incoming, true, rungi_grid_rank_at(grid, position), TAG_C,
-                 reduction->memory, partial_sum_start(elements, own, l, from) * state->sum_bytes,
-                 own * state->sum_bytes));
+    int64_t elements = chunk_elements(&state->c, reduction->number), pk = state->schedule->grid->pk,
+            l = state->c.partition.owner;
+    int64_t own = rungi_part_size(elements, pk, l);
+    for (int64_t step = 1; step < pk; step++) {
+        int64_t from = (l + pk - step) % pk;
+        TRY(post(state, &reduction->exchange.incoming, true, owner_rank(&state->c, from), TAG_C, reduction->memory,
+                 partial_sum_start(elements, own, l, from) * state->sum_bytes, own * state->sum_bytes));
     }
-    for (int64_t step = 1; step < grid->pk; step++) {
-        int64_t to = (l + step) % grid->pk;
-        rungi_grid_position position = {state->position.i, state->position.j, to};
-        TRY(post(state, &reduction->exchange.outgoing, false, rungi_grid_rank_at(grid, position), TAG_C,
-                 reduction->memory, rungi_part_start(elements, grid->pk, to) * state->sum_bytes,
-                 rungi_part_size(elements, grid->pk, to) * state->sum_bytes));
+    for (int64_t step = 1; step < pk; step++) {
+        int64_t to = (l + step) % pk;
+        TRY(post(state, &reduction->exchange.outgoing, false, owner_rank(&state->c, to), TAG_C, reduction->memory,
+                 rungi_part_start(elements, pk, to) * state->sum_bytes,
+                 rungi_part_size(elements, pk, to) * state->sum_bytes));
     }
     return RUNG_OK;
 }
@@ -204,15 +179,13 @@ static rung_status exchange_partial_sums(rungi_schedule_state *state, reduction_
 /* Adds in the order of ranks, not of arrival: results are reproducible. */
 static void add_partial_sums(rungi_schedule_state *state, const reduction_t *reduction)
 {
-    const rungi_schedule *schedule = state->schedule;
-    const rungi_rank_operations *operations = schedule->operations;
-    int64_t elements = block_elements(schedule->cluster, schedule->grid, state->position, reduction->number),
-            l = state->position.l;
-    int64_t own = rungi_part_size(elements, schedule->grid->pk, l);
-    char *target = memory_at(state, schedule->c, state->c_starts[reduction->number] * state->sum_bytes);
-    for (int64_t from = 0; from < schedule->grid->pk; from++) {
-        int64_t start = from == l ? rungi_part_start(elements, schedule->grid->pk, l)
-                                  : partial_sum_start(elements, own, l, from);
+    const rungi_rank_operations *operations = state->schedule->operations;
+    int64_t elements = chunk_elements(&state->c, reduction->number), pk = state->schedule->grid->pk,
+            l = state->c.partition.owner;
+    int64_t own = rungi_part_size(elements, pk, l);
+    char *target = memory_at(state, state->c.share, state->c.share_starts[reduction->number] * state->sum_bytes);
+    for (int64_t from = 0; from < pk; from++) {
+        int64_t start = from == l ? rungi_part_start(elements, pk, l) : partial_sum_start(elements, own, l, from);
         const char *source = memory_at(state, reduction->memory, start * state->sum_bytes);
         if (from == 0)
             operations->copy(operations->user, own * state->sum_bytes, source, target);
@@ -235,23 +208,22 @@ static rung_status complete_reduction(rungi_schedule_state *state, reduction_t *
 
 static void multiply_into(rungi_schedule_state *state, int64_t s, int64_t t, char *c)
 {
-    const rungi_schedule *schedule = state->schedule;
-    const rungi_rank_operations *operations = schedule->operations;
-    rungi_rectangle a = rungi_chunk_a(schedule->cluster, schedule->grid, state->position, s);
-    rungi_rectangle block = rungi_chunk_c(schedule->cluster, schedule->grid, state->position, s, t);
+    const rungi_rank_operations *operations = state->schedule->operations;
+    rung_cluster_piece a = rungi_partition_piece(&state->a.partition, s),
+                       b = rungi_partition_piece(&state->b.partition, t);
     if (state->multiply_status == RUNG_OK)
         state->multiply_status = operations->multiply(
-            operations->user, block.rows, block.cols, a.cols,
-            memory_at(state, state->a.gathered, state->a.gathered_starts[s] * state->input_bytes),
-            memory_at(state, state->b.gathered, state->b.gathered_starts[t] * state->input_bytes), c);
+            operations->user, a.rows, b.cols, a.cols,
+            memory_at(state, state->a.gathered, state->a.chunk_starts[s] * state->input_bytes),
+            memory_at(state, state->b.gathered, state->b.chunk_starts[t] * state->input_bytes), c);
 }
 
 static rung_status multiply_block(rungi_schedule_state *state, int64_t s, int64_t t)
 {
-    const rungi_schedule *schedule = state->schedule;
-    int64_t number = s * schedule->grid->b_chunks + t;
-    if (schedule->grid->pk == 1) {
-        multiply_into(state, s, t, memory_at(state, schedule->c, state->c_starts[number] * state->sum_bytes));
+    const rung_cluster_grid *grid = state->schedule->grid;
+    int64_t number = s * grid->b_chunks + t;
+    if (grid->pk == 1) {
+        multiply_into(state, s, t, memory_at(state, state->c.share, state->c.share_starts[number] * state->sum_bytes));
         return RUNG_OK;
     }
     reduction_t *reduction = &state->reductions[state->multiplied_blocks++ % RUNGI_CLUSTER_REDUCTIONS_IN_FLIGHT];
@@ -259,13 +231,6 @@ static rung_status multiply_block(rungi_schedule_state *state, int64_t s, int64_
     multiply_into(state, s, t, memory_at(state, reduction->memory, 0));
     reduction->number = number;
     return exchange_partial_sums(state, reduction);
-}
-
-static rung_status multiply_completed_blocks(rungi_schedule_state *state, rungi_arrival arrival)
-{
-    for (int64_t other = 0; other < arrival.other_chunks; other++)
-        TRY(arrival.is_b ? multiply_block(state, other, arrival.index) : multiply_block(state, arrival.index, other));
-    return RUNG_OK;
 }
 
 static rung_status complete_all(rungi_schedule_state *state)
@@ -285,7 +250,9 @@ static rung_status run_schedule(rungi_schedule_state *state)
         TRY(post_gathers(state, i));
         TRY(wait_for(state, &state->gathers[i % RUNGI_CLUSTER_GATHERS_IN_FLIGHT].incoming));
         TRY(post_gathers(state, i + 1));
-        TRY(multiply_completed_blocks(state, rungi_arrival_at(grid, i)));
+        rungi_arrival arrival = rungi_arrival_at(grid, i);
+        for (int64_t other = 0; other < arrival.other_chunks; other++)
+            TRY(multiply_block(state, arrival.is_b ? other : arrival.index, arrival.is_b ? arrival.index : other));
     }
     return complete_all(state);
 }
@@ -307,43 +274,11 @@ bool rungi_schedule_is_broken(const rungi_schedule *schedule)
 
 /* ---- Memory --------------------------------------------------------------------------------- */
 
-/* Returns the starts of `count` consecutive ranges and, as the last entry, the total; NULL if there is no memory. */
-static int64_t *prefix_sums(int64_t count,
-                            int64_t (*size)(const rungi_schedule_state *, const schedule_operand_t *, int64_t),
-                            const rungi_schedule_state *state, const schedule_operand_t *operand)
-{
-    int64_t *starts = malloc((size_t)(count + 1) * sizeof *starts);
-    if (!starts)
-        return NULL;
-    starts[0] = 0;
-    for (int64_t i = 0; i < count; i++)
-        starts[i + 1] = starts[i] + size(state, operand, i);
-    return starts;
-}
-
-static int64_t gathered_size(const rungi_schedule_state *state, const schedule_operand_t *operand, int64_t chunk)
-{
-    return rungi_rectangle_elements(
-        chunk_of(state->schedule->cluster, state->schedule->grid, state->position, operand->is_b, chunk));
-}
-
-static int64_t share_size(const rungi_schedule_state *state, const schedule_operand_t *operand, int64_t chunk)
-{
-    return rungi_part_size(gathered_size(state, operand, chunk), operand->ranks, operand->index);
-}
-
-static int64_t piece_size(const rungi_schedule_state *state, const schedule_operand_t *operand, int64_t block)
-{
-    (void)operand;
-    return rungi_part_size(block_elements(state->schedule->cluster, state->schedule->grid, state->position, block),
-                           state->schedule->grid->pk, state->position.l);
-}
-
 static bool create_message_list(message_list_t *list, int64_t messages)
 {
-    list->requests = malloc((size_t)(messages + 1) * sizeof *list->requests);
-    list->ranks = malloc((size_t)(messages + 1) * sizeof *list->ranks);
-    return list->requests && list->ranks;
+    list->requests = malloc((size_t)(messages + 1) * (sizeof *list->requests + sizeof *list->ranks));
+    list->ranks = list->requests ? (int *)(list->requests + messages + 1) : NULL;
+    return list->requests != NULL;
 }
 
 /* Allocates the requests for one piece of at most `bytes` to and from each of `others` ranks. */
@@ -354,61 +289,70 @@ static bool create_exchange(const rungi_schedule_state *state, message_exchange_
     return create_message_list(&exchange->incoming, messages) && create_message_list(&exchange->outgoing, messages);
 }
 
-static bool create_operand(rungi_schedule_state *state, schedule_operand_t *operand)
+/* Sets the share and the starts of an operand's pieces and chunks. */
+static bool open_operand(rungi_schedule_state *state, rung_cluster_operand kind, void *share,
+                         schedule_operand_t *operand)
+{
+    const rungi_schedule *schedule = state->schedule;
+    operand->partition = rungi_partition_of(schedule->cluster, schedule->grid, kind, schedule->rank);
+    operand->share = operand->gathered = share;
+    int64_t chunks = operand->partition.chunks;
+    operand->chunk_starts = calloc((size_t)(chunks + 1), sizeof *operand->chunk_starts);
+    operand->share_starts = calloc((size_t)(chunks + 1), sizeof *operand->share_starts);
+    if (!operand->chunk_starts || !operand->share_starts)
+        return false;
+    for (int64_t i = 0; i < chunks; i++) {
+        rung_cluster_piece piece = rungi_partition_piece(&operand->partition, i);
+        operand->chunk_starts[i + 1] = operand->chunk_starts[i] + piece.rows * piece.cols;
+        operand->share_starts[i + 1] = operand->share_starts[i] + piece.count;
+    }
+    return true;
+}
+
+/* Allocates the memory of all chunks of A or B, unless this rank's share contains them. */
+static bool allocate_gathered(rungi_schedule_state *state, schedule_operand_t *operand)
 {
     const rungi_rank_operations *operations = state->schedule->operations;
-    operand->gathered_starts = prefix_sums(operand->chunks, gathered_size, state, operand);
-    operand->share_starts = prefix_sums(operand->chunks, share_size, state, operand);
-    if (!operand->gathered_starts || !operand->share_starts)
-        return false;
-    if (operand->ranks == 1) {
-        operand->gathered = operand->share;
+    int64_t bytes = operand->chunk_starts[operand->partition.chunks] * state->input_bytes;
+    if (operand->partition.owners == 1)
         return true;
-    }
-    int64_t bytes = operand->gathered_starts[operand->chunks] * state->input_bytes;
     operand->gathered = operations->allocate(operations->user, bytes);
     return operand->gathered || bytes == 0;
 }
 
-/* Returns the maximum elements of a piece of a chunk. */
-static int64_t max_piece_elements(const schedule_operand_t *operand)
+static int64_t max_chunk_elements(const schedule_operand_t *operand)
 {
     int64_t max = 0;
-    for (int64_t i = 0; i < operand->chunks; i++) {
-        int64_t piece = rungi_ceil_divide(chunk_elements(operand, i), operand->ranks);
-        max = rungi_max(piece, max);
-    }
+    for (int64_t i = 0; i < operand->partition.chunks; i++)
+        max = rungi_max(chunk_elements(operand, i), max);
     return max;
 }
 
 static bool create_gathers(rungi_schedule_state *state)
 {
-    int64_t others = rungi_max(state->a.ranks, state->b.ranks) - 1;
-    int64_t a = max_piece_elements(&state->a), b = max_piece_elements(&state->b);
+    const rung_cluster_grid *grid = state->schedule->grid;
+    int64_t a = rungi_ceil_divide(max_chunk_elements(&state->a), grid->pn),
+            b = rungi_ceil_divide(max_chunk_elements(&state->b), grid->pm);
     for (int i = 0; i < RUNGI_CLUSTER_GATHERS_IN_FLIGHT; i++)
-        if (!create_exchange(state, &state->gathers[i], others, rungi_max(a, b) * state->input_bytes))
+        if (!create_exchange(state, &state->gathers[i], rungi_max(grid->pn, grid->pm) - 1,
+                             rungi_max(a, b) * state->input_bytes))
             return false;
     return true;
 }
 
 static bool create_reductions(rungi_schedule_state *state)
 {
-    const rungi_schedule *schedule = state->schedule;
-    const rungi_rank_operations *operations = schedule->operations;
-    int64_t max = 0;
-    for (int64_t i = 0; i < schedule->grid->a_chunks * schedule->grid->b_chunks; i++) {
-        int64_t elements = block_elements(schedule->cluster, schedule->grid, state->position, i);
-        max = rungi_max(elements, max);
-    }
+    const rung_cluster_grid *grid = state->schedule->grid;
+    const rungi_rank_operations *operations = state->schedule->operations;
+    int64_t max = max_chunk_elements(&state->c), bytes = rungi_grid_reduction_elements(grid, max) * state->sum_bytes;
     for (int i = 0; i < RUNGI_CLUSTER_REDUCTIONS_IN_FLIGHT; i++) {
         reduction_t *reduction = &state->reductions[i];
         reduction->number = -1;
-        if (schedule->grid->pk == 1)
+        if (grid->pk == 1)
             continue;
-        int64_t bytes = rungi_grid_reduction_elements(schedule->grid, max) * state->sum_bytes;
         reduction->memory = operations->allocate(operations->user, bytes);
-        if (!reduction->memory || !create_exchange(state, &reduction->exchange, schedule->grid->pk - 1,
-                                                   rungi_ceil_divide(max, schedule->grid->pk) * state->sum_bytes))
+        if (!reduction->memory || !create_exchange(state, &reduction->exchange, grid->pk - 1,
+                                                   rungi_ceil_divide(max, grid->pk) * state->sum_bytes))
             return false;
     }
     return true;
@@ -416,46 +360,35 @@ static bool create_reductions(rungi_schedule_state *state)
 
 rung_status rungi_schedule_prepare(rungi_schedule *schedule)
 {
-    const rung_cluster_grid *grid = schedule->grid;
-    if (schedule->rank >= rungi_grid_ranks(grid))
+    if (schedule->rank >= rungi_grid_ranks(schedule->grid))
         return RUNG_OK;
     rungi_schedule_state *state = schedule->state = calloc(1, sizeof *state);
     if (!state)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for the schedule of a rank");
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the schedule of a rank");
     state->schedule = schedule;
-    state->position = rungi_grid_position_of(grid, schedule->rank);
     state->input_bytes = rungi_cluster_input_element_bytes(schedule->cluster);
     state->sum_bytes = rungi_cluster_sum_element_bytes(schedule->cluster);
-    state->a = (schedule_operand_t){
-        .tag = TAG_A, .ranks = grid->pn, .index = state->position.j, .chunks = grid->a_chunks, .share = schedule->a};
-    state->b = (schedule_operand_t){.is_b = true,
-                                    .tag = TAG_B,
-                                    .ranks = grid->pm,
-                                    .index = state->position.i,
-                                    .chunks = grid->b_chunks,
-                                    .share = schedule->b};
-    state->c_starts = prefix_sums(grid->a_chunks * grid->b_chunks, piece_size, state, NULL);
-    if (state->c_starts && create_operand(state, &state->a) && create_operand(state, &state->b) &&
-        create_gathers(state) && create_reductions(state))
+    if (open_operand(state, RUNG_CLUSTER_OPERAND_A, schedule->a, &state->a) &&
+        open_operand(state, RUNG_CLUSTER_OPERAND_B, schedule->b, &state->b) &&
+        open_operand(state, RUNG_CLUSTER_OPERAND_C, schedule->c, &state->c) && allocate_gathered(state, &state->a) &&
+        allocate_gathered(state, &state->b) && create_gathers(state) && create_reductions(state))
         return RUNG_OK;
     rungi_schedule_free(schedule);
-    return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a rank's blocks of A, B and C; use more ranks");
+    return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for a rank's blocks of A, B and C; use more ranks");
 }
 
 static void free_exchange(message_exchange_t *exchange)
 {
     free(exchange->incoming.requests);
-    free(exchange->incoming.ranks);
     free(exchange->outgoing.requests);
-    free(exchange->outgoing.ranks);
 }
 
 static void free_operand(const rungi_schedule_state *state, schedule_operand_t *operand)
 {
     const rungi_rank_operations *operations = state->schedule->operations;
-    if (operand->ranks > 1)
+    if (operand->gathered != operand->share)
         operations->release(operations->user, operand->gathered);
-    free(operand->gathered_starts);
+    free(operand->chunk_starts);
     free(operand->share_starts);
 }
 
@@ -468,7 +401,7 @@ void rungi_schedule_free(rungi_schedule *schedule)
         return;
     free_operand(state, &state->a);
     free_operand(state, &state->b);
-    free(state->c_starts);
+    free_operand(state, &state->c);
     for (int i = 0; i < RUNGI_CLUSTER_GATHERS_IN_FLIGHT; i++)
         free_exchange(&state->gathers[i]);
     for (int i = 0; i < RUNGI_CLUSTER_REDUCTIONS_IN_FLIGHT; i++) {

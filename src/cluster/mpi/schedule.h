@@ -4,13 +4,11 @@
  * The schedule uses operands as shares (grid.h), one dense range of elements per chunk. redistribute.c converts a caller's
  * matrices to shares and back. The functions for multiplying, memory and waiting are parameters: rank_operations.c has those
  * of a real machine, tools/simulate those of a simulated one. */
-#ifndef RUNGI_SCHEDULE_H
-#define RUNGI_SCHEDULE_H
+#pragma once
 
 #include <mpi.h>
-#include <stdbool.h>
 
-#include "cluster/grid.h"
+#include "cluster/operand_partition.h"
 
 /* Operations of a rank. */
 typedef struct rungi_rank_operations {
@@ -63,5 +61,3 @@ bool rungi_schedule_is_broken(const rungi_schedule *schedule);
 
 /* Frees the state. After a broken run the memory is leaked: MPI may still write to it. */
 void rungi_schedule_free(rungi_schedule *schedule);
-
-#endif /* RUNGI_SCHEDULE_H */

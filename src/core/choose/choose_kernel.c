@@ -3,30 +3,17 @@
  * describes the order in which kernels are tried. */
 #include "core/choose/choose_kernel.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/try.h"
 #include "core/choose/tile_cost.h"
 #include "core/choose/tuning_store.h"
-#include "core/compute_mode.h"
+#include "core/enum_counts.h"
 #include "core/problem.h"
 
 /* Rejected tuning records that a plan lists; kernels need the rest of the text. */
 enum { REJECTED_RECORDS_LISTED = 2 };
-
-/* Appends to a text in an array of `capacity` bytes. */
-static void append(char *text, size_t capacity, const char *format, ...) RUNG_PRINTF(3, 4);
-
-static void append(char *text, size_t capacity, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, capacity - used, format, arguments);
-    va_end(arguments);
-}
 
 /* ---- One kernel -------------------------------------------------------------------------------------------------- */
 
@@ -46,6 +33,21 @@ static rung_status check_types(const rung_kernel *kernel, const rung_problem *pr
                       rung_type_name(problem->c.type));
 }
 
+bool rungi_compute_is_as_precise(rung_compute mode, rung_compute requested)
+{
+    /* By precision, 1 is the most precise mode. The values of rung_compute are not in this order, because later versions
+     * append modes. */
+    static const int ranks[] = {
+        [RUNG_COMPUTE_STRICT] = 1,
+        [RUNG_COMPUTE_BF16X3] = 2,
+        [RUNG_COMPUTE_TF32] = 3,
+        [RUNG_COMPUTE_BF16X1] = 4,
+    };
+    _Static_assert(sizeof ranks / sizeof *ranks == RUNGI_COMPUTE_COUNT, "every compute mode has a rank");
+    return (unsigned)mode < RUNGI_COMPUTE_COUNT && (unsigned)requested < RUNGI_COMPUTE_COUNT &&
+           ranks[mode] <= ranks[requested];
+}
+
 static rung_status check_compute(const rung_kernel *kernel, const rung_problem *problem)
 {
     const rung_kernel_info *info = &kernel->info;
@@ -55,53 +57,40 @@ static rung_status check_compute(const rung_kernel *kernel, const rung_problem *
     return RUNG_OK;
 }
 
-/* Returns the name of one of these abilities, or NULL if there are none. */
-static const char *ability_name(unsigned abilities)
-{
-    if (abilities & RUNG_ABILITY_BATCH_OFFSETS)
-        return "batch offsets";
-    if (abilities & RUNG_ABILITY_EPILOGUE)
-        return "an epilogue";
-    if (abilities & RUNG_ABILITY_SPLIT_K)
-        return "split-K";
-    return abilities & RUNG_ABILITY_PACKED_B ? "a packed B" : NULL;
-}
-
 static rung_status check_abilities(const rung_plan *plan, const rung_kernel *kernel)
 {
-    const rung_problem *problem = &plan->problem;
-    const rung_kernel_info *info = &kernel->info;
-    TRY(check_compute(kernel, problem));
-    unsigned needed = 0;
-    if (rungi_problem_has_epilogue(problem))
-        needed |= RUNG_ABILITY_EPILOGUE;
-    if (problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets ||
-        rungi_problem_addend(problem)->batch_offsets)
-        needed |= RUNG_ABILITY_BATCH_OFFSETS;
-    if (plan->split_k_requested > 1)
-        needed |= RUNG_ABILITY_SPLIT_K;
-    if (plan->packed_b)
-        needed |= RUNG_ABILITY_PACKED_B;
-    const char *missing = ability_name(needed & ~info->abilities);
-    if (missing)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s does not support %s", info->name, missing);
+    const struct {
+        bool is_needed;
+        unsigned ability;
+        const char *name;
+    } needs[] = {
+        {rungi_problem_has_batch_offsets(&plan->problem), RUNG_ABILITY_BATCH_OFFSETS, "batch offsets"},
+        {rungi_problem_has_epilogue(&plan->problem), RUNG_ABILITY_EPILOGUE, "an epilogue"},
+        {plan->split_k_requested > 1, RUNG_ABILITY_SPLIT_K, "split-K"},
+        {plan->packed_b, RUNG_ABILITY_PACKED_B, "a packed B"},
+    };
+    TRY(check_compute(kernel, &plan->problem));
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (needs[i].is_needed && !(kernel->info.abilities & needs[i].ability))
+            return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s does not support %s", kernel->info.name, needs[i].name);
     return RUNG_OK;
 }
 
 /* Returns whether the small preset wastes less than half as much as the default preset. The default's larger tiles are
  * less than twice as fast. On a GPU with an automatic choice, idle compute units count as waste too, and a small tile
  * that spans a side of C is already as fast as a larger one. */
-static bool is_small_preset_better(const rung_plan *plan, const rung_kernel *kernel, const char *small,
-                                   const char *normal)
+static bool is_small_preset_better(const rung_plan *plan, const rung_kernel *kernel, const char *small_preset,
+                                   const char *normal_preset)
 {
-    if (!plan->is_kernel_automatic || rungi_tile_cost_is_area_only(plan->device)) {
-        double small_cost = rungi_tile_cost_area(plan, kernel, small);
-        return small_cost > 0 && 2 * small_cost < rungi_tile_cost_area(plan, kernel, normal);
-    }
-    double small_cost = rungi_tile_cost_of_waves(plan, kernel, small),
-           normal_cost = rungi_tile_cost_of_waves(plan, kernel, normal);
-    return small_cost > 0 && (2 * small_cost < normal_cost ||
-                              (small_cost < normal_cost && rungi_tile_cost_has_spanning_tile(plan, kernel, small)));
+    rungi_tile_cost small = rungi_tile_cost_of(plan, kernel, small_preset);
+    rungi_tile_cost normal = rungi_tile_cost_of(plan, kernel, normal_preset);
+    /* With a preset for the kind of device, compute units do not correspond to tiles: only the tile area can be counted.
+     * On NVIDIA and AMD GPUs a compute unit is a multiprocessor, which computes a tile alone; other OpenCL drivers count
+     * execution units or threads. */
+    if (!plan->is_kernel_automatic || plan->device->preset)
+        return small.area > 0 && 2 * small.area < normal.area;
+    return small.wave_area > 0 &&
+           (2 * small.wave_area < normal.wave_area || (small.wave_area < normal.wave_area && small.has_spanning_tile));
 }
 
 /* Selects the default preset of the device, or its small preset if that fits the problem better. */
@@ -122,13 +111,17 @@ static void fit_defaults(rung_plan *plan, const rung_kernel *kernel)
     const rung_device *device = plan->device;
     if (device->ops && device->ops->fit_defaults &&
         device->ops->fit_defaults(device, kernel, rungi_problem_accumulator_type(&plan->problem), plan->values.value))
-        append(plan->origin_text, sizeof plan->origin_text, ", lowered to the caches");
+        rungi_text_append(plan->origin_text, sizeof plan->origin_text, ", lowered to the caches");
 }
 
-static void set_origin(rung_plan *plan, rung_origin origin, const char *text)
+/* Clears what an earlier attempt has set in the plan. */
+static void reset_attempt(rung_plan *plan, rung_origin origin, const char *origin_text)
 {
+    plan->kernel = NULL;
+    plan->has_parameter_values = false;
+    plan->block_threads = plan->block_shared_bytes = 0;
     plan->info.origin = origin;
-    snprintf(plan->origin_text, sizeof plan->origin_text, "%s", text);
+    snprintf(plan->origin_text, sizeof plan->origin_text, "%s", origin_text);
 }
 
 rung_status rungi_choose_set_kernel(rung_plan *plan, const rung_kernel *kernel, const char *parameters,
@@ -136,19 +129,15 @@ rung_status rungi_choose_set_kernel(rung_plan *plan, const rung_kernel *kernel, 
 {
     char preset[RUNGI_PRESET_NAME_BYTES];
     bool uses_defaults = !parameters;
-    set_origin(plan, origin, origin_text);
+    reset_attempt(plan, origin, origin_text);
     plan->kernel = kernel;
-    plan->has_parameter_values = false;
-    plan->block_threads = plan->block_shared_bytes = 0;
-    plan->info.workspace_bytes = 0;
-    plan->info.packed_b_bytes = 0;
+    plan->info.workspace_bytes = plan->info.packed_b_bytes = 0;
     plan->info.split_k = 1;
     plan->info.compute = plan->problem.a.type == RUNG_F32 ? kernel->info.compute : RUNG_COMPUTE_STRICT;
     TRY(check_types(kernel, &plan->problem));
     TRY(check_abilities(plan, kernel));
     if (uses_defaults) {
-        rungi_saved_error saved;
-        rungi_error_save(&saved);
+        rungi_saved_error saved = rungi_error_save();
         select_preset(plan, kernel, preset);
         rungi_error_restore(&saved);
         parameters = preset;
@@ -174,12 +163,11 @@ static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const 
  * other value of a single parameter. */
 static rung_status try_parameter_choices(rung_plan *plan, const rung_kernel *kernel)
 {
-    rungi_saved_error first;
     rung_status status = try_kernel(plan, kernel, NULL, RUNG_ORIGIN_DEFAULTS, "defaults");
     if (status != RUNG_STATUS_UNSUPPORTED || check_types(kernel, &plan->problem) != RUNG_OK ||
         check_abilities(plan, kernel) != RUNG_OK)
         return status;
-    rungi_error_save(&first);
+    rungi_saved_error first = rungi_error_save();
     int64_t threads = plan->block_threads, shared_bytes = plan->block_shared_bytes;
     for (int64_t i = 0; i < kernel->info.parameter_count; i++) {
         const rung_parameter *parameter = &kernel->parameters[i];
@@ -207,9 +195,7 @@ static rung_status check_automatic(const rung_kernel *kernel)
                           kernel->info.name);
     if (kernel->info.engine == RUNG_ENGINE_EMULATED)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
-                          "%s emulates a matrix engine in software and is selected "
-                          "only by name",
-                          kernel->info.name);
+                          "%s emulates a matrix engine in software and is selected only by name", kernel->info.name);
     return RUNG_OK;
 }
 
@@ -217,28 +203,11 @@ static rung_status check_automatic(const rung_kernel *kernel)
 static void append_rejection(rung_plan *plan, const char *name)
 {
     const char *reason = rung_error_text();
-    append(plan->rejected, sizeof plan->rejected, "%s%s%s%.*s", *plan->rejected ? "; " : "", name ? name : "",
-           name ? ": " : "", (int)strcspn(reason, "\n"), reason);
+    rungi_text_append(plan->rejected, sizeof plan->rejected, "%s%s%s%.*s", *plan->rejected ? "; " : "",
+                      name ? name : "", name ? ": " : "", (int)strcspn(reason, "\n"), reason);
 }
 
 /* ---- Attempts ---------------------------------------------------------------------------------------------------- */
-
-static void reset_attempt(rung_plan *plan, rung_origin origin, const char *origin_text)
-{
-    plan->kernel = NULL;
-    plan->has_parameter_values = false;
-    plan->block_threads = plan->block_shared_bytes = 0;
-    set_origin(plan, origin, origin_text);
-}
-
-/* Destroys what an attempt created. */
-static void destroy_attempt(rung_plan *plan)
-{
-    plan->device->ops->plan_destroy(plan);
-    plan->state = NULL;
-    plan->required_alignment = 0;
-    plan->info.library = plan->info.warning = "";
-}
 
 /* Reports an attempt and destroys what it created. */
 static rung_status report_attempt(rung_plan *plan, const rungi_attempt_visitor *visitor, const char *kernel,
@@ -250,8 +219,12 @@ static rung_status report_attempt(rung_plan *plan, const rungi_attempt_visitor *
         parameters = all;
     }
     rung_status visited = visitor->visit(visitor->user, plan, &(rungi_attempt){kernel, parameters, status});
-    if (status == RUNG_OK)
-        destroy_attempt(plan);
+    if (status == RUNG_OK) {
+        plan->device->ops->plan_destroy(plan);
+        plan->state = NULL;
+        plan->required_alignment = 0;
+        plan->info.library = plan->info.warning = "";
+    }
     return visited;
 }
 
@@ -270,12 +243,11 @@ static rung_status check_parameters(const rung_plan *plan, const rung_kernel *ke
 {
     char all[RUNG_PARAMETERS_BYTES];
     rungi_parameter_values values;
-    TRY(rungi_kernel_parse_parameters(kernel, parameters, rung_type_size(plan->problem.a.type), &values));
-    TRY(rungi_kernel_check_range(kernel, &values));
+    TRY(rungi_kernel_parse_tuned_parameters(kernel, parameters, rung_type_size(plan->problem.a.type), &values));
     rungi_kernel_format_parameters(kernel, &values, all, sizeof all);
     if (strcmp(all, parameters) != 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "the record has the parameters \"%s\"; %s now has \"%s\"", parameters,
-                          kernel->info.name, kernel->defaults);
+        return rungi_invalid("the record has the parameters \"%s\"; %s now has \"%s\"", parameters, kernel->info.name,
+                             kernel->defaults);
     return RUNG_OK;
 }
 
@@ -319,7 +291,8 @@ static rung_status choose_by_tuning(rung_plan *plan, const rungi_attempt_visitor
             return status; /* created, or the visitor failed */
     }
     if (rejected > REJECTED_RECORDS_LISTED)
-        append(plan->rejected, sizeof plan->rejected, "; %d more records", rejected - REJECTED_RECORDS_LISTED);
+        rungi_text_append(plan->rejected, sizeof plan->rejected, "; %d more records",
+                          rejected - REJECTED_RECORDS_LISTED);
     return RUNG_STATUS_NOT_FOUND;
 }
 
@@ -392,6 +365,7 @@ static rung_status choose_by_ladder(rung_plan *plan, const rungi_attempt_visitor
     return visitor ? RUNG_OK : fail_no_kernel(plan, rejection);
 }
 
+/* Chooses by tuning records, then by the ladder. */
 static rung_status choose_automatic(rung_plan *plan, const rungi_attempt_visitor *visitor)
 {
     plan->is_kernel_automatic = true;
@@ -403,20 +377,14 @@ static rung_status choose_automatic(rung_plan *plan, const rungi_attempt_visitor
 
 /* ---- Kernels named by the caller --------------------------------------------------------------------------------- */
 
-static rung_status check_named_kernel(const rung_plan *plan, const rung_kernel *kernel)
-{
-    if (kernel->backend != plan->device->backend)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s is a kernel of %s, not of %s", kernel->info.name,
-                          kernel->backend->name, plan->device->info.name);
-    if (kernel->context != plan->device->context)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s belongs to another context than the device", kernel->info.name);
-    return RUNG_OK;
-}
-
 static rung_status choose_named(rung_plan *plan, const rung_kernel *kernel, const char *parameters,
                                 const rungi_attempt_visitor *visitor)
 {
-    TRY(check_named_kernel(plan, kernel));
+    if (kernel->backend != plan->device->backend)
+        return rungi_invalid("%s is a kernel of %s, not of %s", kernel->info.name, kernel->backend->name,
+                             plan->device->info.name);
+    if (kernel->context != plan->device->context)
+        return rungi_invalid("%s belongs to another context than the device", kernel->info.name);
     rung_status status = try_kernel(plan, kernel, parameters && *parameters ? parameters : NULL, RUNG_ORIGIN_GIVEN,
                                     "given");
     if (!visitor || status == RUNG_STATUS_NO_MEMORY || status == RUNG_STATUS_DEVICE_LOST)
@@ -426,15 +394,13 @@ static rung_status choose_named(rung_plan *plan, const rung_kernel *kernel, cons
 
 rung_status rungi_choose_kernel(rung_plan *plan, const rung_plan_options *options, const rungi_attempt_visitor *visitor)
 {
-    rungi_saved_error saved;
     rung_status status;
-    rungi_error_save(&saved);
+    rungi_saved_error saved = rungi_error_save();
     if (options && options->kernel)
         status = choose_named(plan, options->kernel, options->parameters, visitor);
     else if (options && options->parameters && *options->parameters)
-        status = rungi_fail(RUNG_STATUS_INVALID,
-                            "the options have the parameters \"%s\" and no kernel; set the kernel, too",
-                            options->parameters);
+        status = rungi_invalid("the options have the parameters \"%s\" and no kernel; set the kernel, too",
+                               options->parameters);
     else
         status = choose_automatic(plan, visitor);
     if (status == RUNG_OK)

@@ -47,57 +47,25 @@ static int64_t split_k_slices(const rung_plan *plan, const rung_kernel *kernel, 
     return rungi_max(slices, 1);
 }
 
-/* The grid of block tiles over C, for a kernel with its parameters. */
-typedef struct tile_grid {
-    rungi_parameter_values values;
-    int64_t tile_elements;
-    int64_t rows, cols; /* tiles per item */
-    int64_t blocks;     /* tiles of all items */
-} tile_grid_t;
-
-/* Returns false if the parameters are invalid or do not define BM and BN. */
-static bool make_tile_grid(const rung_plan *plan, const rung_kernel *kernel, const char *parameters, tile_grid_t *grid)
+rungi_tile_cost rungi_tile_cost_of(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
     const rung_matrix *c = &plan->problem.c;
     /* Kernels with tiles compute a column-major C as a transposed row-major one. */
     bool is_transposed = c->row_stride < c->col_stride;
-    int64_t m = is_transposed ? c->cols : c->rows, n = is_transposed ? c->rows : c->cols, bm, bn;
-    if (rungi_kernel_parse_parameters(kernel, parameters, rung_type_size(plan->problem.a.type), &grid->values) !=
-            RUNG_OK ||
-        !evaluate_name(kernel, &grid->values, "BM", &bm) || !evaluate_name(kernel, &grid->values, "BN", &bn) ||
-        !rungi_checked_multiply(bm, bn, &grid->tile_elements))
-        return false;
-    grid->rows = rungi_ceil_divide(m, bm);
-    grid->cols = rungi_ceil_divide(n, bn);
-    if (!rungi_checked_multiply(grid->rows, grid->cols, &grid->blocks) ||
-        !rungi_checked_multiply(grid->blocks, plan->problem.batch, &grid->blocks))
-        grid->blocks = INT64_MAX;
-    return true;
-}
-
-double rungi_tile_cost_area(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
-{
-    tile_grid_t grid;
-    return make_tile_grid(plan, kernel, parameters, &grid) ? (double)grid.blocks * (double)grid.tile_elements : 0;
-}
-
-bool rungi_tile_cost_is_area_only(const rung_device *device)
-{
-    return device->preset != NULL;
-}
-
-double rungi_tile_cost_of_waves(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
-{
-    tile_grid_t grid;
-    if (!make_tile_grid(plan, kernel, parameters, &grid))
-        return 0;
-    double slices = (double)split_k_slices(plan, kernel, &grid.values, grid.blocks);
-    double units = plan->device->info.compute_units > 0 ? (double)plan->device->info.compute_units : 1;
-    return ceil((double)grid.blocks * slices / units) * units * (double)grid.tile_elements / slices;
-}
-
-bool rungi_tile_cost_has_spanning_tile(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
-{
-    tile_grid_t grid;
-    return make_tile_grid(plan, kernel, parameters, &grid) && (grid.rows <= 1 || grid.cols <= 1);
+    int64_t m = is_transposed ? c->cols : c->rows, n = is_transposed ? c->rows : c->cols, bm, bn, tile_elements, blocks;
+    rungi_parameter_values values;
+    if (rungi_kernel_parse_parameters(kernel, parameters, rung_type_size(plan->problem.a.type), &values) != RUNG_OK ||
+        !evaluate_name(kernel, &values, "BM", &bm) || !evaluate_name(kernel, &values, "BN", &bn) ||
+        !rungi_checked_multiply(bm, bn, &tile_elements))
+        return (rungi_tile_cost){0};
+    int64_t rows = rungi_ceil_divide(m, bm), cols = rungi_ceil_divide(n, bn);
+    if (!rungi_checked_multiply(rows, cols, &blocks) || !rungi_checked_multiply(blocks, plan->problem.batch, &blocks))
+        blocks = INT64_MAX;
+    double slices = (double)split_k_slices(plan, kernel, &values, blocks);
+    double units = (double)rungi_max(plan->device->info.compute_units, 1);
+    return (rungi_tile_cost){
+        .area = (double)blocks * (double)tile_elements,
+        .wave_area = ceil((double)blocks * slices / units) * units * (double)tile_elements / slices,
+        .has_spanning_tile = rows <= 1 || cols <= 1,
+    };
 }

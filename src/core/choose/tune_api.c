@@ -74,15 +74,6 @@ static rung_status compare_best(rungi_tuner *tuner, int64_t *untuned_ns, int64_t
     return status;
 }
 
-/* Returns whether the best trial is saved. A kernel of the caller cannot be saved, since other programs do not have
- * it. */
-static bool is_saved(const rungi_tuner *tuner, const rung_tune_report *report)
-{
-    const char *path = tuner->options.path;
-    return tuner->best > 0 && report->gflops >= min_speedup * report->untuned_gflops && !(path && !*path) &&
-           tuner->trials[tuner->best].kernel->step;
-}
-
 /* Fills the report and saves the record. */
 static rung_status finish_report(rungi_tuner *tuner, const rung_problem *problem, tune_report_t *out)
 {
@@ -96,43 +87,41 @@ static rung_status finish_report(rungi_tuner *tuner, const rung_problem *problem
     report->untuned_gflops = rungi_tuner_gflops(tuner, untuned_ns);
     report->measured = tuner->tried;
     report->rejected = tuner->rejected;
-    if (!is_saved(tuner, report))
-        return RUNG_OK;
-    rung_tuning tuning = rung_tuning_default();
-    tuning.kernel = report->kernel;
-    tuning.parameters = report->parameters;
-    tuning.gflops = report->gflops;
-    TRY(rung_tuning_save(tuner->device, problem, &tuning, tuner->options.path));
-    report->saved = true;
-    return RUNG_OK;
+    /* A kernel of the caller cannot be saved, since other programs do not have it. */
+    const char *path = tuner->options.path;
+    report->saved = tuner->best > 0 && report->gflops >= min_speedup * report->untuned_gflops && !(path && !*path) &&
+                    best->kernel->step;
+    rung_tuning tuning = {
+        .size = sizeof tuning, .kernel = report->kernel, .parameters = report->parameters, .gflops = report->gflops};
+    return report->saved ? rung_tuning_save(tuner->device, problem, &tuning, path) : RUNG_OK;
 }
 
 /* ---- rung_tune --------------------------------------------------------------------------------------------------- */
 
 static rung_status read_options(const rung_tune_options *given, rung_tune_options *options)
 {
-    *options = rung_tune_options_default();
-    if (given)
-        TRY(rungi_versioned_struct_read(given, options, sizeof *options, "rung_tune_options",
-                                        "rung_tune_options_default"));
+    TRY(rungi_versioned_options_read(given, options, sizeof *options, "rung_tune_options",
+                                     "rung_tune_options_default"));
     if (!(options->seconds >= 0 && options->seconds <= 1e9))
-        return rungi_fail(RUNG_STATUS_INVALID, "seconds is %g; it must be from 0 to 1e9 (0 selects %g)",
-                          options->seconds, seconds_default);
+        return rungi_invalid("seconds is %g; it must be from 0 to 1e9 (0 selects %g)", options->seconds,
+                             seconds_default);
     if (options->seconds == 0)
         options->seconds = seconds_default;
     return RUNG_OK;
 }
 
-static rung_status check_problem(const rung_problem *problem, const rung_kernel *kernel)
+static rung_status check_arguments(const rung_device *device, const rung_problem *problem, const rung_kernel *kernel)
 {
     rung_problem ordered = *problem;
+    if (kernel && (kernel->backend != device->backend || kernel->context != device->context))
+        return rungi_invalid("%s is a kernel of another backend or of another context than %s", kernel->info.name,
+                             device->info.name);
     TRY(rungi_problem_check_form(problem));
     rungi_problem_put_result_in_c(&ordered);
     int64_t m = ordered.c.rows, n = ordered.c.cols, k = ordered.a.cols;
     if (m == 0 || n == 0 || k == 0)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "the problem has m = %lld, n = %lld, k = %lld; rung_tune needs sizes of at least 1",
-                          (long long)m, (long long)n, (long long)k);
+        return rungi_invalid("the problem has m = %lld, n = %lld, k = %lld; rung_tune needs sizes of at least 1",
+                             (long long)m, (long long)n, (long long)k);
     return kernel && kernel->step ? rungi_choose_check_automatic(kernel, &ordered) : RUNG_OK;
 }
 
@@ -159,14 +148,13 @@ static rung_status measure_untuned(rungi_tuner *tuner)
 /* Tunes a problem without memory. tune() frees what it created. */
 static rung_status tune_form(rungi_tuner *tuner, const rung_problem *form, tune_report_t *out)
 {
-    rung_plan_options options = rungi_tune_plan_options(NULL, NULL);
+    rung_plan_options options = rungi_plan_options(NULL, NULL);
     TRY(rungi_plan_create_untuned(tuner->device, form, &options, &tuner->untuned));
     TRY(rungi_tune_bench_create(tuner->device, form, &tuner->bench));
     TRY(rungi_plan_create_without_kernel(tuner->device, form, &options, &tuner->scratch));
     tuner->scratch->is_kernel_automatic = true;
     tuner->trials = rungi_allocate_zeroed(tuner->device->context, RUNGI_TUNE_TRIALS_MAX * sizeof *tuner->trials);
-    if (!tuner->trials)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(tuner->trials));
     TRY(measure_untuned(tuner));
     TRY(rungi_tuner_search(tuner));
     return finish_report(tuner, form, out);
@@ -186,36 +174,25 @@ static rung_status tune(rungi_tuner *tuner, const rung_problem *problem, tune_re
     return status;
 }
 
-static rung_status check_kernel(const rung_device *device, const rung_kernel *kernel)
-{
-    if (kernel && (kernel->backend != device->backend || kernel->context != device->context))
-        return rungi_fail(RUNG_STATUS_INVALID, "%s is a kernel of another backend or of another context than %s",
-                          kernel->info.name, device->info.name);
-    return RUNG_OK;
-}
-
 rung_status rung_tune(rung_device *device, const rung_problem *problem, const rung_tune_options *options,
                       rung_tune_report **out)
 {
     RUNGI_DISABLE_CANCELLATION;
     rungi_tuner tuner = {.device = device};
-    rungi_saved_error saved;
     rung_problem read;
     if (out)
         *out = NULL;
     if (!device || !problem)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_tune needs a device and a problem; one of them is NULL");
+        return rungi_invalid("rung_tune needs a device and a problem; one of them is NULL");
     TRY(rungi_problem_read(problem, &read));
     TRY(read_options(options, &tuner.options));
-    TRY(check_kernel(device, tuner.options.kernel));
-    TRY(check_problem(&read, tuner.options.kernel));
+    TRY(check_arguments(device, &read, tuner.options.kernel));
     tune_report_t *created = rungi_allocate_zeroed(device->context, sizeof *created);
-    if (!created)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(created));
     created->report.kernel = created->kernel;
     created->report.parameters = created->parameters;
     created->context = rungi_context_retain(device->context);
-    rungi_error_save(&saved);
+    rungi_saved_error saved = rungi_error_save();
     int64_t start = rungi_clock_ns();
     tuner.end = start + (int64_t)(tuner.options.seconds * 1e9);
     tuner.search_end = start + (int64_t)(tuner.options.seconds * 1e9 * search_time_fraction);

@@ -10,14 +10,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/assert.h"
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "core/choose/choose_kernel.h"
 #include "core/float16.h"
-#include "core/library_limits.h"
 #include "core/matrix.h"
-#include "core/queue_finish.h"
+#include "core/plan.h"
 
 enum {
     SAMPLE_ITEMS_MAX = 4,
@@ -88,12 +86,6 @@ static double tolerance_of(const rung_problem *problem)
     }
 }
 
-static bool is_close(double x, double y, double tolerance)
-{
-    return x == y || (isnan(x) && isnan(y)) ||
-           (tolerance > 0 && fabs(x - y) <= tolerance * (1 + fmax(fabs(x), fabs(y))));
-}
-
 /* ---- Operands ---------------------------------------------------------------------------------------------------- */
 
 static rung_status measure_operand(const rung_problem *problem, rungi_operand operand, int64_t *elements,
@@ -144,8 +136,7 @@ static rung_status create_operands(rungi_tune_bench *bench)
         bench->c_bytes = i == RUNGI_C ? bytes : bench->c_bytes;
     }
     bench->memory = rungi_allocate(bench->device->context, largest, 64);
-    if (!bench->memory)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(bench->memory));
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
         if (i != RUNGI_C && bench->buffers[i])
             TRY(write_operand(bench, i));
@@ -167,9 +158,7 @@ static rungi_tune_sample sample_of(const rung_problem *problem)
 {
     int64_t m = problem->c.rows, n = problem->c.cols, batch = rungi_problem_items(problem);
     rungi_tune_sample sample = {.items = rungi_min(batch, SAMPLE_ITEMS_MAX), .item_step = 1};
-    bool has_offsets = problem->a.batch_offsets || problem->b.batch_offsets || problem->c.batch_offsets ||
-                       rungi_problem_addend(problem)->batch_offsets;
-    if (sample.items > 1 && !has_offsets)
+    if (sample.items > 1 && !rungi_problem_has_batch_offsets(problem))
         sample.item_step = (batch - 1) / (sample.items - 1);
     int64_t area = rungi_max(64, SAMPLE_WORK_MAX / sample.items / problem->a.cols), side = (int64_t)sqrt((double)area);
     sample.rows = rungi_min(m, side);
@@ -234,52 +223,24 @@ static bool copy_to_sample(const rungi_tune_bench *bench, int64_t c_index, int64
 static bool is_as_expected(const rungi_tune_bench *bench, int64_t c_index, int64_t sample_index)
 {
     rung_type type = bench->problem.c.type;
-    return is_close(load(type, bench->memory, c_index), load(type, bench->expected, sample_index),
-                    tolerance_of(&bench->problem));
+    double x = load(type, bench->memory, c_index), y = load(type, bench->expected, sample_index);
+    double tolerance = tolerance_of(&bench->problem);
+    return x == y || (isnan(x) && isnan(y)) ||
+           (tolerance > 0 && fabs(x - y) <= tolerance * (1 + fmax(fabs(x), fabs(y))));
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
-rung_plan_options rungi_tune_plan_options(const rung_kernel *kernel, const char *parameters)
-{
-    rung_plan_options options = rung_plan_options_default();
-    options.kernel = kernel;
-    options.parameters = parameters;
-    options.max_workspace_bytes = rungi_workspace_bytes_max;
-    return options;
-}
-
-static rung_status provide_workspace(rungi_tune_bench *bench, const rung_plan *plan)
-{
-    int64_t bytes = plan->info.workspace_bytes;
-    if (bytes == 0 || (bench->workspace && bench->workspace->bytes >= bytes))
-        return RUNG_OK;
-    rung_buffer_destroy(bench->workspace);
-    bench->workspace = NULL;
-    return rung_buffer_create(bench->device, bytes, &bench->workspace);
-}
-
-/* Waits for the run that signals the event, and returns its time. */
-static rung_status wait_for_time(rungi_tune_bench *bench, int64_t *nanoseconds)
-{
-    TRY(rung_event_wait(bench->event));
-    return rung_event_time(bench->event, nanoseconds);
-}
-
-rung_status rungi_tune_plan_create(const rungi_tune_bench *bench, const rung_problem *problem,
-                                   const rung_plan_options *options, rung_plan **plan)
-{
-    rung_problem given = rungi_problem_denormalize(problem);
-    return rung_plan_create(bench->device, &given, options, plan);
-}
-
 /* Returns options that signal the bench's event and have the workspace of the plan. */
 static rung_status make_run_options(rungi_tune_bench *bench, const rung_plan *plan, rung_run_options *options)
 {
-    TRY(provide_workspace(bench, plan));
-    *options = rung_run_options_default();
-    options->signal = bench->event;
-    options->workspace = bench->workspace;
+    int64_t bytes = plan->info.workspace_bytes;
+    if (bytes > 0 && (!bench->workspace || bench->workspace->bytes < bytes)) {
+        rung_buffer_destroy(bench->workspace);
+        bench->workspace = NULL;
+        TRY(rung_buffer_create(bench->device, bytes, &bench->workspace));
+    }
+    *options = (rung_run_options){.size = sizeof *options, .signal = bench->event, .workspace = bench->workspace};
     return RUNG_OK;
 }
 
@@ -290,7 +251,7 @@ static rung_status run(rungi_tune_bench *bench, rung_plan *plan, const rung_prob
     rung_problem given = rungi_problem_denormalize(problem);
     TRY(make_run_options(bench, plan, &options));
     TRY(rung_plan_run(plan, bench->queue, &given, &options));
-    return wait_for_time(bench, nanoseconds);
+    return rung_event_time(bench->event, nanoseconds);
 }
 
 /* Runs a plan again that has run on the bench's problem, without checks and without log lines. */
@@ -301,7 +262,7 @@ static rung_status run_again(rungi_tune_bench *bench, rung_plan *plan, int64_t *
     rung_run_options options;
     TRY(make_run_options(bench, plan, &options));
     TRY(bench->device->ops->plan_run(plan, bench->queue, problem, sizes, &options));
-    return wait_for_time(bench, nanoseconds);
+    return rung_event_time(bench->event, nanoseconds);
 }
 
 /* Copies all of C to the device or back. */
@@ -341,7 +302,7 @@ rung_status rungi_tune_estimate(rungi_tune_bench *bench, const rung_kernel *kern
                                 double *nanoseconds)
 {
     const rungi_tune_sample *sample = &bench->sample;
-    rung_plan_options options = rungi_tune_plan_options(kernel, parameters);
+    rung_plan_options options = rungi_plan_options(kernel, parameters);
     rung_problem block = bench->problem;
     double block_flops = 2.0 * (double)sample_elements(sample) * (double)block.a.cols;
     rung_plan *plan;
@@ -355,7 +316,7 @@ rung_status rungi_tune_estimate(rungi_tune_bench *bench, const rung_kernel *kern
         view->cols = i == RUNGI_A ? view->cols : rungi_min(view->cols, sample->cols);
     }
     block.batch = sample->items;
-    TRY(rungi_tune_plan_create(bench, &block, &options, &plan));
+    TRY(rungi_plan_create_normalized(bench->device, &block, &options, &plan));
     rung_status status = run(bench, plan, &block, &once);
     rung_plan_destroy(plan);
     *nanoseconds = status == RUNG_OK ? (double)once * bench->flops / block_flops : 0;
@@ -364,32 +325,27 @@ rung_status rungi_tune_estimate(rungi_tune_bench *bench, const rung_kernel *kern
 
 /* ---- Creating ---------------------------------------------------------------------------------------------------- */
 
-/* Creates a plan with the simplest kernel that supports the problem: 01_naive, or the next one of the ladder. */
-static rung_status create_reference_plan(rungi_tune_bench *bench, const rung_problem *problem, rung_plan **plan)
+/* Creates a plan with one kernel of the ladder and runs it. */
+static rung_status run_ladder_kernel(rungi_tune_bench *bench, int64_t index, const rung_problem *problem)
 {
-    const rungi_backend *backend = bench->device->backend;
-    rung_status status = RUNG_STATUS_UNSUPPORTED;
-    for (int64_t i = 0; status == RUNG_STATUS_UNSUPPORTED && i < backend->ladder_count; i++) {
-        rung_kernel *kernel;
-        status = rung_kernel_at(bench->device->context, backend->name, i, &kernel);
-        if (status == RUNG_OK)
-            status = rungi_choose_check_automatic(kernel, problem);
-        if (status == RUNG_OK) {
-            rung_plan_options options = rungi_tune_plan_options(kernel, NULL);
-            status = rungi_tune_plan_create(bench, problem, &options, plan);
-        }
-    }
+    rung_kernel *kernel;
+    rung_plan *plan;
+    int64_t nanoseconds;
+    TRY(rung_kernel_at(bench->device->context, bench->device->backend->name, index, &kernel));
+    TRY(rungi_choose_check_automatic(kernel, problem));
+    rung_plan_options options = rungi_plan_options(kernel, NULL);
+    TRY(rungi_plan_create_normalized(bench->device, problem, &options, &plan));
+    rung_status status = run(bench, plan, problem, &nanoseconds);
+    rung_plan_destroy(plan);
     return status;
 }
 
+/* Runs the simplest kernel that supports the problem: 01_naive, or the next one of the ladder. */
 static rung_status run_reference(rungi_tune_bench *bench, const rung_problem *problem)
 {
-    rung_plan *plan = NULL;
-    int64_t nanoseconds;
-    rung_status status = create_reference_plan(bench, problem, &plan);
-    if (status == RUNG_OK)
-        status = run(bench, plan, problem, &nanoseconds);
-    rung_plan_destroy(plan);
+    rung_status status = RUNG_STATUS_UNSUPPORTED;
+    for (int64_t i = 0; status == RUNG_STATUS_UNSUPPORTED && i < bench->device->backend->ladder_count; i++)
+        status = run_ladder_kernel(bench, i, problem);
     return status == RUNG_OK ? RUNG_OK : rungi_fail_prepend(status, "rung_tune: computing the expected result failed");
 }
 
@@ -413,8 +369,7 @@ static rung_status compute_expected(rungi_tune_bench *bench)
     int64_t bytes = sample_elements(&bench->sample) * rung_type_size(bench->problem.c.type);
     rung_buffer *result;
     bench->expected = rungi_allocate(bench->device->context, bytes, 64);
-    if (!bench->expected)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(bench->expected));
     fill_c(bench);
     visit_sample(bench, copy_to_sample);
     TRY(rung_buffer_create(bench->device, bytes, &result));

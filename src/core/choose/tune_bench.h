@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tune_bench.h - a problem with its own operands, on which rung_tune() verifies and times plans. */
-#ifndef RUNGI_TUNE_BENCH_H
-#define RUNGI_TUNE_BENCH_H
+#pragma once
 
 #include "core/plan_types.h"
 #include "core/problem.h"
@@ -41,12 +40,3 @@ rung_status rungi_tune_time(rungi_tune_bench *bench, rung_plan *plan, int64_t *n
 /* Estimates the time of a run from a run on a block of C. Returns 0 if the problem is small enough to run it. */
 rung_status rungi_tune_estimate(rungi_tune_bench *bench, const rung_kernel *kernel, const char *parameters,
                                 double *nanoseconds);
-
-/* Creates a plan for a normalized problem, such as the bench's. */
-rung_status rungi_tune_plan_create(const rungi_tune_bench *bench, const rung_problem *problem,
-                                   const rung_plan_options *options, rung_plan **plan);
-
-/* Returns plan options with the workspace for split-K that rung_gemm() allows. */
-rung_plan_options rungi_tune_plan_options(const rung_kernel *kernel, const char *parameters);
-
-#endif /* RUNGI_TUNE_BENCH_H */

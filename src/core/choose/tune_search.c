@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "base/assert.h"
 #include "base/checked_arithmetic.h"
 #include "base/clock.h"
 #include "base/try.h"
@@ -37,18 +36,12 @@ double rungi_tuner_gflops(const rungi_tuner *tuner, int64_t nanoseconds)
 
 /* ---- Trials ------------------------------------------------------------------------------------------------------ */
 
-static bool is_same_trial(const rungi_tune_trial *trial, const rung_kernel *kernel,
-                          const rungi_parameter_values *values)
-{
-    return trial->kernel == kernel && memcmp(trial->values.value, values->value,
-                                             (size_t)kernel->info.parameter_count * sizeof *values->value) == 0;
-}
-
 /* Adds a trial unless an equal one exists. */
 static void add_trial(rungi_tuner *tuner, const rung_kernel *kernel, const rungi_parameter_values *values)
 {
+    size_t bytes = (size_t)kernel->info.parameter_count * sizeof *values->value;
     for (int64_t i = 0; i < tuner->count; i++)
-        if (is_same_trial(&tuner->trials[i], kernel, values))
+        if (tuner->trials[i].kernel == kernel && memcmp(tuner->trials[i].values.value, values->value, bytes) == 0)
             return;
     if (tuner->count < RUNGI_TUNE_TRIALS_MAX)
         tuner->trials[tuner->count++] = (rungi_tune_trial){.kernel = kernel, .values = *values};
@@ -59,8 +52,7 @@ static void add_parameters(rungi_tuner *tuner, const rung_kernel *kernel, const 
 {
     rungi_parameter_values values;
     int64_t size = rung_type_size(tuner->bench.problem.a.type);
-    if (rungi_kernel_parse_parameters(kernel, parameters, size, &values) == RUNG_OK &&
-        rungi_kernel_check_range(kernel, &values) == RUNG_OK)
+    if (rungi_kernel_parse_tuned_parameters(kernel, parameters, size, &values) == RUNG_OK)
         add_trial(tuner, kernel, &values);
 }
 
@@ -69,12 +61,6 @@ static void add_default(rungi_tuner *tuner, const rung_kernel *kernel)
 {
     if (rungi_choose_set_kernel(tuner->scratch, kernel, NULL, RUNG_ORIGIN_DEFAULTS, "defaults") == RUNG_OK)
         add_trial(tuner, kernel, &tuner->scratch->values);
-}
-
-static void add_presets(rungi_tuner *tuner, const rung_kernel *kernel)
-{
-    for (int64_t i = 0; i < kernel->info.preset_count; i++)
-        add_parameters(tuner, kernel, kernel->presets[i].parameters);
 }
 
 static rung_status add_records(rungi_tuner *tuner)
@@ -108,13 +94,6 @@ static rung_status add_ladder(rungi_tuner *tuner)
 
 /* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
-/* Returns whether a failure is specific to the trial, so that other trials may succeed. Parameters of tuning records
- * and of presets can be invalid on this device. */
-static bool is_rejection(rung_status status)
-{
-    return rungi_choose_is_rejection(status) || status == RUNG_STATUS_INVALID || status == RUNG_STATUS_TOO_LARGE;
-}
-
 rung_status rungi_tuner_time_interleaved(rungi_tuner *tuner, rung_plan *plan, int64_t *untuned_ns, int64_t *nanoseconds)
 {
     TRY(rungi_tune_time(&tuner->bench, tuner->untuned, untuned_ns));
@@ -123,20 +102,14 @@ rung_status rungi_tuner_time_interleaved(rungi_tuner *tuner, rung_plan *plan, in
     return RUNG_OK;
 }
 
-/* Estimates whether a run would take too long. */
-static rung_status is_estimated_too_slow(rungi_tuner *tuner, const rungi_tune_trial *trial, const char *parameters,
-                                         bool *is_slow)
-{
-    double estimate, best = (double)tuner->trials[tuner->best].nanoseconds;
-    TRY(rungi_tune_estimate(&tuner->bench, trial->kernel, parameters, &estimate));
-    *is_slow = estimate > estimate_factor * best && estimate > (double)(tuner->search_end - rungi_clock_ns());
-    return RUNG_OK;
-}
-
-static rung_status measure_plan(rungi_tuner *tuner, rungi_tune_trial *trial, rung_plan *plan)
+static rung_status measure_plan(rungi_tuner *tuner, rungi_tune_trial *trial, const char *parameters, rung_plan *plan)
 {
     int64_t first, untuned_ns = tuner->untuned_ns;
+    double estimate, best = (double)tuner->trials[tuner->best].nanoseconds;
     bool is_right;
+    TRY(rungi_tune_estimate(&tuner->bench, trial->kernel, parameters, &estimate));
+    if (estimate > estimate_factor * best && estimate > (double)(tuner->search_end - rungi_clock_ns()))
+        return RUNG_OK; /* a run would take too long */
     TRY(rungi_tune_verify(&tuner->bench, plan, &is_right, &first));
     if (!is_right) {
         tuner->rejected++;
@@ -144,7 +117,7 @@ static rung_status measure_plan(rungi_tuner *tuner, rungi_tune_trial *trial, run
     }
     tuner->tried++;
     trial->nanoseconds = rungi_max(1, first);
-    if ((double)first < slow_factor * (double)tuner->trials[tuner->best].nanoseconds)
+    if ((double)first < slow_factor * best)
         TRY(rungi_tuner_time_interleaved(tuner, plan, &untuned_ns, &trial->nanoseconds));
     trial->ratio = (double)trial->nanoseconds / (double)untuned_ns;
     if (trial->ratio < tuner->trials[tuner->best].ratio)
@@ -156,22 +129,20 @@ rung_status rungi_tuner_create_plan(rungi_tuner *tuner, const rungi_tune_trial *
                                     char parameters[RUNG_PARAMETERS_BYTES], rung_plan **plan)
 {
     rungi_kernel_format_parameters(trial->kernel, &trial->values, parameters, RUNG_PARAMETERS_BYTES);
-    rung_plan_options options = rungi_tune_plan_options(trial->kernel, parameters);
-    return rungi_tune_plan_create(&tuner->bench, &tuner->bench.problem, &options, plan);
+    rung_plan_options options = rungi_plan_options(trial->kernel, parameters);
+    return rungi_plan_create_normalized(tuner->device, &tuner->bench.problem, &options, plan);
 }
 
 static rung_status measure(rungi_tuner *tuner, rungi_tune_trial *trial)
 {
     char parameters[RUNG_PARAMETERS_BYTES];
     rung_plan *plan = NULL;
-    bool is_slow = false;
     rung_status status = rungi_tuner_create_plan(tuner, trial, parameters, &plan);
     if (status == RUNG_OK)
-        status = is_estimated_too_slow(tuner, trial, parameters, &is_slow);
-    if (status == RUNG_OK && !is_slow)
-        status = measure_plan(tuner, trial, plan);
+        status = measure_plan(tuner, trial, parameters, plan);
     rung_plan_destroy(plan);
-    if (!is_rejection(status))
+    /* Parameters of tuning records and of presets can be invalid on this device; other trials may succeed. */
+    if (!rungi_choose_is_rejection(status) && status != RUNG_STATUS_INVALID && status != RUNG_STATUS_TOO_LARGE)
         return status;
     tuner->rejected++;
     return RUNG_OK;
@@ -282,7 +253,8 @@ rung_status rungi_tuner_search(rungi_tuner *tuner)
     TRY(measure_added(tuner));
     int count = find_leading_kernels(tuner, leaders);
     for (int i = 0; i < count; i++)
-        add_presets(tuner, leaders[i]);
+        for (int64_t j = 0; j < leaders[i]->info.preset_count; j++)
+            add_parameters(tuner, leaders[i], leaders[i]->presets[j].parameters);
     TRY(measure_added(tuner));
     count = find_leading_kernels(tuner, leaders);
     for (int i = 0; i < count && !is_time_up(tuner); i++)

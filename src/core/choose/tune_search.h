@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tune_search.h - the search of rung_tune(), whose state tune_api.c creates and reads. */
-#ifndef RUNGI_TUNE_SEARCH_H
-#define RUNGI_TUNE_SEARCH_H
+#pragma once
 
 #include "core/choose/tune_bench.h"
 
@@ -45,5 +44,3 @@ rung_status rungi_tuner_time_interleaved(rungi_tuner *tuner, rung_plan *plan, in
 
 /* Calls the progress function after a trial. */
 void rungi_tuner_report_progress(rungi_tuner *tuner, const rungi_tune_trial *trial);
-
-#endif /* RUNGI_TUNE_SEARCH_H */

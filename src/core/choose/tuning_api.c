@@ -41,8 +41,7 @@ static rung_status default_path(const char **path, char user_path[RUNGI_TUNING_P
     if (*path)
         return RUNG_OK;
     if (!rungi_tuning_user_path(user_path, RUNGI_TUNING_PATH_BYTES, creates_folder))
-        return rungi_fail(
-            RUNG_STATUS_INVALID,
+        return rungi_invalid(
             "the user's tuning file has no path; set HOME to an absolute path, or pass the path of a file");
     *path = user_path;
     return RUNG_OK;
@@ -52,14 +51,12 @@ rung_status rung_tuning_key(const rung_device *device, const rung_problem *probl
 {
     RUNGI_DISABLE_CANCELLATION;
     rungi_tuning_key key;
-    char whole[RUNGI_TUNING_KEY_BYTES];
     if (!device || !problem || !text || capacity == 0)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "rung_tuning_key needs a device, a problem and memory for the text; one of them is missing");
+        return rungi_invalid(
+            "rung_tuning_key needs a device, a problem and memory for the text; one of them is missing");
     *text = '\0';
     TRY(make_key(device, problem, &key));
-    rungi_tuning_key_text(&key, whole);
-    return copy_text("key", whole, text, capacity);
+    return copy_text("key", key.text, text, capacity);
 }
 
 /* Checks the kernel and the parameters, and formats the parameters as a record has them. */
@@ -69,11 +66,10 @@ static rung_status check_tuning(const rung_device *device, const rung_problem *p
     rung_kernel *named;
     rungi_parameter_values values;
     if (!(tuning->gflops >= 0 && tuning->gflops < 1e9))
-        return rungi_fail(RUNG_STATUS_INVALID, "gflops is %g; it must be from 0 to less than 1e9", tuning->gflops);
+        return rungi_invalid("gflops is %g; it must be from 0 to less than 1e9", tuning->gflops);
     TRY(rung_kernel_find(device->context, device->backend->name, tuning->kernel, &named));
     TRY(rungi_choose_check_automatic(named, problem));
-    TRY(rungi_kernel_parse_parameters(named, tuning->parameters, rung_type_size(problem->a.type), &values));
-    TRY(rungi_kernel_check_range(named, &values));
+    TRY(rungi_kernel_parse_tuned_parameters(named, tuning->parameters, rung_type_size(problem->a.type), &values));
     rungi_kernel_format_parameters(named, &values, parameters, RUNG_PARAMETERS_BYTES);
     *kernel = named;
     return RUNG_OK;
@@ -91,12 +87,11 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
     rung_problem read;
     rung_tuning tuning;
     if (!device || !problem || !given)
-        return rungi_fail(RUNG_STATUS_INVALID,
-                          "rung_tuning_save needs a device, a problem and a rung_tuning; one of them is NULL");
+        return rungi_invalid("rung_tuning_save needs a device, a problem and a rung_tuning; one of them is NULL");
     TRY(rungi_versioned_struct_read(given, &tuning, sizeof tuning, "rung_tuning", "rung_tuning_default"));
     TRY(rungi_problem_read(problem, &read));
     if (!tuning.kernel)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning.kernel is NULL; set it to a kernel's name");
+        return rungi_invalid("rung_tuning.kernel is NULL; set it to a kernel's name");
     TRY(make_key(device, &read, &key));
     rungi_problem_put_result_in_c(&read);
     TRY(check_tuning(device, &read, &tuning, &kernel, parameters));
@@ -105,7 +100,7 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
                                                (int64_t)floor(tuning.gflops * 1000 + 0.5), line);
     const char *error = length > 0 ? rungi_tuning_record_parse(line, length - 1, &record) : "the line is too long";
     if (error)
-        return rungi_fail(RUNG_STATUS_INVALID, "the tuning cannot be saved as a record: %s", error);
+        return rungi_invalid("the tuning cannot be saved as a record: %s", error);
     TRY(rungi_tuning_file_update(device->context, path, &record, 1, RUNGI_TUNING_REPLACE, &changed, &number));
     return rungi_tuning_store_add_saved(device->context, path, line, length, number);
 }
@@ -113,17 +108,16 @@ rung_status rung_tuning_save(rung_device *device, const rung_problem *problem, c
 rung_status rung_tuning_remove(rung_device *device, const rung_problem *problem, const char *path, int64_t *removed)
 {
     RUNGI_DISABLE_CANCELLATION;
-    char whole[RUNGI_TUNING_KEY_BYTES], user_path[RUNGI_TUNING_PATH_BYTES];
+    char user_path[RUNGI_TUNING_PATH_BYTES];
     rungi_tuning_key key;
     int64_t changed = 0, line;
     if (removed)
         *removed = 0;
     if (!device || !problem)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning_remove needs a device and a problem; one of them is NULL");
+        return rungi_invalid("rung_tuning_remove needs a device and a problem; one of them is NULL");
     TRY(make_key(device, problem, &key));
     TRY(default_path(&path, user_path, false));
-    rungi_tuning_key_text(&key, whole);
-    rungi_tuning_record record = {.key = rungi_string_view_of(whole, strlen(whole))};
+    rungi_tuning_record record = {.key = rungi_string_view_of(key.text, strlen(key.text))};
     TRY(rungi_tuning_file_update(device->context, path, &record, 1, RUNGI_TUNING_REMOVE, &changed, &line));
     rungi_tuning_store_forget(device->context, path, &key);
     if (removed)
@@ -138,7 +132,7 @@ static rung_status merge_records(rung_context *context, const char *from, const 
     char user_path[RUNGI_TUNING_PATH_BYTES];
     int64_t line;
     if (records->count == 0 && records->skipped > 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "%s has no record that this library can read", from);
+        return rungi_invalid("%s has no record that this library can read", from);
     if (rungi_tuning_user_path(user_path, sizeof user_path, false) && strcmp(user_path, into) == 0)
         rungi_tuning_user_path(user_path, sizeof user_path, true);
     return rungi_tuning_file_update(context, into, records->records, records->count, RUNGI_TUNING_REPLACE_IF_FASTER,
@@ -153,10 +147,9 @@ rung_status rung_tuning_merge(rung_context *context, const char *from, const cha
     if (changed)
         *changed = 0;
     if (!from || !into)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning_merge needs the paths of two files; one of them is NULL");
+        return rungi_invalid("rung_tuning_merge needs the paths of two files; one of them is NULL");
     context = rungi_context_or_default(context);
-    if (!context)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(context));
     TRY(rungi_tuning_file_read(context, from, &records));
     if (!records)
         return rungi_fail(RUNG_STATUS_NOT_FOUND, "%s does not exist or cannot be read", from);
@@ -173,7 +166,7 @@ rung_status rung_tuning_path(rung_context *context, char *text, size_t capacity)
     char path[RUNGI_TUNING_PATH_BYTES];
     (void)context;
     if (!text || capacity == 0)
-        return rungi_fail(RUNG_STATUS_INVALID, "rung_tuning_path needs memory for the text");
+        return rungi_invalid("rung_tuning_path needs memory for the text");
     *text = '\0';
     if (!rungi_tuning_user_path(path, sizeof path, false))
         return rungi_fail(RUNG_STATUS_NOT_FOUND, "the user's tuning file has no path; set HOME to an absolute path");

@@ -6,7 +6,7 @@
  * lose no record, and readers need no lock. */
 #define _GNU_SOURCE /* secure_getenv: the caller of a set-uid program must not name its files; F_OFD_SETLK: threads of a
                      * process must exclude each other too */
-#include "core/choose/tuning_file.h"
+#include "core/choose/tuning_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,21 +23,16 @@
 
 /* ---- Paths ------------------------------------------------------------------------------------------------------- */
 
-/* Creates the folder of a path. A failure shows when the file is written. */
-static void make_folder_of(const char *path)
-{
-    char folder[RUNGI_TUNING_PATH_BYTES];
-    snprintf(folder, sizeof folder, "%s", path);
-    *strrchr(folder, '/') = '\0';
-    rungi_make_folder(folder);
-}
-
 bool rungi_tuning_user_path(char *path, size_t capacity, bool creates_folder)
 {
     bool is_set = rungi_path_in_variable("XDG_CONFIG_HOME", "/rung/tuning", path, capacity) ||
                   rungi_path_in_variable("HOME", "/.config/rung/tuning", path, capacity);
-    if (is_set && creates_folder)
-        make_folder_of(path);
+    if (is_set && creates_folder) { /* a failure shows when the file is written */
+        char folder[RUNGI_TUNING_PATH_BYTES];
+        snprintf(folder, sizeof folder, "%s", path);
+        *strrchr(folder, '/') = '\0';
+        rungi_make_folder(folder);
+    }
     return is_set;
 }
 
@@ -73,8 +68,7 @@ static rung_status read_open_file(rung_context *context, int file, char **text, 
     }
     int64_t capacity = (int64_t)status.st_size + 1; /* one more, to detect a file that grows */
     char *memory = rungi_allocate(context, capacity, 1);
-    if (!memory)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(memory));
     *bytes = rungi_read_up_to(file, memory, capacity);
     if (*bytes >= 0 && *bytes < capacity) {
         *text = memory;
@@ -154,21 +148,6 @@ static const char *take_lock(int file)
 
 _Static_assert(LOCK_TRIES *LOCK_PAUSE_MS == 10000, "a message here and a comment in rung.h say ten seconds");
 
-/* Unlocks before closing, since a child process that another thread forked may have the file open too. */
-static void release_lock(int file)
-{
-    struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
-    fcntl(file, F_OFD_SETLK, &whole);
-    close(file);
-}
-
-/* Returns whether the lock file is an empty file of this user without other links, so that its owner and mode may be
- * changed. */
-static bool is_own_lock_file(const struct stat *lock)
-{
-    return lock->st_uid == geteuid() && lock->st_nlink == 1 && lock->st_size == 0;
-}
-
 static const char *lock_open_file(const char *path, int file)
 {
     struct stat status, store;
@@ -176,7 +155,8 @@ static const char *lock_open_file(const char *path, int file)
         return strerror(errno);
     if (!S_ISREG(status.st_mode))
         return "it is not a regular file";
-    if (is_own_lock_file(&status) && stat(path, &store) == 0 &&
+    /* The owner and mode of an empty file of this user without other links may be changed. */
+    if (status.st_uid == geteuid() && status.st_nlink == 1 && status.st_size == 0 && stat(path, &store) == 0 &&
         (status.st_mode & RUNGI_PERMISSION_BITS) != lock_mode(store.st_mode))
         rungi_file_set_owner_and_mode(file, &store, lock_mode(store.st_mode));
     return take_lock(file);
@@ -214,57 +194,35 @@ static const char *replace_file(const char *path, const char *text, size_t bytes
 
 /* ---- Updating ---------------------------------------------------------------------------------------------------- */
 
-/* The records of a file after an update: for each old record the one that replaces its line, or NULL if the line is
- * removed; then the new records. */
-typedef struct file_edit {
-    const rungi_tuning_records *old;
+typedef struct file_update {
+    rung_context *context;
+    const char *path;
+    const rungi_tuning_record *records; /* to apply */
+    int64_t record_count;
+    rungi_tuning_update_mode mode;
+    int64_t *changed, *line;   /* results of rungi_tuning_file_update() */
+    rungi_tuning_records *old; /* of the file before the update */
+    bool is_new;               /* the file is missing or empty */
+    /* For each old record the one that replaces its line, or NULL if the line is removed; then the new records. */
     const rungi_tuning_record **lines;
     int64_t count;
-} file_edit_t;
+} file_update_t;
 
-static int64_t count_changed(const file_edit_t *edit)
+/* Applies one record. Of several lines with its key, the last one counts; a removal removes all of them. */
+static void apply_record(file_update_t *update, const rungi_tuning_record *record)
 {
-    int64_t changed = edit->count - edit->old->count;
-    for (int64_t i = 0; i < edit->old->count; i++)
-        changed += edit->lines[i] != &edit->old->records[i];
-    return changed;
-}
-
-static void remove_record(file_edit_t *edit, const rungi_tuning_record *record)
-{
-    for (int64_t i = 0; i < edit->count; i++)
-        if (edit->lines[i] && rungi_tuning_record_has_same_key(edit->lines[i], record))
-            edit->lines[i] = NULL;
-}
-
-/* Applies one record. Of several lines with its key, the last one counts. */
-static void apply_record(file_edit_t *edit, const rungi_tuning_record *record, rungi_tuning_update_mode mode)
-{
-    if (mode == RUNGI_TUNING_REMOVE) {
-        remove_record(edit, record);
-        return;
+    int64_t last = -1;
+    for (int64_t i = 0; i < update->count; i++) {
+        if (!update->lines[i] || !rungi_string_views_equal(update->lines[i]->key, record->key))
+            continue;
+        last = i;
+        if (update->mode == RUNGI_TUNING_REMOVE)
+            update->lines[i] = NULL;
     }
-    int64_t i = edit->count - 1;
-    while (i >= 0 && !rungi_tuning_record_has_same_key(edit->lines[i], record))
-        i--;
-    if (i >= 0 && mode == RUNGI_TUNING_REPLACE_IF_FASTER && record->mflops <= edit->lines[i]->mflops)
+    if (update->mode == RUNGI_TUNING_REMOVE ||
+        (update->mode == RUNGI_TUNING_REPLACE_IF_FASTER && last >= 0 && record->mflops <= update->lines[last]->mflops))
         return;
-    edit->lines[i >= 0 ? i : edit->count++] = record;
-}
-
-static rung_status apply_records(rung_context *context, file_edit_t *edit, const rungi_tuning_records *old,
-                                 const rungi_tuning_record *records, int64_t count, rungi_tuning_update_mode mode)
-{
-    edit->old = old;
-    edit->lines = rungi_allocate_zeroed(context, (size_t)(old->count + count + 1) * sizeof *edit->lines);
-    if (!edit->lines)
-        return RUNG_STATUS_NO_MEMORY;
-    for (int64_t i = 0; i < old->count; i++)
-        edit->lines[i] = &old->records[i];
-    edit->count = old->count;
-    for (int64_t i = 0; i < count; i++)
-        apply_record(edit, &records[i], mode);
-    return RUNG_OK;
+    update->lines[last >= 0 ? last : update->count++] = record;
 }
 
 /* The new text. If `to` is NULL, only the length is counted. */
@@ -288,119 +246,113 @@ static void append_line(tuning_text_t *output, const char *text, size_t length)
     output->lines++;
 }
 
-/* Writes a last line without newline as a comment, since it may be truncated and must not become a record. */
-static void write_truncated_line(tuning_text_t *output, const char *text, size_t length)
+/* Appends the line of a record. *line receives the line number of the last record of the update. */
+static void append_record(tuning_text_t *output, const file_update_t *update, const rungi_tuning_record *record)
 {
-    static const char mark[] = "# cut short: ";
-    append_bytes(output, mark, strlen(mark));
-    append_line(output, text, length);
+    append_line(output, record->line.text, record->line.length);
+    if (update->record_count > 0 && record == &update->records[update->record_count - 1])
+        *update->line = output->lines;
 }
 
-/* Writes the new text. *line receives the line number of `record`. Returns the length. */
-static size_t write_lines(const file_edit_t *edit, char *to, const rungi_tuning_record *record, int64_t *line)
+/* Writes the new text and returns its length. */
+static size_t write_lines(const file_update_t *update, char *to)
 {
-    const char *text = edit->old->text, *end = text + edit->old->bytes;
+    static const char mark[] = "# cut short: ";
+    const char *text = update->old->text, *end = text + update->old->bytes;
     tuning_text_t output = {.to = to};
     int64_t next = 0;
     while (text < end) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
-        const rungi_tuning_record *replacement = NULL;
-        bool is_record = next < edit->old->count && edit->old->records[next].line.text == text;
-        if (is_record)
-            replacement = edit->lines[next++];
-        bool is_removed = is_record && !replacement;
-        if (replacement)
-            append_line(&output, replacement->line.text, replacement->line.length);
-        else if (newline && !is_removed)
-            append_line(&output, text, (size_t)(newline - text));
-        else if (!is_removed)
-            write_truncated_line(&output, text, (size_t)(end - text));
-        *line = replacement && replacement == record ? output.lines : *line;
+        bool is_record = next < update->old->count && update->old->records[next].line.text == text;
+        const rungi_tuning_record *replacement = is_record ? update->lines[next++] : NULL;
+        if (replacement) {
+            append_record(&output, update, replacement);
+        } else if (!is_record) {
+            if (!newline) /* the last line may be truncated and must not become a record */
+                append_bytes(&output, mark, strlen(mark));
+            append_line(&output, text, (size_t)((newline ? newline : end) - text));
+        }
         text = newline ? newline + 1 : end;
     }
-    for (int64_t i = edit->old->count; i < edit->count; i++) {
-        append_line(&output, edit->lines[i]->line.text, edit->lines[i]->line.length);
-        *line = edit->lines[i] == record ? output.lines : *line;
-    }
+    for (int64_t i = update->old->count; i < update->count; i++)
+        append_record(&output, update, update->lines[i]);
     return output.used;
 }
 
-static rung_status write_edit(rung_context *context, const file_edit_t *edit, const char *path,
-                              const rungi_tuning_record *last, int64_t *line)
+static rung_status write_update(const file_update_t *update)
 {
-    size_t bytes = write_lines(edit, NULL, last, line);
-    if (bytes > RUNGI_TUNING_FILE_BYTES_MAX || edit->count > RUNGI_TUNING_FILE_RECORDS_MAX)
+    size_t bytes = write_lines(update, NULL);
+    if (bytes > RUNGI_TUNING_FILE_BYTES_MAX || update->count > RUNGI_TUNING_FILE_RECORDS_MAX)
         return rungi_fail(RUNG_STATUS_TOO_LARGE,
                           "%s would have %lld records in %zu bytes; the maximum is %d records in %d bytes. "
                           "Remove the records of devices that you no longer use",
-                          path, (long long)edit->count, bytes, RUNGI_TUNING_FILE_RECORDS_MAX,
+                          update->path, (long long)update->count, bytes, RUNGI_TUNING_FILE_RECORDS_MAX,
                           RUNGI_TUNING_FILE_BYTES_MAX);
-    char *text = rungi_allocate(context, (int64_t)bytes, 1);
-    if (!text)
-        return RUNG_STATUS_NO_MEMORY;
-    write_lines(edit, text, last, line);
-    const char *error = replace_file(path, text, bytes);
-    rungi_release(context, text);
-    return error ? rungi_fail(RUNG_STATUS_IO, "%s cannot be written: %s", path, error) : RUNG_OK;
+    char *text = rungi_allocate(update->context, (int64_t)bytes, 1);
+    TRY(rungi_allocated(text));
+    write_lines(update, text);
+    const char *error = replace_file(update->path, text, bytes);
+    rungi_release(update->context, text);
+    return error ? rungi_fail(RUNG_STATUS_IO, "%s cannot be written: %s", update->path, error) : RUNG_OK;
 }
 
 static const char new_file_text[] = RUNGI_TUNING_FILE_HEADER
     "\n"
     "# backend device driver product compute layout shape batch kernel parameters gflops\n";
 
-/* Reads the records of a file before an update. The file must be a tuning file, empty or missing. */
-static rung_status read_existing(rung_context *context, const char *path, rungi_tuning_records **old, bool *is_new)
+/* Reads the records of the file. The file must be a tuning file, empty or missing. */
+static rung_status read_existing(file_update_t *update)
 {
+    rung_context *context = update->context;
     const char *error;
     int64_t bytes = 0;
     char *text;
-    TRY(read_text(context, path, &text, &bytes, &error));
+    TRY(read_text(context, update->path, &text, &bytes, &error));
     if (error)
-        return rungi_fail(RUNG_STATUS_IO, "%s cannot be read: %s", path, error);
+        return rungi_fail(RUNG_STATUS_IO, "%s cannot be read: %s", update->path, error);
     if (text && bytes > 0 &&
         (bytes < (int64_t)sizeof RUNGI_TUNING_FILE_HEADER ||
          memcmp(text, new_file_text, sizeof RUNGI_TUNING_FILE_HEADER) != 0)) {
         rungi_release(context, text);
-        return rungi_fail(
-            RUNG_STATUS_INVALID,
+        return rungi_invalid(
             "%s is not a tuning file: it does not begin with \"%s\" and is left unchanged. Use another path, or move "
             "the file",
-            path, RUNGI_TUNING_FILE_HEADER);
+            update->path, RUNGI_TUNING_FILE_HEADER);
     }
-    *is_new = bytes == 0;
-    if (*is_new) {
+    update->is_new = bytes == 0;
+    if (update->is_new) {
         rungi_release(context, text);
         bytes = (int64_t)strlen(new_file_text);
         text = rungi_allocate(context, bytes, 1);
-        if (!text)
-            return RUNG_STATUS_NO_MEMORY;
+        TRY(rungi_allocated(text));
         memcpy(text, new_file_text, (size_t)bytes);
     }
-    return rungi_tuning_records_parse(context, path, text, bytes, old);
+    return rungi_tuning_records_parse(context, update->path, text, bytes, &update->old);
 }
 
-static rung_status update_records(rung_context *context, const char *path, const rungi_tuning_records *old, bool is_new,
-                                  const rungi_tuning_record *records, int64_t count, rungi_tuning_update_mode mode,
-                                  int64_t *changed, int64_t *line)
+static rung_status apply_records(file_update_t *update)
 {
-    file_edit_t edit;
-    TRY(apply_records(context, &edit, old, records, count, mode));
-    rung_status status = RUNG_OK;
-    *changed = count_changed(&edit);
-    if (*changed > 0 || (is_new && mode != RUNGI_TUNING_REMOVE))
-        status = write_edit(context, &edit, path, count > 0 ? &records[count - 1] : NULL, line);
-    rungi_release(context, edit.lines);
-    return status;
+    const rungi_tuning_records *old = update->old;
+    for (int64_t i = 0; i < old->count; i++)
+        update->lines[i] = &old->records[i];
+    update->count = old->count;
+    for (int64_t i = 0; i < update->record_count; i++)
+        apply_record(update, &update->records[i]);
+    *update->changed = update->count - old->count;
+    for (int64_t i = 0; i < old->count; i++)
+        *update->changed += update->lines[i] != &old->records[i];
+    bool is_created = update->is_new && update->mode != RUNGI_TUNING_REMOVE;
+    return *update->changed > 0 || is_created ? write_update(update) : RUNG_OK;
 }
 
-static rung_status update_under_lock(rung_context *context, const char *path, const rungi_tuning_record *records,
-                                     int64_t count, rungi_tuning_update_mode mode, int64_t *changed, int64_t *line)
+static rung_status update_under_lock(file_update_t *update)
 {
-    rungi_tuning_records *old;
-    bool is_new = false;
-    TRY(read_existing(context, path, &old, &is_new));
-    rung_status status = update_records(context, path, old, is_new, records, count, mode, changed, line);
-    rungi_tuning_records_free(context, old);
+    TRY(read_existing(update));
+    size_t lines_max = (size_t)(update->old->count + update->record_count + 1);
+    update->lines = rungi_allocate_zeroed(update->context, lines_max * sizeof *update->lines);
+    rung_status status = update->lines ? apply_records(update) : RUNG_STATUS_NO_MEMORY;
+    rungi_release(update->context, update->lines);
+    rungi_tuning_records_free(update->context, update->old);
     return status;
 }
 
@@ -408,17 +360,25 @@ rung_status rungi_tuning_file_update(rung_context *context, const char *path, co
                                      int64_t count, rungi_tuning_update_mode mode, int64_t *changed, int64_t *line)
 {
     char real[RUNGI_TUNING_PATH_BYTES]; /* the target of a link, so that the link stays */
+    struct flock unlock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
     int lock;
     *changed = *line = 0;
     if (strlen(path) >= sizeof real)
-        return rungi_fail(RUNG_STATUS_INVALID, "the path of the tuning file has %zu bytes; the maximum is %d",
-                          strlen(path), RUNGI_TUNING_PATH_BYTES - 1);
+        return rungi_invalid("the path of the tuning file has %zu bytes; the maximum is %d", strlen(path),
+                             RUNGI_TUNING_PATH_BYTES - 1);
     if (mode == RUNGI_TUNING_REMOVE && rungi_tuning_file_is_missing(path))
         return RUNG_OK;
     if (realpath(path, real))
         path = real;
     TRY(open_lock(path, &lock));
-    rung_status status = update_under_lock(context, path, records, count, mode, changed, line);
-    release_lock(lock);
+    rung_status status = update_under_lock(&(file_update_t){.context = context,
+                                                            .path = path,
+                                                            .records = records,
+                                                            .record_count = count,
+                                                            .mode = mode,
+                                                            .changed = changed,
+                                                            .line = line});
+    fcntl(lock, F_OFD_SETLK, &unlock); /* a child process that another thread forked may have the file open, too */
+    close(lock);
     return status;
 }

@@ -8,7 +8,6 @@
 #include "base/assert.h"
 #include "base/checked_arithmetic.h"
 #include "core/enum_counts.h"
-#include "core/problem.h"
 
 /* ---- Words ------------------------------------------------------------------------------------------------------- */
 
@@ -70,21 +69,9 @@ static bool is_valid_escaped(rungi_string_view word)
 static bool is_name(rungi_string_view slice, size_t most)
 {
     for (size_t i = 0; i < slice.length; i++)
-        if (!is_between(slice.text[i], 'a', 'z') && !is_between(slice.text[i], 'A', 'Z') &&
-            !is_between(slice.text[i], '0', '9') && slice.text[i] != '_')
+        if (!rungi_is_name_character(slice.text[i]))
             return false;
     return slice.length > 0 && slice.length <= most;
-}
-
-/* Returns the text before the next `letter`. `rest` continues after the letter; its text is NULL at the end. */
-static rungi_string_view split_at(rungi_string_view *rest, char letter)
-{
-    RUNGI_ASSERT(rest->text);
-    const char *end = memchr(rest->text, letter, rest->length);
-    size_t length = end ? (size_t)(end - rest->text) : rest->length;
-    rungi_string_view word = {rest->text, length};
-    *rest = end ? (rungi_string_view){end + 1, rest->length - length - 1} : (rungi_string_view){NULL, 0};
-    return word;
 }
 
 /* Parses a decimal number up to `most`. */
@@ -108,12 +95,12 @@ static bool parse_number(rungi_string_view slice, int64_t most, int64_t *number)
 static const int64_t size_class_limits[RUNGI_SIZE_CLASS_COUNT - 1] = {16, 64, 256, 1024, 4096};
 static const char *const size_class_names[RUNGI_SIZE_CLASS_COUNT] = {"16", "64", "256", "1024", "4096", "more"};
 
-static int size_class_of(int64_t size)
+static const char *size_class_of(int64_t size)
 {
     int size_class = 0;
     while (size_class < RUNGI_SIZE_CLASS_COUNT - 1 && size > size_class_limits[size_class])
         size_class++;
-    return size_class;
+    return size_class_names[size_class];
 }
 
 /* Returns r for contiguous rows, c for contiguous columns, s for other strides. */
@@ -132,21 +119,11 @@ void rungi_tuning_key_of(const rung_device *device, const rung_problem *problem,
     snprintf(whole_driver, sizeof whole_driver, "%.*s %.*s", TEXT_MAX, info->platform, TEXT_MAX, info->driver);
     rungi_tuning_escape(whole_title, title, sizeof title);
     rungi_tuning_escape(whole_driver, driver, sizeof driver);
-    snprintf(key->prefix, sizeof key->prefix, "%s %s %s %s %s %c%c%c", device->backend->name, title, driver,
+    snprintf(key->text, sizeof key->text, "%s %s %s %s %s %c%c%c %sx%sx%s %s", device->backend->name, title, driver,
              rungi_gemm_types_name(rungi_gemm_types_of(problem->a.type, problem->b.type, problem->c.type)),
              rung_compute_name(problem->compute), layout_of(&problem->a), layout_of(&problem->b),
-             layout_of(&problem->c));
-    key->size_class[0] = size_class_of(problem->c.rows);
-    key->size_class[1] = size_class_of(problem->c.cols);
-    key->size_class[2] = size_class_of(problem->a.cols);
-    key->is_batch = problem->batch != 1;
-}
-
-void rungi_tuning_key_text(const rungi_tuning_key *key, char text[RUNGI_TUNING_KEY_BYTES])
-{
-    snprintf(text, RUNGI_TUNING_KEY_BYTES, "%s %sx%sx%s %s", key->prefix, size_class_names[key->size_class[0]],
-             size_class_names[key->size_class[1]], size_class_names[key->size_class[2]],
-             key->is_batch ? "batch" : "one");
+             layout_of(&problem->c), size_class_of(problem->c.rows), size_class_of(problem->c.cols),
+             size_class_of(problem->a.cols), problem->batch != 1 ? "batch" : "one");
 }
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
@@ -159,27 +136,11 @@ static bool split_line(const char *line, size_t length, rungi_string_view words[
     for (int i = 0; i < WORDS; i++) {
         if (!rest.text)
             return false;
-        words[i] = split_at(&rest, ' ');
+        words[i] = rungi_string_view_split(&rest, ' ');
         if (words[i].length == 0)
             return false;
     }
     return !rest.text;
-}
-
-static bool is_product(rungi_string_view word)
-{
-    for (int i = 0; i < RUNGI_GEMM_TYPES_COUNT; i++)
-        if (rungi_string_view_equals(word, rungi_gemm_types_name((rungi_gemm_types)i)))
-            return true;
-    return false;
-}
-
-static bool is_compute(rungi_string_view word)
-{
-    for (int i = 0; i < RUNGI_COMPUTE_COUNT; i++)
-        if (rungi_string_view_equals(word, rung_compute_name((rung_compute)i)))
-            return true;
-    return false;
 }
 
 static bool is_layout(rungi_string_view word)
@@ -190,19 +151,19 @@ static bool is_layout(rungi_string_view word)
     return word.length == 3;
 }
 
-static bool parse_shape(rungi_string_view word, int size_class[3])
+static bool is_size_class(rungi_string_view size)
 {
-    for (int i = 0; i < 3; i++) {
-        if (!word.text)
+    for (int i = 0; i < RUNGI_SIZE_CLASS_COUNT; i++)
+        if (rungi_string_view_equals(size, size_class_names[i]))
+            return true;
+    return false;
+}
+
+static bool is_shape(rungi_string_view word)
+{
+    for (int i = 0; i < 3; i++)
+        if (!word.text || !is_size_class(rungi_string_view_split(&word, 'x')))
             return false;
-        rungi_string_view size = split_at(&word, 'x');
-        size_class[i] = 0;
-        while (size_class[i] < RUNGI_SIZE_CLASS_COUNT &&
-               !rungi_string_view_equals(size, size_class_names[size_class[i]]))
-            size_class[i]++;
-        if (size_class[i] == RUNGI_SIZE_CLASS_COUNT)
-            return false;
-    }
     return !word.text;
 }
 
@@ -215,8 +176,8 @@ static bool is_parameters(rungi_string_view word)
     if (word.length >= RUNG_PARAMETERS_BYTES)
         return false;
     while (word.text) {
-        rungi_string_view value = split_at(&word, ',');
-        rungi_string_view name = split_at(&value, '=');
+        rungi_string_view value = rungi_string_view_split(&word, ',');
+        rungi_string_view name = rungi_string_view_split(&value, '=');
         if (!value.text || !is_name(name, RUNGI_PARAMETER_NAME_MAX) || !parse_number(value, INT32_MAX, &number) ||
             ++count > RUNGI_PARAMETERS_MAX)
             return false;
@@ -228,7 +189,7 @@ static bool is_parameters(rungi_string_view word)
 static bool parse_gflops(rungi_string_view word, int64_t *thousandths)
 {
     int64_t whole, decimals = 0;
-    if (!parse_number(split_at(&word, '.'), 999999999, &whole))
+    if (!parse_number(rungi_string_view_split(&word, '.'), 999999999, &whole))
         return false;
     if (word.text && (word.length > 3 || !parse_number(word, 999, &decimals)))
         return false;
@@ -236,11 +197,6 @@ static bool parse_gflops(rungi_string_view word, int64_t *thousandths)
         decimals *= 10;
     *thousandths = whole * 1000 + decimals;
     return true;
-}
-
-static rungi_string_view join_views(const rungi_string_view *first, const rungi_string_view *last)
-{
-    return (rungi_string_view){first->text, (size_t)(last->text + last->length - first->text)};
 }
 
 const char *rungi_tuning_record_parse(const char *line, size_t length, rungi_tuning_record *record)
@@ -259,19 +215,18 @@ const char *rungi_tuning_record_parse(const char *line, size_t length, rungi_tun
     if (!is_name(words[BACKEND], BACKEND_NAME_MAX) || !is_valid_escaped(words[DEVICE]) ||
         !is_valid_escaped(words[DRIVER]))
         return "the backend, device or driver is not in the form that the library writes";
-    if (!is_product(words[PRODUCT]) || !is_compute(words[COMPUTE]) || !is_layout(words[LAYOUT]))
+    if (rungi_gemm_types_find(words[PRODUCT]) == RUNGI_GEMM_TYPES_COUNT ||
+        rungi_compute_find(words[COMPUTE]) == RUNGI_COMPUTE_COUNT || !is_layout(words[LAYOUT]))
         return "the types, compute mode or layout are unknown";
-    record->is_batch = rungi_string_view_equals(words[BATCH], "batch");
-    if (!parse_shape(words[SHAPE], record->size_class) ||
-        !(record->is_batch || rungi_string_view_equals(words[BATCH], "one")))
+    if (!is_shape(words[SHAPE]) ||
+        !(rungi_string_view_equals(words[BATCH], "batch") || rungi_string_view_equals(words[BATCH], "one")))
         return "the shape or batch is invalid";
     if (!is_name(words[KERNEL], RUNGI_TUNING_KERNEL_NAME_BYTES - 1) || !is_parameters(words[PARAMETERS]))
         return "the kernel or its parameters are invalid";
     if (!parse_gflops(words[GFLOPS], &record->mflops))
         return "the last word is not a number of GFLOPS";
     record->line = (rungi_string_view){line, length};
-    record->prefix = join_views(&words[BACKEND], &words[LAYOUT]);
-    record->key = join_views(&words[BACKEND], &words[BATCH]);
+    record->key = (rungi_string_view){line, (size_t)(words[KERNEL].text - line) - 1};
     record->kernel = words[KERNEL];
     record->parameters = rungi_string_view_equals(words[PARAMETERS], "-") ? (rungi_string_view){"", 0}
                                                                           : words[PARAMETERS];
@@ -281,28 +236,23 @@ const char *rungi_tuning_record_parse(const char *line, size_t length, rungi_tun
 size_t rungi_tuning_record_format(const rungi_tuning_key *key, const char *kernel, const char *parameters,
                                   int64_t mflops, char line[RUNGI_TUNING_LINE_BYTES])
 {
-    char text[RUNGI_TUNING_KEY_BYTES];
-    rungi_tuning_key_text(key, text);
-    int length = snprintf(line, RUNGI_TUNING_LINE_BYTES, "%s %s %s %lld.%03lld\n", text, kernel,
+    int length = snprintf(line, RUNGI_TUNING_LINE_BYTES, "%s %s %s %lld.%03lld\n", key->text, kernel,
                           *parameters ? parameters : "-", (long long)(mflops / 1000), (long long)(mflops % 1000));
     return length > 0 && length < RUNGI_TUNING_LINE_BYTES ? (size_t)length : 0;
 }
 
-bool rungi_tuning_record_has_same_key(const rungi_tuning_record *x, const rungi_tuning_record *y)
-{
-    return x->key.length == y->key.length && memcmp(x->key.text, y->key.text, x->key.length) == 0;
-}
-
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
-void rungi_tuning_records_free(rung_context *context, rungi_tuning_records *records)
+void rungi_tuning_records_free(rung_context *context, rungi_tuning_records *list)
 {
-    if (!records)
-        return;
-    rungi_release(context, records->text);
-    rungi_release(context, records->name);
-    rungi_release(context, records->records);
-    rungi_release(context, records);
+    while (list) {
+        rungi_tuning_records *records = list;
+        list = records->next;
+        rungi_release(context, records->text);
+        rungi_release(context, records->name);
+        rungi_release(context, records->records);
+        rungi_release(context, records);
+    }
 }
 
 /* Only the first skipped lines of a file are logged. */
@@ -340,7 +290,7 @@ static void add_line(rung_context *context, rungi_tuning_records *records, rungi
 static void add_lines(rung_context *context, rungi_tuning_records *records)
 {
     rungi_string_view rest = {records->text, (size_t)records->bytes};
-    rungi_string_view head = split_at(&rest, '\n');
+    rungi_string_view head = rungi_string_view_split(&rest, '\n');
     if (!rest.text || !rungi_string_view_equals(head, RUNGI_TUNING_FILE_HEADER)) {
         log_skipped_line(context, records, 1,
                          "the first line of a tuning file must be \"" RUNGI_TUNING_FILE_HEADER
@@ -348,29 +298,18 @@ static void add_lines(rung_context *context, rungi_tuning_records *records)
         return;
     }
     for (int64_t number = 2; rest.text; number++) {
-        rungi_string_view line = split_at(&rest, '\n');
+        rungi_string_view line = rungi_string_view_split(&rest, '\n');
         add_line(context, records, line, number, rest.text != NULL);
     }
-}
-
-static int64_t count_lines(const char *text, int64_t bytes)
-{
-    int64_t lines = 0;
-    for (int64_t i = 0; i < bytes; i++)
-        lines += text[i] == '\n';
-    return lines;
-}
-
-static char *copy_text(rung_context *context, const char *text)
-{
-    char *copy = rungi_allocate_zeroed(context, strlen(text) + 1);
-    return copy ? strcpy(copy, text) : NULL;
 }
 
 rung_status rungi_tuning_records_parse(rung_context *context, const char *name, char *text, int64_t bytes,
                                        rungi_tuning_records **out)
 {
-    int64_t capacity = rungi_min(count_lines(text, bytes), RUNGI_TUNING_FILE_RECORDS_MAX);
+    int64_t lines = 0;
+    for (int64_t i = 0; i < bytes; i++)
+        lines += text[i] == '\n';
+    int64_t capacity = rungi_min(lines, RUNGI_TUNING_FILE_RECORDS_MAX);
     rungi_tuning_records *records = rungi_allocate_zeroed(context, sizeof *records);
     *out = NULL;
     if (!records) {
@@ -379,13 +318,13 @@ rung_status rungi_tuning_records_parse(rung_context *context, const char *name, 
     }
     records->text = text;
     records->bytes = bytes;
-    records->name = copy_text(context, name);
-    records->records = records->name ? rungi_allocate_zeroed(context, (size_t)(capacity + 1) * sizeof *records->records)
-                                     : NULL;
-    if (!records->records) {
+    records->name = rungi_allocate_zeroed(context, strlen(name) + 1);
+    records->records = rungi_allocate_zeroed(context, (size_t)(capacity + 1) * sizeof *records->records);
+    if (!records->name || !records->records) {
         rungi_tuning_records_free(context, records);
         return RUNG_STATUS_NO_MEMORY;
     }
+    strcpy(records->name, name);
     add_lines(context, records);
     RUNGI_ASSERT(records->count <= capacity + 1);
     *out = records;
@@ -396,9 +335,7 @@ rung_status rungi_tuning_records_parse(rung_context *context, const char *name, 
 
 static bool matches_key(const rungi_tuning_record *record, const rungi_tuning_key *key)
 {
-    return !record->is_disabled && record->is_batch == key->is_batch &&
-           rungi_string_view_equals(record->prefix, key->prefix) &&
-           memcmp(record->size_class, key->size_class, sizeof record->size_class) == 0;
+    return !record->is_disabled && rungi_string_view_equals(record->key, key->text);
 }
 
 static void make_proposal(const rungi_tuning_records *records, const rungi_tuning_record *record,
@@ -431,12 +368,11 @@ void rungi_tuning_records_disable(rungi_tuning_records *records, const rungi_tun
         }
 }
 
-void rungi_tuning_records_disable_key(rungi_tuning_records *records, const char *name, const rungi_tuning_key *key)
+void rungi_tuning_records_disable_key(rungi_tuning_records *records, const rungi_tuning_key *key)
 {
-    for (; records; records = records->next)
-        for (int64_t i = 0; strcmp(records->name, name) == 0 && i < records->count; i++)
-            if (matches_key(&records->records[i], key))
-                records->records[i].is_disabled = true;
+    for (int64_t i = 0; i < records->count; i++)
+        if (matches_key(&records->records[i], key))
+            records->records[i].is_disabled = true;
 }
 
 int rungi_tuning_records_find(const rungi_tuning_records *records, const rungi_tuning_key *key,

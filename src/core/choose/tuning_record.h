@@ -11,8 +11,7 @@
  *
  * Files are not trusted. A line in any other form is skipped, and a valid record is only a proposal, which
  * choose_kernel.c checks like parameters of a caller. See docs/internals/decisions/0018-tuning-store.md. */
-#ifndef RUNGI_TUNING_RECORD_H
-#define RUNGI_TUNING_RECORD_H
+#pragma once
 
 #include "core/device.h"
 #include "core/kernel.h"
@@ -29,25 +28,20 @@ enum {
 
 #define RUNGI_TUNING_FILE_HEADER "rung-tuning 1"
 
-/* The problems that a record is for. */
+/* The problems that a record is for: the words of a line before the kernel. */
 typedef struct rungi_tuning_key {
-    char prefix[RUNGI_TUNING_KEY_BYTES]; /* the key without shape and batch, as a line begins */
-    int size_class[3];                   /* of m, n and k: 0 is up to 16, then up to 64, 256, 1024, 4096, more */
-    bool is_batch;
+    char text[RUNGI_TUNING_KEY_BYTES];
 } rungi_tuning_key;
 
 /* Makes the key of a checked problem. */
 void rungi_tuning_key_of(const rung_device *device, const rung_problem *problem, rungi_tuning_key *key);
-void rungi_tuning_key_text(const rungi_tuning_key *key, char text[RUNGI_TUNING_KEY_BYTES]);
 
 /* Escapes a text as one word; "%" for an empty text. Truncates the text if it does not fit. */
 void rungi_tuning_escape(const char *text, char *word, size_t capacity);
 
 /* A record. The views point into the text of its file. */
 typedef struct rungi_tuning_record {
-    rungi_string_view line, key, prefix, kernel, parameters;
-    int size_class[3];
-    bool is_batch;
+    rungi_string_view line, key, kernel, parameters;
     int64_t mflops;   /* measured; 0: unknown */
     int64_t number;   /* of the line */
     bool is_disabled; /* not proposed: the record does not compile here, or was removed */
@@ -68,7 +62,9 @@ struct rungi_tuning_records {
  * also if it fails. Fails only if memory is exhausted. */
 rung_status rungi_tuning_records_parse(rung_context *context, const char *name, char *text, int64_t bytes,
                                        rungi_tuning_records **out);
-void rungi_tuning_records_free(rung_context *context, rungi_tuning_records *records);
+
+/* Frees a list of files. */
+void rungi_tuning_records_free(rung_context *context, rungi_tuning_records *list);
 
 /* Parses a line without its newline. Returns NULL, or a description of the error. */
 const char *rungi_tuning_record_parse(const char *line, size_t length, rungi_tuning_record *record);
@@ -76,9 +72,6 @@ const char *rungi_tuning_record_parse(const char *line, size_t length, rungi_tun
 /* Formats a record as a line with its newline. Returns its length, or 0 if it does not fit. */
 size_t rungi_tuning_record_format(const rungi_tuning_key *key, const char *kernel, const char *parameters,
                                   int64_t mflops, char line[RUNGI_TUNING_LINE_BYTES]);
-
-/* Returns whether two records have the same key. */
-bool rungi_tuning_record_has_same_key(const rungi_tuning_record *x, const rungi_tuning_record *y);
 
 /* A record that a lookup found. */
 typedef struct rungi_tuning_proposal {
@@ -95,7 +88,5 @@ int rungi_tuning_records_find(const rungi_tuning_records *records, const rungi_t
 /* Disables the record of a proposal that does not compile, so that later plans do not compile it again. */
 void rungi_tuning_records_disable(rungi_tuning_records *records, const rungi_tuning_proposal *proposal);
 
-/* Disables the records of this key that came from the file of this name. */
-void rungi_tuning_records_disable_key(rungi_tuning_records *records, const char *name, const rungi_tuning_key *key);
-
-#endif /* RUNGI_TUNING_RECORD_H */
+/* Disables the records of one file that have this key. */
+void rungi_tuning_records_disable_key(rungi_tuning_records *records, const rungi_tuning_key *key);

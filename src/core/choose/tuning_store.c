@@ -7,15 +7,6 @@
 
 #include "base/try.h"
 
-void rungi_tuning_files_free(rung_context *context, rungi_tuning_records *list)
-{
-    while (list) {
-        rungi_tuning_records *next = list->next;
-        rungi_tuning_records_free(context, list);
-        list = next;
-    }
-}
-
 rung_status rungi_tuning_files_read(rung_context *context, char paths[][RUNGI_TUNING_PATH_BYTES], int count,
                                     rungi_tuning_records **list)
 {
@@ -24,7 +15,7 @@ rung_status rungi_tuning_files_read(rung_context *context, char paths[][RUNGI_TU
         rungi_tuning_records *records = NULL;
         rung_status status = paths[i][0] ? rungi_tuning_file_read(context, paths[i], &records) : RUNG_OK;
         if (status != RUNG_OK) {
-            rungi_tuning_files_free(context, *list);
+            rungi_tuning_records_free(context, *list);
             *list = NULL;
             return status;
         }
@@ -43,7 +34,7 @@ static rung_status read_files(rung_context *context, char paths[][RUNGI_TUNING_P
     if (rungi_tuning_file_paths(paths))
         TRY(rungi_tuning_files_read(context, paths, RUNGI_TUNING_FILE_COUNT, list));
     if (*named && rungi_tuning_file_is_missing(named))
-        rungi_warn(context, "rung: tuning: RUNG_TUNING names %s, which does not exist", named);
+        rungi_log(context, RUNGI_LOG_WARNING, "rung: tuning: RUNG_TUNING names %s, which does not exist", named);
     return RUNG_OK;
 }
 
@@ -58,8 +49,7 @@ static rung_status read_files_once(rung_context *context)
     if (is_read)
         return RUNG_OK;
     char(*paths)[RUNGI_TUNING_PATH_BYTES] = rungi_allocate_zeroed(context, RUNGI_TUNING_FILE_COUNT * sizeof *paths);
-    if (!paths)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(paths));
     rung_status status = read_files(context, paths, &list);
     rungi_release(context, paths);
     TRY(status);
@@ -70,7 +60,7 @@ static rung_status read_files_once(rung_context *context)
         list = NULL;
     }
     pthread_mutex_unlock(&context->lock);
-    rungi_tuning_files_free(context, list);
+    rungi_tuning_records_free(context, list);
     return RUNG_OK;
 }
 
@@ -102,11 +92,13 @@ void rungi_tuning_store_disable(rung_context *context, const rungi_tuning_propos
 static rungi_tuning_records *remove_saved(rung_context *context, const rungi_tuning_records *records)
 {
     rungi_tuning_records **link = &context->tuning_records;
-    while (*link && !((*link)->is_saved && rungi_tuning_record_has_same_key((*link)->records, records->records)))
+    while (*link && !((*link)->is_saved && rungi_string_views_equal((*link)->records->key, records->records->key)))
         link = &(*link)->next;
     rungi_tuning_records *saved = *link;
-    if (saved)
+    if (saved) {
         *link = saved->next;
+        saved->next = NULL;
+    }
     return saved;
 }
 
@@ -118,8 +110,7 @@ rung_status rungi_tuning_store_add_saved(rung_context *context, const char *path
     size_t bytes = strlen(header) + length;
     TRY(read_files_once(context));
     char *text = rungi_allocate(context, (int64_t)bytes, 1);
-    if (!text)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(rungi_allocated(text));
     // NOLINTNEXTLINE(bugprone-not-null-terminated-result): not a string, its length is passed
     memcpy(text, header, strlen(header));
     memcpy(text + strlen(header), line, length);
@@ -147,9 +138,9 @@ static bool is_same_file(const char *x_path, const char *y_path)
 void rungi_tuning_store_forget(rung_context *context, const char *path, const rungi_tuning_key *key)
 {
     pthread_mutex_lock(&context->lock);
-    for (const rungi_tuning_records *records = context->tuning_records; records; records = records->next)
+    for (rungi_tuning_records *records = context->tuning_records; records; records = records->next)
         if (is_same_file(records->name, path))
-            rungi_tuning_records_disable_key(context->tuning_records, records->name, key);
+            rungi_tuning_records_disable_key(records, key);
     context->tuning_version++;
     pthread_mutex_unlock(&context->lock);
 }

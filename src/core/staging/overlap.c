@@ -11,14 +11,13 @@
  *
  * Operands are copied without their gaps, so that no byte between the elements is read or written. A problem that is
  * not split is one panel on one lane. */
-#include "core/staging/overlap.h"
+#include "core/staging/pipeline.h"
 
 #include "base/assert.h"
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "core/device_pool.h"
-#include "core/staging/pipeline.h"
-#include "core/staging/upload.h"
+#include "core/plan.h"
 
 enum { STAGE_ALIGNMENT = 64 };
 
@@ -123,14 +122,6 @@ static rung_status acquire_lanes(rungi_pipeline *pipeline)
     return RUNG_OK;
 }
 
-static rung_status create_plan(rungi_pipeline *pipeline, const rungi_staged_panel *panel, rung_plan **plan)
-{
-    rung_plan_options options = rung_plan_options_default();
-    rung_problem given = rungi_problem_denormalize(&panel->device_problem);
-    options.max_workspace_bytes = rungi_workspace_bytes_max;
-    return rung_plan_create(pipeline->device, &given, &options, plan);
-}
-
 static rung_status create_buffers(rungi_pipeline *pipeline, const rungi_staged_panel *first)
 {
     int64_t workspace_bytes = pipeline->plans[0]->info.workspace_bytes;
@@ -166,27 +157,18 @@ static rung_status create_shared_buffers(rungi_pipeline *pipeline)
 static rung_status create_pipeline(rungi_pipeline *pipeline)
 {
     const rungi_panels *panels = &pipeline->panels;
+    rung_plan_options options = rungi_plan_options(NULL, NULL);
     rungi_staged_panel first, last;
     TRY(acquire_lanes(pipeline));
     TRY(rungi_timeline_align_clocks(&pipeline->timeline, pipeline->lanes[0].queue));
     TRY(create_shared_buffers(pipeline));
     TRY(describe_panel(pipeline, &pipeline->lanes[0], 0, &first));
     TRY(describe_panel(pipeline, &pipeline->lanes[0], panels->count - 1, &last));
-    TRY(create_plan(pipeline, &first, &pipeline->plans[0]));
+    TRY(rungi_plan_create_normalized(pipeline->device, &first.device_problem, &options, &pipeline->plans[0]));
     if (panels->extent % panels->step != 0)
-        TRY(create_plan(pipeline, &last, &pipeline->plans[1]));
+        TRY(rungi_plan_create_normalized(pipeline->device, &last.device_problem, &options, &pipeline->plans[1]));
     TRY(create_buffers(pipeline, &first));
     return allocate_stages(pipeline, &first, &last);
-}
-
-static void destroy_lane(rungi_pipeline *pipeline, rungi_pipeline_lane *lane)
-{
-    for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
-        rung_buffer_destroy(lane->buffers[i]);
-    rung_buffer_destroy(lane->workspace);
-    rung_event_destroy(lane->staging_free);
-    if (lane->queue)
-        rungi_device_pool_release_queue(pipeline->context, lane->queue);
 }
 
 /* Waits for all queues after a failure, since work in flight may still use the memory that is freed. */
@@ -201,8 +183,15 @@ static void destroy_pipeline(rungi_pipeline *pipeline, rung_status status)
     rung_plan_destroy(pipeline->plans[1]);
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
         rung_buffer_destroy(pipeline->shared[i]);
-    for (int i = 0; i < pipeline->lane_count; i++)
-        destroy_lane(pipeline, &pipeline->lanes[i]);
+    for (int i = 0; i < pipeline->lane_count; i++) {
+        rungi_pipeline_lane *lane = &pipeline->lanes[i];
+        for (int j = 0; j < RUNGI_OPERAND_COUNT; j++)
+            rung_buffer_destroy(lane->buffers[j]);
+        rung_buffer_destroy(lane->workspace);
+        rung_event_destroy(lane->staging_free);
+        if (lane->queue)
+            rungi_device_pool_release_queue(pipeline->context, lane->queue);
+    }
     rungi_device_pool_release_pinned(pipeline->context, pipeline->device, &pipeline->pinned);
     rungi_release(pipeline->context, pipeline->unpinned);
 }
@@ -283,11 +272,10 @@ static rung_status run_pipeline(rungi_pipeline *pipeline)
 rung_status rungi_staging_multiply(rung_context *context, rung_device *device, const rung_problem *problem)
 {
     rungi_pipeline pipeline = {.context = context, .device = device, .problem = problem, .device_problem = *problem};
-    rungi_saved_error first;
     rungi_timeline_begin(&pipeline.timeline, device);
     pipeline.panels = rungi_panels_of(problem, context->overlap);
     rung_status status = run_pipeline(&pipeline);
-    rungi_error_save(&first); /* failures of the cleanup are not reported */
+    rungi_saved_error first = rungi_error_save(); /* failures of the cleanup are not reported */
     destroy_pipeline(&pipeline, status);
     rungi_error_restore(&first);
     return rungi_timeline_end(&pipeline.timeline, status);

@@ -40,12 +40,11 @@ bool rungi_panels_is_split(const rungi_panels *panels, const rung_problem *probl
 {
     const rung_matrix *view = rungi_problem_view(problem, operand);
     switch (panels->axis) {
-    case RUNGI_PANELS_WHOLE: break;
     case RUNGI_PANELS_ROWS: return operand != RUNGI_B && view->row_stride != 0;
     case RUNGI_PANELS_COLS: return operand != RUNGI_A && view->col_stride != 0;
     case RUNGI_PANELS_ITEMS: return !rungi_matrix_is_batch_invariant(view);
+    default: return true;
     }
-    return true;
 }
 
 /* Counts the bytes of all operands, and the bytes copied with the panels. Returns false on overflow. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panels.h - splits a problem into panels of C. Each panel is a problem by itself. */
-#ifndef RUNGI_PANELS_H
-#define RUNGI_PANELS_H
+#pragma once
 
 #include "core/problem.h"
 
@@ -37,5 +36,3 @@ bool rungi_panels_read_result(const rung_problem *problem);
  * Returns false on overflow. */
 bool rungi_matrix_dense_batch(const rung_matrix *view, int64_t batch, rung_matrix *dense, int64_t *items,
                               int64_t *bytes);
-
-#endif /* RUNGI_PANELS_H */

@@ -26,13 +26,6 @@ int64_t rungi_timeline_now(const rungi_timeline *timeline)
     return timeline->is_enabled ? rungi_clock_ns() - timeline->start : 0;
 }
 
-static rung_status write_empty(rungi_timeline *timeline, rung_queue *queue, rung_buffer *empty_buffer)
-{
-    rung_run_options options = {.size = sizeof(rung_run_options), .signal = timeline->origin};
-    TRY(rung_buffer_write(queue, empty_buffer, 0, 0, NULL, &options));
-    return rung_queue_finish(queue);
-}
-
 rung_status rungi_timeline_align_clocks(rungi_timeline *timeline, rung_queue *queue)
 {
     rung_buffer *empty_buffer;
@@ -40,35 +33,34 @@ rung_status rungi_timeline_align_clocks(rungi_timeline *timeline, rung_queue *qu
         return RUNG_OK;
     TRY(rung_event_create(timeline->device, &timeline->origin));
     TRY(rung_buffer_create(timeline->device, 0, &empty_buffer));
-    rung_status status = write_empty(timeline, queue, empty_buffer);
+    rung_run_options options = {.size = sizeof(rung_run_options), .signal = timeline->origin};
+    rung_status status = rung_buffer_write(queue, empty_buffer, 0, 0, NULL, &options);
+    if (status == RUNG_OK)
+        status = rung_queue_finish(queue);
     timeline->origin_time = rungi_timeline_now(timeline);
     rung_buffer_destroy(empty_buffer);
     return status;
 }
 
-static rungi_timeline_entry *add_entry(rungi_timeline *timeline, const char *name, int64_t queue, int64_t bytes)
+static rung_status add_entry(rungi_timeline *timeline, const char *name, int64_t queue, int64_t bytes,
+                             rungi_timeline_entry **entry)
 {
-    rungi_timeline_entry *entry = rungi_allocate_zeroed(timeline->device->context, sizeof *entry);
-    if (!entry)
-        return NULL;
-    entry->span = (rung_span){.name = name, .queue = queue, .bytes = bytes};
-    if (timeline->last)
-        timeline->last->next = entry;
-    else
-        timeline->entries = entry;
-    timeline->last = entry;
-    return entry;
+    *entry = rungi_allocate_zeroed(timeline->device->context, sizeof **entry);
+    TRY(rungi_allocated(*entry));
+    (*entry)->span = (rung_span){.name = name, .queue = queue, .bytes = bytes};
+    *(timeline->last ? &timeline->last->next : &timeline->entries) = *entry;
+    timeline->last = *entry;
+    return RUNG_OK;
 }
 
 rung_status rungi_timeline_add(rungi_timeline *timeline, const char *name, int64_t queue, int64_t bytes,
                                rung_event **event)
 {
+    rungi_timeline_entry *entry;
     *event = NULL;
     if (!timeline->origin)
         return RUNG_OK;
-    rungi_timeline_entry *entry = add_entry(timeline, name, queue, bytes);
-    if (!entry)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(add_entry(timeline, name, queue, bytes, &entry));
     rung_status status = rung_event_create(timeline->device, &entry->event);
     *event = entry->event;
     return status;
@@ -77,11 +69,10 @@ rung_status rungi_timeline_add(rungi_timeline *timeline, const char *name, int64
 rung_status rungi_timeline_add_host(rungi_timeline *timeline, const char *name, int64_t queue, int64_t start,
                                     int64_t bytes)
 {
+    rungi_timeline_entry *entry;
     if (!timeline->is_enabled)
         return RUNG_OK;
-    rungi_timeline_entry *entry = add_entry(timeline, name, queue, bytes);
-    if (!entry)
-        return RUNG_STATUS_NO_MEMORY;
+    TRY(add_entry(timeline, name, queue, bytes, &entry));
     entry->span.start = start;
     entry->span.end = rungi_timeline_now(timeline);
     return RUNG_OK;
@@ -101,9 +92,8 @@ static rung_status resolve_times(const rungi_timeline *timeline, rungi_timeline_
 
 static void free_entries(rungi_timeline *timeline)
 {
-    rungi_saved_error saved;
     rungi_timeline_entry *next;
-    rungi_error_save(&saved);
+    rungi_saved_error saved = rungi_error_save();
     for (rungi_timeline_entry *entry = timeline->entries; entry; entry = next) {
         next = entry->next;
         rung_event_destroy(entry->event);

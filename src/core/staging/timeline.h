@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timeline.h - records the copies, kernels and host work of one call and reports them when the call is complete.
  * Records nothing if the context has no span function. */
-#ifndef RUNGI_TIMELINE_H
-#define RUNGI_TIMELINE_H
+#pragma once
 
 #include "core/device.h"
 
@@ -37,5 +36,3 @@ rung_status rungi_timeline_add_host(rungi_timeline *timeline, const char *name, 
 
 /* Reports all entries if the call's status is RUNG_OK, and frees them. Returns the status of the call. */
 rung_status rungi_timeline_end(rungi_timeline *timeline, rung_status status);
-
-#endif /* RUNGI_TIMELINE_H */

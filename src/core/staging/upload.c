@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* upload.c - copies operands of a staged multiply to the device: shared operands in chunks before the panels, all
  * others with each panel. Operands with gaps are packed into staging memory first. */
-#include "core/staging/upload.h"
+#include "core/staging/pipeline.h"
 
 #include "base/assert.h"
 #include "base/checked_arithmetic.h"

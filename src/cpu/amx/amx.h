@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* amx.h - the packed layouts that 12_matrix multiplies, and the functions that pack and store them.
+/* amx.h - the packed layouts that 12_matrix multiplies, and the functions that pack, multiply and store them.
  *
  * Matrix instructions take 4 bytes along k at a time, called a group: two BF16 or four INT8 elements. A step is 16 groups,
  * 64 bytes along k. A panel is 32 rows of A or 32 columns of B. One step of a panel takes 2 KiB:
@@ -9,8 +9,7 @@
  *
  * An F32 element is packed as the sum of three BF16 terms. A step then takes three steps of 2 KiB, the largest terms first,
  * and group g holds elements g and g + 16 of the step. Elements outside the matrix are packed as zeros. */
-#ifndef RUNGI_CPU_AMX_H
-#define RUNGI_CPU_AMX_H
+#pragma once
 
 #include "cpu/microkernels/cpu_epilogue.h"
 #include "cpu/targets.h"
@@ -69,10 +68,37 @@ void rungi_amx_rows_pack(rungi_amx_packing packing, const rungi_amx_operand *fro
 void rungi_amx_columns_pack(rungi_amx_packing packing, const rungi_amx_operand *from, char *to,
                             rungi_bf16x3_range *ranges);
 
+/* Returns whether no product of terms of two panels can underflow or overflow if k of them are summed. */
+bool rungi_bf16x3_is_safe(const rungi_bf16x3_range *a, const rungi_bf16x3_range *b, int64_t k);
+
 /* Stores up to 32 x 32 sums, in rows of 128 bytes, unchanged to C. C has the type of the sums and a column stride of 1. A
  * whole block whose rows are 64-byte aligned may bypass the caches (is_streamed); the caller then issues an sfence at the
  * end. */
 void rungi_amx_sums_store(const rungi_cpu_job *job, const rungi_cpu_c_block *block, const char *sums, bool is_streamed);
-#endif
 
-#endif /* RUNGI_CPU_AMX_H */
+/* ---- avx512_dot.c: multiplies panels without AMX tiles, by dot products of AVX-512, and F32 by FMA ---- */
+
+/* Adds a panel of rows times a panel of columns to 32 x 32 sums of 4 bytes, or starts the sums at zero if is_first.
+ * Computes at least the first `height` rows. INT8 rows have 128 added to each element. */
+void rungi_avx512_dot(bool is_i8, int64_t height, int64_t steps, const char *a, const char *b, bool is_first,
+                      char *sums);
+
+/* The same for F32 panels that rungi_f32_panel_pack packed: 32 elements per step of k, zeros where the operand ends. */
+enum { RUNGI_F32_PANEL_STEP_BYTES = RUNGI_AMX_PANEL_WIDTH * (int)sizeof(float) };
+void rungi_f32_panel_pack(const rungi_amx_operand *from, float *to);
+void rungi_f32_panel_multiply(int64_t height, int64_t k, const float *rows, const float *columns, bool is_first,
+                              float *sums);
+
+/* ---- gemv_bf16.c: BF16 matrix times vector, where C has one row or one column ---- */
+
+enum {
+    RUNGI_GEMV_CHUNK_ELEMENTS = 4096,
+    RUNGI_GEMV_SCRATCH_BYTES = 4 * RUNGI_GEMV_CHUNK_ELEMENTS + RUNGI_AMX_SUMS_BYTES
+};
+
+/* Returns whether the strides allow contiguous loads of the matrix. */
+bool rungi_gemv_bf16_is_supported(const rungi_cpu_job *job);
+
+/* Computes the whole job. C is a row (m is 1) or a column. */
+void rungi_gemv_bf16_run(const rungi_cpu_job *job, bool is_row);
+#endif

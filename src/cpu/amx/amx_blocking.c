@@ -3,9 +3,6 @@
  * slices of B. */
 #include "cpu/amx/amx_blocking.h"
 
-#include "base/checked_arithmetic.h"
-#include "cpu/amx/avx512_dot.h"
-
 #if defined(__x86_64__)
 
 /* Returns the next free offset, a multiple of 4096, and reserves `more` bytes there. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* amx_blocking.h - block sizes of 12_matrix, and where packed operands and sums lie in a thread's scratch. */
-#ifndef RUNGI_CPU_AMX_BLOCKING_H
-#define RUNGI_CPU_AMX_BLOCKING_H
+#pragma once
 
+#include "base/checked_arithmetic.h"
 #include "cpu/amx/amx.h"
 
 #if defined(__x86_64__)
@@ -35,9 +35,53 @@ typedef struct rungi_amx_blocking {
     int64_t scratch_bytes;
 } rungi_amx_blocking;
 
+/* One slice of k. */
+typedef struct rungi_amx_slice {
+    int64_t number, p, k_size, steps;
+    bool is_first, is_last;
+} rungi_amx_slice;
+
+static inline rungi_amx_slice rungi_amx_slice_at(const rungi_amx_blocking *l, int64_t k, int64_t number)
+{
+    int64_t p = number * l->slice_k, k_size = rungi_min(l->slice_k, k - p);
+    return (rungi_amx_slice){
+        number, p, k_size, rungi_round_up(k_size, l->step_k) / l->step_k, number == 0, number + 1 == l->slices};
+}
+
+/* Return `rows` rows of A from row i on, or `cols` columns of B from column j on, in one slice of k. */
+static inline rungi_amx_operand rungi_amx_a_operand(const rungi_amx_blocking *l, const rungi_cpu_input *a, int64_t i,
+                                                    int64_t rows, const rungi_amx_slice *slice)
+{
+    return (rungi_amx_operand){(const char *)a->first +
+                                   (i * a->row_stride + slice->p * a->col_stride) * l->element_bytes,
+                               a->row_stride, a->col_stride, rows, slice->k_size};
+}
+
+static inline rungi_amx_operand rungi_amx_b_operand(const rungi_amx_blocking *l, const rungi_cpu_input *b, int64_t j,
+                                                    int64_t cols, const rungi_amx_slice *slice)
+{
+    return (rungi_amx_operand){(const char *)b->first +
+                                   (slice->p * b->row_stride + j * b->col_stride) * l->element_bytes,
+                               b->col_stride, b->row_stride, cols, slice->k_size};
+}
+
 /* Chooses the blocking of an m x n x k problem, or of a part of it. */
 rungi_amx_blocking rungi_amx_blocking_compute(int64_t m, int64_t n, int64_t k, rungi_amx_packing packing,
                                               const rungi_amx_blocking_options *options);
-#endif
 
-#endif /* RUNGI_CPU_AMX_BLOCKING_H */
+/* ---- amx_packed_b.c: the layout of a B that is packed in advance ---- */
+
+/* Computes the bytes of a packed k x n B. Returns RUNG_STATUS_TOO_LARGE with a message on overflow. */
+rung_status rungi_amx_packed_b_bytes(const rungi_amx_blocking *l, int64_t k, int64_t n, int64_t *bytes);
+
+/* Packs the job's B, all n columns of it. */
+void rungi_amx_packed_b_fill(const rungi_amx_blocking *l, const rungi_cpu_job *job, char *packed);
+
+/* Return offsets in a packed k x n B, for a slice and the panel of column j: the unchanged F32 elements, the panel that the
+ * matrix instructions read, and its range. */
+int64_t rungi_amx_packed_f32_offset(const rungi_amx_blocking *l, int64_t n, const rungi_amx_slice *slice, int64_t j);
+int64_t rungi_amx_packed_panel_offset(const rungi_amx_blocking *l, int64_t k, int64_t n, const rungi_amx_slice *slice,
+                                      int64_t j);
+int64_t rungi_amx_packed_range_offset(const rungi_amx_blocking *l, int64_t k, int64_t n, const rungi_amx_slice *slice,
+                                      int64_t j);
+#endif

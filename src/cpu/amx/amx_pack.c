@@ -4,41 +4,16 @@
  * Operands that are contiguous along k are copied into panels of rows. Operands that are contiguous across k are interleaved
  * into panels of columns. In the opposite cases 16 x 16 groups are transposed in registers. Operands without a unit stride
  * are gathered first. */
-#include "base/checked_arithmetic.h"
 #include "cpu/amx/amx.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
 #include <string.h>
 
+#include "base/checked_arithmetic.h"
+#include "cpu/microkernels/transpose_avx512.h"
+
+#if defined(__x86_64__)
+
 typedef __m512i amx_tile_t[RUNGI_AMX_GROUPS_PER_STEP];
-
-/* ---- Transposing ------------------------------------------------------------------------------------ */
-
-/* Transposes 16 x 16 groups: combines pairs, then 4, 8 and 16 rows. */
-RUNGI_TARGET_AVX512 static inline void transpose_16x16(__m512i *r)
-{
-    __m512i t[RUNGI_AMX_GROUPS_PER_STEP];
-    for (int i = 0; i < 16; i += 2) {
-        t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
-        t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
-    }
-    for (int i = 0; i < 16; i += 4) {
-        r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
-        r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
-        r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
-        r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
-    }
-    for (int i = 0; i < 16; i += 8)
-        for (int j = 0; j < 4; j++) {
-            t[i + j] = _mm512_shuffle_i32x4(r[i + j], r[i + j + 4], 0x88);
-            t[i + j + 4] = _mm512_shuffle_i32x4(r[i + j], r[i + j + 4], 0xdd);
-        }
-    for (int j = 0; j < 8; j++) {
-        r[j] = _mm512_shuffle_i32x4(t[j], t[j + 8], 0x88);
-        r[j + 8] = _mm512_shuffle_i32x4(t[j], t[j + 8], 0xdd);
-    }
-}
 
 /* ---- Three BF16 terms -------------------------------------------------------------------------------- */
 
@@ -74,14 +49,33 @@ RUNGI_TARGET_AVX512 static inline rungi_bf16x3_range reduce_range(range_vectors_
                                 (uint32_t)_mm512_reduce_or_epi32(range.lost_bits) & 0xffff};
 }
 
-/* Groups of x and y, one of each, in terms. */
-RUNGI_TARGET_AVX512 static inline void pack_pair_groups(__m512 x, __m512 y, __m512i *groups, range_vectors_t *range)
+/* docs/internals/decisions/0025 derives the bounds. */
+bool rungi_bf16x3_is_safe(const rungi_bf16x3_range *a, const rungi_bf16x3_range *b, int64_t k)
 {
-    __m512i low[RUNGI_BF16X3_TERMS], high[RUNGI_BF16X3_TERMS];
+    enum { BIAS = 127, MOST = 126, LEAST = -102, LEAST_OF_BOTH = -78, MOST_OF_BOTH = 120 };
+    int32_t a_most = (int32_t)(a->max >> 7) - BIAS, b_most = (int32_t)(b->max >> 7) - BIAS;
+    int32_t a_least = (int32_t)((a->min_less_one + 1) >> 7) - BIAS,
+            b_least = (int32_t)((b->min_less_one + 1) >> 7) - BIAS;
+    int32_t of_k = 64 - __builtin_clzll((unsigned long long)k);
+    if (a->lost_bits || b->lost_bits || a_most > MOST || b_most > MOST)
+        return false;
+    if (a->max == 0 || b->max == 0) /* nothing but zeros on one side */
+        return true;
+    return a_most + b_most + of_k <= MOST_OF_BOTH && a_least >= LEAST && b_least >= LEAST &&
+           a_least + b_least >= LEAST_OF_BOTH;
+}
+
+/* Stores groups of one element of x and one of y, `term_bytes` from term to term, and updates the range. */
+RUNGI_TARGET_AVX512 static inline void pack_pair_groups(__m512 x, __m512 y, char *to, int64_t term_bytes,
+                                                        range_vectors_t *range)
+{
+    __m512i low[RUNGI_BF16X3_TERMS], high[RUNGI_BF16X3_TERMS], groups[RUNGI_BF16X3_TERMS];
     split_bf16x3(x, low);
     split_bf16x3(y, high);
-    for (int i = 0; i < RUNGI_BF16X3_TERMS; i++)
+    for (int i = 0; i < RUNGI_BF16X3_TERMS; i++) {
         groups[i] = _mm512_or_si512(_mm512_srli_epi32(low[i], 16), high[i]);
+        _mm512_store_si512(to + i * term_bytes, groups[i]);
+    }
     __m512i size = _mm512_and_si512(groups[0], _mm512_set1_epi32(0x7fff7fff));
     range->max = _mm512_max_epu16(range->max, size);
     range->min_less_one = _mm512_min_epu16(range->min_less_one, _mm512_sub_epi16(size, _mm512_set1_epi16(1)));
@@ -90,12 +84,13 @@ RUNGI_TARGET_AVX512 static inline void pack_pair_groups(__m512 x, __m512 y, __m5
 
 /* ---- One tile, from any storage order ------------------------------------------------------------- */
 
-static inline __mmask64 mask_of_first(int64_t count)
+/* Loads the first `count` of 16 elements; the others are zero. */
+RUNGI_TARGET_AVX512 static inline __m512 load_first_f32(int64_t count, const char *from)
 {
-    return count >= 64 ? ~(__mmask64)0 : count <= 0 ? 0 : ((__mmask64)1 << count) - 1;
+    return _mm512_maskz_loadu_ps((__mmask16)rungi_first_bytes_mask(rungi_min(count, 16)), from);
 }
 
-/* Rows of groups, of elements that are neighbours along k. */
+/* Loads rows of groups, of elements that are contiguous along k. */
 RUNGI_TARGET_AVX512 static void load_along_k(rungi_amx_packing packing, const rungi_amx_operand *from,
                                              amx_tile_t *terms, range_vectors_t *range)
 {
@@ -103,38 +98,38 @@ RUNGI_TARGET_AVX512 static void load_along_k(rungi_amx_packing packing, const ru
     for (int64_t r = 0; r < RUNGI_AMX_GROUPS_PER_STEP; r++) {
         const char *row = from->first + r * from->outer_stride * size;
         int64_t depth = r < from->outer ? from->k : 0;
-        if (packing != RUNGI_AMX_PACKING_BF16X3) {
-            terms[0][r] = _mm512_maskz_loadu_epi8(mask_of_first(depth * size), row);
-            continue;
-        }
-        __m512i groups[RUNGI_BF16X3_TERMS];
-        __m512 x = _mm512_maskz_loadu_ps((__mmask16)mask_of_first(rungi_min(depth, 16)), row);
-        __m512 y = _mm512_maskz_loadu_ps((__mmask16)mask_of_first(rungi_min(depth - 16, 16)), row + 64);
-        pack_pair_groups(x, y, groups, range);
-        for (int i = 0; i < RUNGI_BF16X3_TERMS; i++)
-            terms[i][r] = groups[i];
+        if (packing == RUNGI_AMX_PACKING_BF16X3)
+            pack_pair_groups(load_first_f32(depth, row), load_first_f32(depth - 16, row + 64), (char *)&terms[0][r],
+                             sizeof *terms, range);
+        else
+            terms[0][r] = _mm512_maskz_loadu_epi8(rungi_first_bytes_mask(depth * size), row);
     }
 }
 
-/* Columns of groups, of elements that are neighbours across k. */
+/* Splits up to 16 columns of F32 that are contiguous across k, for one step of k. */
+RUNGI_TARGET_AVX512 static inline void split_across_k(const char *first, int64_t row_bytes, int64_t depth,
+                                                      __mmask16 mask, char *to, int64_t term_bytes,
+                                                      range_vectors_t *range)
+{
+    for (int64_t g = 0; g < RUNGI_AMX_GROUPS_PER_STEP; g++, first += row_bytes, to += RUNGI_AMX_STEP_BYTES)
+        pack_pair_groups(g < depth ? _mm512_maskz_loadu_ps(mask, first) : _mm512_setzero_ps(),
+                         g + 16 < depth ? _mm512_maskz_loadu_ps(mask, first + 16 * row_bytes) : _mm512_setzero_ps(), to,
+                         term_bytes, range);
+}
+
+/* Loads columns of groups, of elements that are contiguous across k. */
 RUNGI_TARGET_AVX512 static void load_across_k(rungi_amx_packing packing, const rungi_amx_operand *from,
                                               amx_tile_t *terms, range_vectors_t *range)
 {
     int64_t size = rungi_amx_element_bytes(packing), row_bytes = from->k_stride * size;
-    __mmask16 mask = (__mmask16)mask_of_first(rungi_min(from->outer, 16));
+    __mmask16 mask = (__mmask16)rungi_first_bytes_mask(rungi_min(from->outer, 16));
+    if (packing == RUNGI_AMX_PACKING_BF16X3) {
+        split_across_k(from->first, row_bytes, from->k, mask, (char *)terms, sizeof *terms, range);
+        return;
+    }
     for (int64_t g = 0; g < RUNGI_AMX_GROUPS_PER_STEP; g++) {
         int64_t count = rungi_amx_step_elements(packing) / RUNGI_AMX_GROUPS_PER_STEP, done = g * count;
         const char *at = from->first + done * row_bytes;
-        if (packing == RUNGI_AMX_PACKING_BF16X3) {
-            __m512i groups[RUNGI_BF16X3_TERMS];
-            at = from->first + g * row_bytes;
-            __m512 x = g < from->k ? _mm512_maskz_loadu_ps(mask, at) : _mm512_setzero_ps();
-            __m512 y = g + 16 < from->k ? _mm512_maskz_loadu_ps(mask, at + 16 * row_bytes) : _mm512_setzero_ps();
-            pack_pair_groups(x, y, groups, range);
-            for (int i = 0; i < RUNGI_BF16X3_TERMS; i++)
-                terms[i][g] = groups[i];
-            continue;
-        }
         terms[0][g] = _mm512_setzero_si512();
         for (int64_t e = 0; e < count && done + e < from->k; e++, at += row_bytes) {
             __m512i one = packing == RUNGI_AMX_PACKING_BF16 ? _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, at))
@@ -144,7 +139,7 @@ RUNGI_TARGET_AVX512 static void load_across_k(rungi_amx_packing packing, const r
     }
 }
 
-/* A tile's elements, one behind the other along k. */
+/* Copies the elements of a tile to `gathered_bytes`, contiguous along k. */
 static void gather_strided(rungi_amx_packing packing, const rungi_amx_operand *from, char *gathered_bytes,
                            rungi_amx_operand *gathered)
 {
@@ -157,7 +152,7 @@ static void gather_strided(rungi_amx_packing packing, const rungi_amx_operand *f
     *gathered = (rungi_amx_operand){gathered_bytes, step, 1, items, from->k};
 }
 
-/* Up to 16 items and a step of depth, as rows or as columns. */
+/* Packs up to 16 rows of A or columns of B and one step of k, as rows or as columns. */
 RUNGI_TARGET_AVX512 static void pack_tile(rungi_amx_packing packing, const rungi_amx_operand *from, bool by_rows,
                                           char *to, range_vectors_t *range)
 {
@@ -175,21 +170,19 @@ RUNGI_TARGET_AVX512 static void pack_tile(rungi_amx_packing packing, const rungi
         load_along_k(packing, from, terms, range);
     for (int i = 0; i < (packing == RUNGI_AMX_PACKING_BF16X3 ? RUNGI_BF16X3_TERMS : 1); i++) {
         if (by_rows == is_across_k)
-            transpose_16x16(terms[i]);
+            rungi_transpose_16x16(terms[i]);
         for (int r = 0; r < RUNGI_AMX_GROUPS_PER_STEP; r++)
             _mm512_store_si512(to + i * RUNGI_AMX_PANEL_STEP_BYTES + r * RUNGI_AMX_STEP_BYTES, terms[i][r]);
     }
 }
 
-/* One panel of any operand, tile by tile. */
+/* Packs one panel of any operand, tile by tile. */
 RUNGI_TARGET_AVX512 static void pack_panel(rungi_amx_packing packing, const rungi_amx_operand *from, bool by_rows,
                                            char *to, rungi_bf16x3_range *range)
 {
     int64_t size = rungi_amx_element_bytes(packing), step = rungi_amx_step_elements(packing);
-    int64_t bytes = packing == RUNGI_AMX_PACKING_BF16X3 ? RUNGI_BF16X3_TERMS * RUNGI_AMX_PANEL_STEP_BYTES
-                                                        : RUNGI_AMX_PANEL_STEP_BYTES;
     range_vectors_t found = empty_range();
-    for (int64_t p = 0; p < from->k; p += step, to += bytes)
+    for (int64_t p = 0; p < from->k; p += step, to += rungi_amx_step_bytes(packing))
         for (int64_t r = 0; r < RUNGI_AMX_PANEL_WIDTH; r += RUNGI_AMX_GROUPS_PER_STEP) {
             rungi_amx_operand source = *from;
             source.outer = rungi_max(from->outer - r, 0);
@@ -203,11 +196,11 @@ RUNGI_TARGET_AVX512 static void pack_panel(rungi_amx_packing packing, const rung
 
 /* ---- Fast paths ------------------------------------------------------------------------------- */
 
-/* Rows that are neighbours along k: copied, 64 bytes at a time. */
+/* Copies rows that are contiguous along k, 64 bytes at a time. */
 RUNGI_TARGET_AVX512 static void copy_contiguous_rows(int64_t size, const rungi_amx_operand *from, char *to)
 {
     int64_t bytes = from->k * size, whole = bytes / RUNGI_AMX_STEP_BYTES * RUNGI_AMX_STEP_BYTES;
-    __mmask64 mask = mask_of_first(bytes - whole);
+    __mmask64 mask = rungi_first_bytes_mask(bytes - whole);
     for (int64_t r = 0; r < RUNGI_AMX_PANEL_WIDTH; r++, to += RUNGI_AMX_STEP_BYTES) {
         const char *row = from->first + r * from->outer_stride * size;
         int64_t p = 0;
@@ -223,7 +216,7 @@ RUNGI_TARGET_AVX512 static void copy_contiguous_rows(int64_t size, const rungi_a
     }
 }
 
-/* Two steps of k, 32 columns: a group of each column, in two tiles. */
+/* Interleaves two steps of k of 32 columns: one group per column, in two tiles. */
 RUNGI_TARGET_AVX512 static inline void interleave_bf16(__m512i x, __m512i y, char *to)
 {
     const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
@@ -233,7 +226,7 @@ RUNGI_TARGET_AVX512 static inline void interleave_bf16(__m512i x, __m512i y, cha
     _mm512_store_si512(to + RUNGI_AMX_TILE_BYTES, _mm512_permutex2var_epi64(low, right, high));
 }
 
-/* Four steps of k, 64 columns: a group of each, in the two tiles of two panels. */
+/* Interleaves four steps of k of 64 columns: one group per column, in the two tiles of two panels. */
 RUNGI_TARGET_AVX512 static inline void interleave_i8(const __m512i *x, char *to, char *to2)
 {
     __m512i a = _mm512_unpacklo_epi8(x[0], x[1]), b = _mm512_unpackhi_epi8(x[0], x[1]);
@@ -257,7 +250,7 @@ RUNGI_TARGET_AVX512 static void interleave_columns_bf16(const rungi_amx_operand 
         for (int64_t j = 0; j < from->outer; j += RUNGI_AMX_PANEL_WIDTH) {
             const char *x = from->first + p * row_bytes + j * 2;
             char *at = to + j / RUNGI_AMX_PANEL_WIDTH * panel_bytes;
-            __mmask32 mask = (__mmask32)mask_of_first(rungi_min(from->outer - j, RUNGI_AMX_PANEL_WIDTH));
+            __mmask32 mask = (__mmask32)rungi_first_bytes_mask(rungi_min(from->outer - j, RUNGI_AMX_PANEL_WIDTH));
             for (int64_t left = from->k - p, g = 0; g < RUNGI_AMX_GROUPS_PER_STEP; g++, left -= 2, x += 2 * row_bytes)
                 interleave_bf16(left > 0 ? _mm512_maskz_loadu_epi16(mask, x) : _mm512_setzero_si512(),
                                 left > 1 ? _mm512_maskz_loadu_epi16(mask, x + row_bytes) : _mm512_setzero_si512(),
@@ -272,7 +265,7 @@ RUNGI_TARGET_AVX512 static void interleave_columns_i8(const rungi_amx_operand *f
         for (int64_t j = 0; j < from->outer; j += 2 * RUNGI_AMX_PANEL_WIDTH) {
             const char *row = from->first + p * row_bytes + j;
             char *at = to + j / RUNGI_AMX_PANEL_WIDTH * panel_bytes;
-            __mmask64 mask = mask_of_first(from->outer - j);
+            __mmask64 mask = rungi_first_bytes_mask(from->outer - j);
             for (int64_t left = from->k - p, g = 0; g < RUNGI_AMX_GROUPS_PER_STEP;
                  g++, left -= 4, row += 4 * row_bytes) {
                 __m512i x[4];
@@ -283,15 +276,7 @@ RUNGI_TARGET_AVX512 static void interleave_columns_i8(const rungi_amx_operand *f
         }
 }
 
-RUNGI_TARGET_AVX512 static inline void store_pair_groups(__m512 x, __m512 y, char *to, range_vectors_t *range)
-{
-    __m512i groups[RUNGI_BF16X3_TERMS];
-    pack_pair_groups(x, y, groups, range);
-    for (int i = 0; i < RUNGI_BF16X3_TERMS; i++)
-        _mm512_store_si512(to + i * RUNGI_AMX_PANEL_STEP_BYTES, groups[i]);
-}
-
-/* Rows of F32 that are neighbours along k. */
+/* Packs a panel of F32 rows that are contiguous along k. */
 RUNGI_TARGET_AVX512 static void split_rows_bf16x3(const rungi_amx_operand *from, char *to, rungi_bf16x3_range *range)
 {
     range_vectors_t found = empty_range();
@@ -300,24 +285,13 @@ RUNGI_TARGET_AVX512 static void split_rows_bf16x3(const rungi_amx_operand *from,
         int64_t depth = r < from->outer ? from->k : 0, p = 0;
         char *at = to + r * RUNGI_AMX_STEP_BYTES;
         for (; p + 32 <= depth; p += 32, at += RUNGI_BF16X3_TERMS * RUNGI_AMX_PANEL_STEP_BYTES)
-            store_pair_groups(_mm512_loadu_ps(row + p * 4), _mm512_loadu_ps(row + p * 4 + 64), at, &found);
+            pack_pair_groups(_mm512_loadu_ps(row + p * 4), _mm512_loadu_ps(row + p * 4 + 64), at,
+                             RUNGI_AMX_PANEL_STEP_BYTES, &found);
         for (; p < from->k; p += 32, at += RUNGI_BF16X3_TERMS * RUNGI_AMX_PANEL_STEP_BYTES)
-            store_pair_groups(
-                _mm512_maskz_loadu_ps((__mmask16)mask_of_first(rungi_min(depth - p, 16)), row + p * 4),
-                _mm512_maskz_loadu_ps((__mmask16)mask_of_first(rungi_min(depth - p - 16, 16)), row + p * 4 + 64), at,
-                &found);
+            pack_pair_groups(load_first_f32(depth - p, row + p * 4), load_first_f32(depth - p - 16, row + p * 4 + 64),
+                             at, RUNGI_AMX_PANEL_STEP_BYTES, &found);
     }
     *range = reduce_range(found);
-}
-
-/* Half a panel's step of columns of F32 that are neighbours across k. */
-RUNGI_TARGET_AVX512 static inline void split_half_panel_bf16x3(const char *first, int64_t row_bytes, int64_t depth,
-                                                               __mmask16 mask, char *to, range_vectors_t *range)
-{
-    for (int64_t g = 0; g < RUNGI_AMX_GROUPS_PER_STEP; g++, first += row_bytes, to += RUNGI_AMX_STEP_BYTES)
-        store_pair_groups(g < depth ? _mm512_maskz_loadu_ps(mask, first) : _mm512_setzero_ps(),
-                          g + 16 < depth ? _mm512_maskz_loadu_ps(mask, first + 16 * row_bytes) : _mm512_setzero_ps(),
-                          to, range);
 }
 
 /* Packs a panel of F32 columns that are contiguous across k. */
@@ -329,11 +303,11 @@ RUNGI_TARGET_AVX512 static void split_columns_bf16x3(const rungi_amx_operand *fr
         for (int64_t j = 0; j < RUNGI_AMX_PANEL_WIDTH; j += 16) {
             const char *first = from->first + p * row_bytes + j * 4;
             char *at = to + j / 16 * RUNGI_AMX_TILE_BYTES;
-            __mmask16 mask = (__mmask16)mask_of_first(rungi_min(from->outer - j, 16));
+            __mmask16 mask = (__mmask16)rungi_first_bytes_mask(rungi_min(from->outer - j, 16));
             if (p + 32 <= from->k)
-                split_half_panel_bf16x3(first, row_bytes, 32, mask, at, &found);
+                split_across_k(first, row_bytes, 32, mask, at, RUNGI_AMX_PANEL_STEP_BYTES, &found);
             else
-                split_half_panel_bf16x3(first, row_bytes, from->k - p, mask, at, &found);
+                split_across_k(first, row_bytes, from->k - p, mask, at, RUNGI_AMX_PANEL_STEP_BYTES, &found);
         }
     *range = reduce_range(found);
 }
@@ -341,19 +315,18 @@ RUNGI_TARGET_AVX512 static void split_columns_bf16x3(const rungi_amx_operand *fr
 RUNGI_TARGET_AVX512 void rungi_amx_rows_pack(rungi_amx_packing packing, const rungi_amx_operand *from, char *to,
                                              rungi_bf16x3_range *range)
 {
-    if (packing != RUNGI_AMX_PACKING_BF16X3 && from->k_stride == 1)
-        copy_contiguous_rows(rungi_amx_element_bytes(packing), from, to);
-    else if (packing == RUNGI_AMX_PACKING_BF16X3 && from->k_stride == 1)
+    if (from->k_stride != 1)
+        pack_panel(packing, from, true, to, range);
+    else if (packing == RUNGI_AMX_PACKING_BF16X3)
         split_rows_bf16x3(from, to, range);
     else
-        pack_panel(packing, from, true, to, range);
+        copy_contiguous_rows(rungi_amx_element_bytes(packing), from, to);
 }
 
 RUNGI_TARGET_AVX512 void rungi_amx_columns_pack(rungi_amx_packing packing, const rungi_amx_operand *from, char *to,
                                                 rungi_bf16x3_range *ranges)
 {
-    int64_t steps = (from->k + rungi_amx_step_elements(packing) - 1) / rungi_amx_step_elements(packing);
-    int64_t bytes = steps * RUNGI_AMX_PANEL_STEP_BYTES * (packing == RUNGI_AMX_PACKING_BF16X3 ? RUNGI_BF16X3_TERMS : 1);
+    int64_t bytes = rungi_ceil_divide(from->k, rungi_amx_step_elements(packing)) * rungi_amx_step_bytes(packing);
     rungi_amx_operand panel = *from;
     if (from->outer_stride == 1 && packing == RUNGI_AMX_PACKING_BF16) {
         interleave_columns_bf16(from, to, bytes);

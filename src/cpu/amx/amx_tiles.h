@@ -4,8 +4,7 @@
  * Tiles 0 to 3 are 16 x 16 sums: of 32 x 32 or of 16 x 64 elements of C. Tiles 4 to 7 are operands. The first step of a block
  * also stores the sums of the previous block: each tile is stored and then reused, so that the engine never waits for the
  * last sums of a block. */
-#ifndef RUNGI_CPU_AMX_TILES_H
-#define RUNGI_CPU_AMX_TILES_H
+#pragma once
 
 #include "cpu/amx/amx.h"
 
@@ -69,15 +68,16 @@ RUNGI_TARGET_AMX static void rungi_amx_tiles_configure(int64_t height)
 /* ---- 32 x 32 ---------------------------------------------------------------------------------------- */
 
 RUNGI_AMX_INLINE void rungi_amx_32x32_begin(bool is_i8, bool is_first, const rungi_amx_row_strides *a, const char *b,
-                                            const rungi_amx_store_target *previous, const char *top, const char *bottom)
+                                            const rungi_amx_store_target *previous, const char *sums)
 {
+    const char *bottom = sums + 16 * RUNGI_AMX_SUMS_ROW_BYTES;
     _tile_loadd(6, b, RUNGI_AMX_STEP_BYTES);
     _tile_loadd(4, a->first, a->row);
     _tile_loadd(7, b + RUNGI_AMX_TILE_BYTES, RUNGI_AMX_STEP_BYTES);
     _tile_loadd(5, a->first + a->tile, a->row);
-    RUNGI_AMX_SWAP_SUMS(0, previous->top, top);
+    RUNGI_AMX_SWAP_SUMS(0, previous->top, sums);
     RUNGI_AMX_MULTIPLY(0, 4, 6);
-    RUNGI_AMX_SWAP_SUMS(1, previous->top + 64, top + 64);
+    RUNGI_AMX_SWAP_SUMS(1, previous->top + 64, sums + 64);
     RUNGI_AMX_MULTIPLY(1, 4, 7);
     RUNGI_AMX_SWAP_SUMS(2, previous->bottom, bottom);
     RUNGI_AMX_MULTIPLY(2, 5, 6);
@@ -181,16 +181,13 @@ RUNGI_AMX_INLINE void rungi_amx_16x64_continue(bool is_i8, bool is_b_in_memory, 
 
 /* ---- 32 x 32 as three BF16 terms: the six largest of nine products, smallest first -------------------------- */
 
-#define RUNGI_AMX_LOAD_A(term)                                                                              \
-    do {                                                                                                    \
-        _tile_loadd(4, a + (term)*RUNGI_AMX_PANEL_STEP_BYTES, RUNGI_AMX_STEP_BYTES);                        \
-        _tile_loadd(5, a + (term)*RUNGI_AMX_PANEL_STEP_BYTES + RUNGI_AMX_TILE_BYTES, RUNGI_AMX_STEP_BYTES); \
+#define RUNGI_AMX_LOAD_PAIR(first, second, from)                                  \
+    do {                                                                          \
+        _tile_loadd(first, from, RUNGI_AMX_STEP_BYTES);                           \
+        _tile_loadd(second, (from) + RUNGI_AMX_TILE_BYTES, RUNGI_AMX_STEP_BYTES); \
     } while (0)
-#define RUNGI_AMX_LOAD_B(term)                                                                              \
-    do {                                                                                                    \
-        _tile_loadd(6, b + (term)*RUNGI_AMX_PANEL_STEP_BYTES, RUNGI_AMX_STEP_BYTES);                        \
-        _tile_loadd(7, b + (term)*RUNGI_AMX_PANEL_STEP_BYTES + RUNGI_AMX_TILE_BYTES, RUNGI_AMX_STEP_BYTES); \
-    } while (0)
+#define RUNGI_AMX_LOAD_A(term) RUNGI_AMX_LOAD_PAIR(4, 5, a + (term)*RUNGI_AMX_PANEL_STEP_BYTES)
+#define RUNGI_AMX_LOAD_B(term) RUNGI_AMX_LOAD_PAIR(6, 7, b + (term)*RUNGI_AMX_PANEL_STEP_BYTES)
 #define RUNGI_AMX_MULTIPLY_ALL() \
     do {                         \
         _tile_dpbf16ps(0, 4, 6); \
@@ -199,23 +196,7 @@ RUNGI_AMX_INLINE void rungi_amx_16x64_continue(bool is_i8, bool is_b_in_memory, 
         _tile_dpbf16ps(3, 5, 7); \
     } while (0)
 
-RUNGI_AMX_INLINE void rungi_amx_bf16x3_begin(bool is_first, const char *a, const char *b,
-                                             const rungi_amx_store_target *previous, const char *top,
-                                             const char *bottom)
-{
-    RUNGI_AMX_LOAD_A(0);
-    RUNGI_AMX_LOAD_B(2);
-    RUNGI_AMX_SWAP_SUMS(0, previous->top, top);
-    _tile_dpbf16ps(0, 4, 6);
-    RUNGI_AMX_SWAP_SUMS(1, previous->top + 64, top + 64);
-    _tile_dpbf16ps(1, 4, 7);
-    RUNGI_AMX_SWAP_SUMS(2, previous->bottom, bottom);
-    _tile_dpbf16ps(2, 5, 6);
-    RUNGI_AMX_SWAP_SUMS(3, previous->bottom + 64, bottom + 64);
-    _tile_dpbf16ps(3, 5, 7);
-}
-
-/* Adds the other products of the first step, and all products of the following steps. */
+/* Adds all products but the one of the first term of A and the third of B of the first step, with which the caller begins. */
 RUNGI_AMX_INLINE void rungi_amx_bf16x3_continue(bool is_b_in_memory, int64_t steps, const char *a, const char *b)
 {
     for (int64_t step = 0; step < steps; step++) {
@@ -255,5 +236,3 @@ RUNGI_AMX_INLINE void rungi_amx_tiles_store(const rungi_amx_store_target *previo
     _tile_stored(3, previous->bottom + 64, previous->stride);
 }
 #endif
-
-#endif /* RUNGI_CPU_AMX_TILES_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* avx512_dot.c - see avx512_dot.h.
+/* avx512_dot.c - multiplies panels without AMX tiles: by dot products of AVX-512, and F32 by FMA.
  *
  * One row of a packed tile of columns fills a register. One group of a packed row is broadcast. Eight rows times two registers
  * of columns are summed at a time. */
-#include "cpu/amx/avx512_dot.h"
+#include "cpu/amx/amx.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -18,65 +18,55 @@ RUNGI_TARGET_AVX512_DOT static inline __m512i broadcast_group(const char *row)
     return _mm512_set1_epi32(group);
 }
 
-RUNGI_TARGET_AVX512_DOT void rungi_avx512_dot_bf16(int64_t height, int64_t steps, const char *a, const char *b,
-                                                   bool is_first, float *sums)
+/* Adds the dot products of the groups of x and y to `sum`. */
+RUNGI_TARGET_AVX512_DOT static RUNGI_ALWAYS_INLINE __m512i add_dot(bool is_i8, __m512i sum, __m512i x, __m512i y)
 {
-    for (int64_t i = 0; i < height; i += ROWS) {
-        __m512 sum[ROWS][2];
-        for (int r = 0; r < ROWS; r++)
-            for (int c = 0; c < 2; c++)
-                sum[r][c] = is_first ? _mm512_setzero_ps()
-                                     : _mm512_load_ps(sums + (i + r) * RUNGI_AMX_PANEL_WIDTH + 16 * c);
-        for (int64_t step = 0; step < steps; step++) {
-            const char *rows = a + step * RUNGI_AMX_PANEL_STEP_BYTES + i * RUNGI_AMX_STEP_BYTES;
-            const char *columns = b + step * RUNGI_AMX_PANEL_STEP_BYTES;
-            for (int g = 0; g < RUNGI_AMX_GROUPS_PER_STEP; g++, rows += 4, columns += RUNGI_AMX_STEP_BYTES) {
-                __m512bh left = (__m512bh)_mm512_load_si512(columns);
-                __m512bh right = (__m512bh)_mm512_load_si512(columns + RUNGI_AMX_TILE_BYTES);
-                for (int r = 0; r < ROWS; r++) {
-                    __m512bh group = (__m512bh)broadcast_group(rows + r * RUNGI_AMX_STEP_BYTES);
-                    sum[r][0] = _mm512_dpbf16_ps(sum[r][0], group, left);
-                    sum[r][1] = _mm512_dpbf16_ps(sum[r][1], group, right);
-                }
-            }
-        }
-        for (int r = 0; r < ROWS; r++)
-            for (int c = 0; c < 2; c++)
-                _mm512_store_ps(sums + (i + r) * RUNGI_AMX_PANEL_WIDTH + 16 * c, sum[r][c]);
-    }
+    return is_i8 ? _mm512_dpbusd_epi32(sum, x, y)
+                 : _mm512_castps_si512(_mm512_dpbf16_ps(_mm512_castsi512_ps(sum), (__m512bh)x, (__m512bh)y));
 }
 
-/* The instruction multiplies unsigned by signed bytes. Therefore A has 128 added, and 128 times the column sums of B are
+/* The INT8 instruction multiplies unsigned by signed bytes. Therefore A has 128 added, and 128 times the column sums of B are
  * subtracted again, which is exact modulo 2^32. */
-RUNGI_TARGET_AVX512_DOT void rungi_avx512_dot_i8(int64_t height, int64_t steps, const char *a, const char *b,
-                                                 bool is_first, int32_t *sums)
+RUNGI_TARGET_AVX512_DOT static RUNGI_ALWAYS_INLINE void
+dot_panel(bool is_i8, int64_t height, int64_t steps, const char *a, const char *b, bool is_first, char *sums)
 {
     const __m512i all_128 = _mm512_set1_epi8((char)128);
-    for (int64_t i = 0; i < height; i += ROWS) {
+    for (int64_t i = 0; i < height; i += ROWS, sums += ROWS * RUNGI_AMX_SUMS_ROW_BYTES) {
         __m512i sum[ROWS][2], extra[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
         for (int r = 0; r < ROWS; r++)
             for (int c = 0; c < 2; c++)
                 sum[r][c] = is_first ? _mm512_setzero_si512()
-                                     : _mm512_load_si512(sums + (i + r) * RUNGI_AMX_PANEL_WIDTH + 16 * c);
+                                     : _mm512_load_si512(sums + r * RUNGI_AMX_SUMS_ROW_BYTES + 64 * c);
         for (int64_t step = 0; step < steps; step++) {
             const char *rows = a + step * RUNGI_AMX_PANEL_STEP_BYTES + i * RUNGI_AMX_STEP_BYTES;
             const char *columns = b + step * RUNGI_AMX_PANEL_STEP_BYTES;
             for (int g = 0; g < RUNGI_AMX_GROUPS_PER_STEP; g++, rows += 4, columns += RUNGI_AMX_STEP_BYTES) {
                 __m512i left = _mm512_load_si512(columns), right = _mm512_load_si512(columns + RUNGI_AMX_TILE_BYTES);
-                extra[0] = _mm512_dpbusd_epi32(extra[0], all_128, left);
-                extra[1] = _mm512_dpbusd_epi32(extra[1], all_128, right);
+                if (is_i8) {
+                    extra[0] = add_dot(true, extra[0], all_128, left);
+                    extra[1] = add_dot(true, extra[1], all_128, right);
+                }
                 for (int r = 0; r < ROWS; r++) {
                     __m512i group = broadcast_group(rows + r * RUNGI_AMX_STEP_BYTES);
-                    sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], group, left);
-                    sum[r][1] = _mm512_dpbusd_epi32(sum[r][1], group, right);
+                    sum[r][0] = add_dot(is_i8, sum[r][0], group, left);
+                    sum[r][1] = add_dot(is_i8, sum[r][1], group, right);
                 }
             }
         }
         for (int r = 0; r < ROWS; r++)
             for (int c = 0; c < 2; c++)
-                _mm512_store_si512(sums + (i + r) * RUNGI_AMX_PANEL_WIDTH + 16 * c,
-                                   _mm512_sub_epi32(sum[r][c], extra[c]));
+                _mm512_store_si512(sums + r * RUNGI_AMX_SUMS_ROW_BYTES + 64 * c,
+                                   is_i8 ? _mm512_sub_epi32(sum[r][c], extra[c]) : sum[r][c]);
     }
+}
+
+RUNGI_TARGET_AVX512_DOT void rungi_avx512_dot(bool is_i8, int64_t height, int64_t steps, const char *a, const char *b,
+                                              bool is_first, char *sums)
+{
+    if (is_i8)
+        dot_panel(true, height, steps, a, b, is_first, sums);
+    else
+        dot_panel(false, height, steps, a, b, is_first, sums);
 }
 
 /* ---- F32 ------------------------------------------------------------------------------ */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemv_bf16.c - see gemv_bf16.h. The matrix is read once, in place: packing would not pay.
+/* gemv_bf16.c - BF16 matrix times vector: C has one row or one column. The matrix is read once, in place: packing would not pay.
  *
  * 32 BF16 elements become two F32 registers: odd elements with the lower half cleared, even elements shifted. FMA sums them. */
-#include "cpu/amx/gemv_bf16.h"
+#include "base/checked_arithmetic.h"
+#include "cpu/amx/amx.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -69,7 +70,7 @@ RUNGI_TARGET_AVX512 static void gemv_contiguous_outputs(const rungi_amx_operand 
     }
     for (int64_t p = 0; p < matrix->k; p += ROWS) {
         float by[ROWS];
-        int64_t rows = matrix->k - p < ROWS ? matrix->k - p : ROWS;
+        int64_t rows = rungi_min(matrix->k - p, ROWS);
         for (int64_t r = 0; r < rows; r++)
             by[r] = rung_bf16_to_f32(vector[(p + r) * stride]);
         if (rows == ROWS)
@@ -145,12 +146,11 @@ void rungi_gemv_bf16_run(const rungi_cpu_job *job, bool is_row)
     int64_t outer_stride = is_row ? job->b.col_stride : job->a.row_stride;
     int64_t k_stride = is_row ? job->b.row_stride : job->a.col_stride;
     for (int64_t first = 0, all = is_row ? job->n : job->m; first < all; first += RUNGI_GEMV_CHUNK_ELEMENTS) {
-        int64_t items = all - first < RUNGI_GEMV_CHUNK_ELEMENTS ? all - first : RUNGI_GEMV_CHUNK_ELEMENTS;
+        int64_t items = rungi_min(all - first, RUNGI_GEMV_CHUNK_ELEMENTS);
         rungi_amx_operand from = {(const char *)(matrix + first * outer_stride), outer_stride, k_stride, items, job->k};
         gemv_chunk(&from, vector, is_row ? job->a.col_stride : job->b.row_stride, sums);
         for (int64_t x = 0; x < items; x += RUNGI_AMX_PANEL_WIDTH)
-            store_chunk(job, is_row, first + x, items - x < RUNGI_AMX_PANEL_WIDTH ? items - x : RUNGI_AMX_PANEL_WIDTH,
-                        sums + x, block);
+            store_chunk(job, is_row, first + x, rungi_min(items - x, RUNGI_AMX_PANEL_WIDTH), sums + x, block);
     }
 }
 #endif

@@ -47,9 +47,4 @@ static void accumulate_block(const rungi_cpu_job *block, sum_t *sums, int64_t bn
         }
 }
 
-static void run(const rungi_cpu_job *job)
-{
-    run_cache_blocks(job, accumulate_block);
-}
-
-TYPED_KERNEL(04_shared) = {.run = run, .configure = configure_cache_blocks};
+TYPED_KERNEL(04_shared) = {.run = run_cache_blocks, .configure = configure_cache_blocks};

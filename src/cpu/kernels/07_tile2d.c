@@ -68,9 +68,4 @@ static void accumulate_block(const rungi_cpu_job *block, sum_t *sums, int64_t bn
             accumulate_tile(block, i, j, sums, bn);
 }
 
-static void run(const rungi_cpu_job *job)
-{
-    run_cache_blocks(job, accumulate_block);
-}
-
-TYPED_KERNEL(07_tile2d) = {.run = run, .configure = configure_cache_blocks};
+TYPED_KERNEL(07_tile2d) = {.run = run_cache_blocks, .configure = configure_cache_blocks};

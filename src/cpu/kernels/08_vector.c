@@ -85,9 +85,4 @@ static void accumulate_block(const rungi_cpu_job *block, sum_t *sums, int64_t bn
                 accumulate_tile(block, i, j, sums, bn, B_CONTIGUOUS);
 }
 
-static void run(const rungi_cpu_job *job)
-{
-    run_cache_blocks(job, accumulate_block);
-}
-
-TYPED_KERNEL(08_vector) = {.run = run, .configure = configure_cache_blocks};
+TYPED_KERNEL(08_vector) = {.run = run_cache_blocks, .configure = configure_cache_blocks};

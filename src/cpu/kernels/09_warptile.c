@@ -92,20 +92,12 @@ static inline __attribute__((always_inline)) void pack_micro_panel(const in_t *f
         pack_strided(from, outer_stride, k_stride, count, k, width, to);
 }
 
-static void pack_a(const rungi_cpu_job *block, sum_t *to)
+/* Packs all micro-panels of a block of A or of a panel of B. */
+static inline __attribute__((always_inline)) void pack(const in_t *from, int64_t outer_stride, int64_t k_stride,
+                                                       int64_t count, int64_t k, int64_t width, sum_t *to)
 {
-    const in_t *from = block->a.first;
-    for (int64_t i = 0; i < block->m; i += MR, to += MR * block->k)
-        pack_micro_panel(from + element_offset(block->a, i, 0), block->a.row_stride, block->a.col_stride,
-                         rungi_min(block->m - i, MR), block->k, MR, to);
-}
-
-static void pack_b(const rungi_cpu_job *block, sum_t *to)
-{
-    const in_t *from = block->b.first;
-    for (int64_t j = 0; j < block->n; j += NR, to += NR * block->k)
-        pack_micro_panel(from + element_offset(block->b, 0, j), block->b.col_stride, block->b.row_stride,
-                         rungi_min(block->n - j, NR), block->k, NR, to);
+    for (int64_t i = 0; i < count; i += width, to += width * k)
+        pack_micro_panel(from + i * outer_stride, outer_stride, k_stride, rungi_min(count - i, width), k, width, to);
 }
 
 /* ---- The register tile ------------------------------------------------------------------------------- */
@@ -168,10 +160,10 @@ static void compute_panel(const rungi_cpu_job *job, int64_t i, int64_t j, int64_
     const int64_t mc = job->parameters[0], nc = job->parameters[1], kc = job->parameters[2];
     for (int64_t p = 0; p < job->k; p += kc) {
         const rungi_cpu_job panel = block_of(job, i, j, p, rows, nc, kc);
-        pack_b(&panel, buffers->b);
+        pack(panel.b.first, panel.b.col_stride, panel.b.row_stride, panel.n, panel.k, NR, buffers->b);
         for (int64_t r = 0; r < panel.m; r += mc) {
             const rungi_cpu_job block = block_of(&panel, r, 0, 0, mc, nc, kc);
-            pack_a(&block, buffers->a);
+            pack(block.a.first, block.a.row_stride, block.a.col_stride, block.m, block.k, MR, buffers->a);
             accumulate_packed_block(job, (panel_origin_t){i, j, p}, &block, r, buffers);
         }
     }

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache_blocks.h - the loops over cache blocks that 04_shared introduces and 06 to 08 use again. */
-#ifndef RUNGI_CPU_CACHE_BLOCKS_H
-#define RUNGI_CPU_CACHE_BLOCKS_H
+#pragma once
 
 #include "cpu/kernels/typed_epilogue.h"
 
-/* Adds the product of a block of A and a block of B to `sums`, which has rows of `bn` elements. */
-typedef void accumulate_function(const rungi_cpu_job *block, sum_t *sums, int64_t bn);
+/* Adds the product of a block of A and a block of B to `sums`, which has rows of `bn` elements. Each kernel defines it. */
+static void accumulate_block(const rungi_cpu_job *block, sum_t *sums, int64_t bn);
 
 /* Computes C block by block. The first three parameters of the kernel are BM, BN and BK. */
-static inline __attribute__((always_inline)) void run_cache_blocks(const rungi_cpu_job *job,
-                                                                   accumulate_function *accumulate_block)
+static void run_cache_blocks(const rungi_cpu_job *job)
 {
     const int64_t bm = job->parameters[0], bn = job->parameters[1], bk = job->parameters[2];
     sum_t *sums = (sum_t *)job->scratch;
@@ -33,5 +31,3 @@ static rung_status configure_cache_blocks(const rungi_cpu_job *job, rung_compute
     config->scratch = job->parameters[0] * job->parameters[1] * (int64_t)sizeof(sum_t);
     return RUNG_OK;
 }
-
-#endif /* RUNGI_CPU_CACHE_BLOCKS_H */

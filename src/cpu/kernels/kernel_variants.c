@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_variants.c - see kernel_variants.h. */
-#include "cpu/kernels/kernel_variants.h"
+/* kernel_variants.c - selects the compiled variant of a kernel. See cpu_kernels.h. */
+#include "cpu/kernels/cpu_kernels.h"
 
 /* Returns the best instruction set for the job. AVX2 does not imply the conversion of F16 (F16C). */
 static rungi_isa usable_isa(const rungi_cpu_job *job)

@@ -3,8 +3,7 @@
  *
  * A file that includes this header is compiled once per type and instruction set. Vectors are those of GCC and clang,
  * which support + and *. Instruction sets differ in the vector size and in how partial vectors are loaded. */
-#ifndef RUNGI_CPU_SIMD_H
-#define RUNGI_CPU_SIMD_H
+#pragma once
 
 #include "cpu/kernels/typed_kernel.h"
 
@@ -89,12 +88,10 @@ static inline raw_t load_partial_raw(const in_t *from, int64_t count)
 #elif defined(__AVX2__) && defined(IN_F64)
     const __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);
     return (raw_t)_mm256_maskload_pd(from, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lanes));
-#elif defined(__AVX2__) && defined(IN_F32)
+#elif defined(__AVX2__) && (defined(IN_F32) || defined(IN_I32))
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return (raw_t)_mm256_maskload_ps(from, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), lanes));
-#elif defined(__AVX2__) && defined(IN_I32)
-    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return (raw_t)_mm256_maskload_epi32(from, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), lanes));
+    const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), lanes);
+    return (raw_t)_mm256_maskload_epi32((const void *)from, mask);
 #else
     raw_t raw = {0};
     memcpy(&raw, from, (size_t)count * sizeof(in_t));
@@ -127,5 +124,3 @@ static inline void store_sums(sum_t *to, vec_t sums)
 {
     memcpy(to, &sums, sizeof sums);
 }
-
-#endif /* RUNGI_CPU_SIMD_H */

@@ -1,38 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* typed_epilogue.h - stores sums to C: applies alpha, beta and the epilogue in double and rounds once; for integers modulo
  * 2^32. */
-#ifndef RUNGI_CPU_TYPED_EPILOGUE_H
-#define RUNGI_CPU_TYPED_EPILOGUE_H
+#pragma once
 
 #include "cpu/kernels/typed_kernel.h"
-#include "cpu/microkernels/integer_epilogue.h"
+#include "cpu/microkernels/scalar_epilogue.h"
 
 #ifndef SUMS_ARE_INTEGERS
-#include "cpu/microkernels/activation.h"
-
 #ifdef __F16C__
 #include <immintrin.h>
-
-static inline double load_f16(uint16_t bits)
-{
-    return _cvtsh_ss(bits);
-}
-
-static inline uint16_t narrow_f16(double value)
-{
-    return _cvtss_sh((float)value, _MM_FROUND_TO_NEAREST_INT);
-}
-#else
-static inline double load_f16(uint16_t bits)
-{
-    return rungi_f16_to_f32(bits);
-}
-
-static inline uint16_t narrow_f16(double value)
-{
-    return rungi_f16_from_f32((float)value);
-}
 #endif
+
+static inline double load_f16(uint16_t bits)
+{
+#ifdef __F16C__
+    return _cvtsh_ss(bits);
+#else
+    return rungi_f16_to_f32(bits);
+#endif
+}
+
+static inline uint16_t narrow_f16(double value)
+{
+#ifdef __F16C__
+    return _cvtss_sh((float)value, _MM_FROUND_TO_NEAREST_INT);
+#else
+    return rungi_f16_from_f32((float)value);
+#endif
+}
 
 static inline double load_as_double(rung_type type, const void *memory, int64_t offset)
 {
@@ -92,34 +87,31 @@ static inline bool has_plain_output(const rungi_cpu_job *job)
            job->activation == RUNG_ACTIVATION_NONE;
 }
 
-/* The same for `count` elements of row i from column j on. */
-static inline void epilogue_store_row(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t count, const sum_t *sums)
-{
-    const int64_t first = i * job->c.row_stride + j;
-    if (!has_plain_output(job))
-        for (int64_t x = 0; x < count; x++)
-            epilogue_store(job, i, j + x, sums[x]);
-    else if (job->out == RUNG_F64)
-        epilogue_store_plain(job, RUNG_F64, first, count, sums);
-    else if (job->out == RUNG_F16)
-        epilogue_store_plain(job, RUNG_F16, first, count, sums);
-    else if (job->out == RUNG_BF16)
-        epilogue_store_plain(job, RUNG_BF16, first, count, sums);
-    else
-        epilogue_store_plain(job, RUNG_F32, first, count, sums);
-}
 #else
 static inline void epilogue_store(const rungi_cpu_job *job, int64_t i, int64_t j, sum_t sum)
 {
     rungi_integer_epilogue(job, i, j, &sum);
 }
+#endif
 
+/* The same for `count` elements of row i from column j on. */
 static inline void epilogue_store_row(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t count, const sum_t *sums)
 {
+#ifndef SUMS_ARE_INTEGERS
+    const int64_t first = i * job->c.row_stride + j;
+    if (has_plain_output(job)) {
+        switch (job->out) {
+        case RUNG_F64: epilogue_store_plain(job, RUNG_F64, first, count, sums); break;
+        case RUNG_F16: epilogue_store_plain(job, RUNG_F16, first, count, sums); break;
+        case RUNG_BF16: epilogue_store_plain(job, RUNG_BF16, first, count, sums); break;
+        default: epilogue_store_plain(job, RUNG_F32, first, count, sums);
+        }
+        return;
+    }
+#endif
     for (int64_t x = 0; x < count; x++)
         epilogue_store(job, i, j + x, sums[x]);
 }
-#endif
 
 /* The same for m x n elements, or fewer at the edges of C. The sums have rows of n elements. */
 static inline void epilogue_store_block(const rungi_cpu_job *job, int64_t i, int64_t j, int64_t m, int64_t n,
@@ -136,5 +128,3 @@ static inline void epilogue_store_zeros(const rungi_cpu_job *job)
         for (int64_t j = 0; j < job->n; j++)
             epilogue_store(job, i, j, 0);
 }
-
-#endif /* RUNGI_CPU_TYPED_EPILOGUE_H */

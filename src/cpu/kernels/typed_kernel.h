@@ -4,8 +4,7 @@
  * A file that includes this header is compiled once per type of A and B and uses the words of the SIMT kernels: elements
  * are stored as in_t, widened by widen() and summed as sum_t. The build selects the type (cmake/cpu_kernels.cmake). The
  * default is F32. */
-#ifndef RUNGI_CPU_TYPED_KERNEL_H
-#define RUNGI_CPU_TYPED_KERNEL_H
+#pragma once
 
 #include "base/checked_arithmetic.h"
 #include "core/float16.h"
@@ -73,5 +72,3 @@ static inline rungi_cpu_job block_of(const rungi_cpu_job *job, int64_t i, int64_
 #define RUNGI_VARIANT_JOIN(name, variant) rungi_cpu_##name##_##variant
 #define RUNGI_VARIANT_SYMBOL(name, variant) RUNGI_VARIANT_JOIN(name, variant)
 #define TYPED_KERNEL(name) const rungi_cpu_kernel RUNGI_VARIANT_SYMBOL(name, VARIANT)
-
-#endif /* RUNGI_CPU_TYPED_KERNEL_H */

@@ -6,8 +6,7 @@
 #include "cpu/microkernels/cpu_epilogue.h"
 
 #include "core/float16.h"
-#include "cpu/microkernels/activation.h"
-#include "cpu/microkernels/integer_epilogue.h"
+#include "cpu/microkernels/scalar_epilogue.h"
 
 enum { EPILOGUE_CHUNK = 64 };
 
@@ -21,51 +20,31 @@ bool rungi_cpu_has_epilogue(const rungi_cpu_job *job)
 /* Loads `count` elements, `stride` apart, from `memory` plus `offset` elements. */
 static void load_chunk(rung_type type, const void *memory, int64_t offset, int64_t stride, int count, double *values)
 {
-    const uint16_t *halves = (const uint16_t *)memory + offset;
-    const double *doubles = (const double *)memory + offset;
-    const float *floats = (const float *)memory + offset;
+#define LOAD_ALL(element, widen)    \
+    for (int i = 0; i < count; i++) \
+        values[i] = widen(((const element *)memory)[offset + i * stride]);
     switch (type) {
-    case RUNG_F16:
-        for (int i = 0; i < count; i++)
-            values[i] = rungi_f16_to_f32(halves[i * stride]);
-        break;
-    case RUNG_BF16:
-        for (int i = 0; i < count; i++)
-            values[i] = rungi_bf16_to_f32(halves[i * stride]);
-        break;
-    case RUNG_F64:
-        for (int i = 0; i < count; i++)
-            values[i] = doubles[i * stride];
-        break;
-    default:
-        for (int i = 0; i < count; i++)
-            values[i] = floats[i * stride];
+    case RUNG_F16: LOAD_ALL(uint16_t, rungi_f16_to_f32) break;
+    case RUNG_BF16: LOAD_ALL(uint16_t, rungi_bf16_to_f32) break;
+    case RUNG_F64: LOAD_ALL(double, ) break;
+    default: LOAD_ALL(float, )
     }
+#undef LOAD_ALL
 }
 
 static void store_chunk_rounded(rung_type type, void *memory, int64_t offset, int64_t stride, int count,
                                 const double *values)
 {
-    uint16_t *halves = (uint16_t *)memory + offset;
-    double *doubles = (double *)memory + offset;
-    float *floats = (float *)memory + offset;
+#define STORE_ALL(element, value)   \
+    for (int i = 0; i < count; i++) \
+        ((element *)memory)[offset + i * stride] = value;
     switch (type) {
-    case RUNG_F16:
-        for (int i = 0; i < count; i++)
-            halves[i * stride] = rungi_f16_from_f32((float)values[i]);
-        break;
-    case RUNG_BF16:
-        for (int i = 0; i < count; i++)
-            halves[i * stride] = rungi_bf16_from_f32((float)values[i]);
-        break;
-    case RUNG_F64:
-        for (int i = 0; i < count; i++)
-            doubles[i * stride] = values[i];
-        break;
-    default:
-        for (int i = 0; i < count; i++)
-            floats[i * stride] = (float)values[i];
+    case RUNG_F16: STORE_ALL(uint16_t, rungi_f16_from_f32((float)values[i])) break;
+    case RUNG_BF16: STORE_ALL(uint16_t, rungi_bf16_from_f32((float)values[i])) break;
+    case RUNG_F64: STORE_ALL(double, values[i]) break;
+    default: STORE_ALL(float, (float)values[i])
     }
+#undef STORE_ALL
 }
 
 /* Adds `factor` times elements of a view, unless the view is absent. */
@@ -115,32 +94,20 @@ static void epilogue_chunk(const rungi_cpu_job *job, int64_t i, int64_t j, int c
 /* ---- Blocks ------------------------------------------------------------------------------------------ */
 
 #if defined(__x86_64__)
-/* Returns false if AVX-512 cannot be used. Without `sums`, C is read as the sums, with alpha 1 and beta 0. */
-static bool try_epilogue_avx512(const rungi_cpu_job *job, const rungi_cpu_c_block *block, const void *sums,
-                                int64_t sums_stride)
+/* Without `sums`, C is read as the sums, with alpha 1 and beta 0. */
+static void apply_avx512(const rungi_cpu_job *job, const rungi_cpu_c_block *block, const void *sums,
+                         int64_t sums_stride)
 {
-    if (job->features->isa < RUNGI_ISA_AVX512 || job->in == RUNG_F64)
-        return false;
-    if (sums) {
-        rungi_cpu_epilogue_apply_avx512(job, block, sums, sums_stride);
-        return true;
+    rungi_cpu_job rest;
+    if (!sums) {
+        rest = *job;
+        rest.alpha = 1;
+        rest.beta = 0;
+        job = &rest;
+        sums = (const uint32_t *)job->c.first + block->i * job->c.row_stride + block->j;
+        sums_stride = job->c.row_stride;
     }
-    rungi_cpu_job rest = *job;
-    rest.alpha = 1;
-    rest.beta = 0;
-    rungi_cpu_epilogue_apply_avx512(
-        &rest, block, (const uint32_t *)job->c.first + block->i * job->c.row_stride + block->j, job->c.row_stride);
-    return true;
-}
-#else
-static bool try_epilogue_avx512(const rungi_cpu_job *job, const rungi_cpu_c_block *block, const void *sums,
-                                int64_t sums_stride)
-{
-    (void)job;
-    (void)block;
-    (void)sums;
-    (void)sums_stride;
-    return false;
+    rungi_cpu_epilogue_apply_avx512(job, block, sums, sums_stride);
 }
 #endif
 
@@ -148,8 +115,12 @@ void rungi_cpu_epilogue_apply(const rungi_cpu_job *job, int64_t i, int64_t j, in
                               const void *sums, int64_t sums_stride)
 {
     bool is_integer = job->out == RUNG_I32;
-    if (try_epilogue_avx512(job, &(rungi_cpu_c_block){i, j, rows, cols}, sums, sums_stride))
+#if defined(__x86_64__)
+    if (job->features->isa >= RUNGI_ISA_AVX512 && job->in != RUNG_F64) {
+        apply_avx512(job, &(rungi_cpu_c_block){i, j, rows, cols}, sums, sums_stride);
         return;
+    }
+#endif
     for (int64_t y = 0; y < rows; y++)
         for (int64_t x = 0; x < cols; x += is_integer ? 1 : EPILOGUE_CHUNK) {
             int64_t offset = y * sums_stride + x, left = cols - x;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_epilogue.h - turns a block of sums into C: alpha, beta, bias, activation and residual. For kernels that keep sums
  * outside C, because the type of C is narrower, its columns are strided, or an epilogue follows. */
-#ifndef RUNGI_CPU_EPILOGUE_H
-#define RUNGI_CPU_EPILOGUE_H
+#pragma once
 
 #include "cpu/cpu_kernel.h"
 
@@ -22,5 +21,3 @@ void rungi_cpu_epilogue_apply(const rungi_cpu_job *job, int64_t i, int64_t j, in
 /* The same with AVX-512, for F32 and I32 sums, which must not be NULL. */
 void rungi_cpu_epilogue_apply_avx512(const rungi_cpu_job *job, const rungi_cpu_c_block *block, const void *sums,
                                      int64_t sums_stride);
-
-#endif /* RUNGI_CPU_EPILOGUE_H */

@@ -135,11 +135,6 @@ RUNGI_TARGET_AVX512 static RUNGI_ALWAYS_INLINE __m512d sigmoid_times(__m512d v, 
     return _mm512_mul_pd(finite, _mm512_div_pd(_mm512_mask_mov_pd(one, is_below, tail), _mm512_add_pd(one, tail)));
 }
 
-RUNGI_TARGET_AVX512 static inline __m512d silu(__m512d v)
-{
-    return sigmoid_times(v, v);
-}
-
 /* v/2 (1 + tanh(u)) = v / (1 + exp(-2 u)), u = sqrt(2 / pi) (v + 0.044715 v^3). */
 RUNGI_TARGET_AVX512 static inline __m512d gelu_tanh(__m512d v)
 {
@@ -192,7 +187,7 @@ RUNGI_TARGET_AVX512 static RUNGI_ALWAYS_INLINE void epilogue_float(rung_type out
     else if (job->activation == RUNG_ACTIVATION_GELU_TANH)
         value = (f64x16_t){gelu_tanh(value.low), gelu_tanh(value.high)};
     else if (job->activation == RUNG_ACTIVATION_SILU)
-        value = (f64x16_t){silu(value.low), silu(value.high)};
+        value = (f64x16_t){sigmoid_times(value.low, value.low), sigmoid_times(value.high, value.high)};
     if (job->residual.first)
         value = add_f64(value, widen_to_f64(load_chunk_f32(out, &job->residual, chunk)));
     store_chunk_f32(out, &job->c, chunk, narrow_to_f32(value));

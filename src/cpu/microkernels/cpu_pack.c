@@ -26,42 +26,16 @@ static void pack_row(const rungi_cpu_pack_args *pack, int64_t i)
 #undef CONVERT_ROW
 }
 
-static bool is_accumulator_type(rung_type in)
-{
-    return in == RUNG_F32 || in == RUNG_F64 || in == RUNG_I32;
-}
-
-#if defined(__x86_64__)
-/* Returns false if there is no AVX-512 version for the block. */
-static bool try_pack_avx512(rungi_isa isa, const rungi_cpu_pack_args *pack)
-{
-    bool is_half = pack->in == RUNG_F16 || pack->in == RUNG_BF16;
-    if (isa < RUNGI_ISA_AVX512)
-        return false;
-    if (is_accumulator_type(pack->in) && pack->row_stride == 1) {
-        rungi_cpu_transpose_avx512(rung_type_size(pack->in), pack);
-        return true;
-    }
-    for (int64_t i = 0; is_half && pack->col_stride == 1 && i < pack->rows; i++)
-        rungi_cpu_widen_avx512(pack->in, (const uint16_t *)pack->from + i * pack->row_stride, pack->cols,
-                               (float *)pack->to + i * pack->to_row_stride);
-    return is_half && pack->col_stride == 1;
-}
-#else
-static bool try_pack_avx512(rungi_isa isa, const rungi_cpu_pack_args *pack)
-{
-    (void)isa;
-    (void)pack;
-    return false;
-}
-#endif
-
 void rungi_cpu_pack(rungi_isa isa, const rungi_cpu_pack_args *pack)
 {
     int64_t size = rung_type_size(pack->in);
-    bool is_copy = is_accumulator_type(pack->in) && pack->col_stride == 1;
-    if (!is_copy && try_pack_avx512(isa, pack))
+    bool is_copy = rungi_is_accumulator_type(pack->in) && pack->col_stride == 1;
+#if defined(__x86_64__)
+    if (!is_copy && isa >= RUNGI_ISA_AVX512 && rungi_cpu_try_pack_avx512(pack))
         return;
+#else
+    (void)isa;
+#endif
     for (int64_t i = 0; i < pack->rows; i++)
         if (is_copy)
             memcpy((char *)pack->to + i * pack->to_row_stride * size,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_pack.h - copies blocks of matrices into scratch memory: contiguous, transposed or widened. */
-#ifndef RUNGI_CPU_PACK_H
-#define RUNGI_CPU_PACK_H
+#pragma once
 
 #include "cpu/features.h"
 #include "rung/rung.h"
@@ -19,9 +18,12 @@ typedef struct rungi_cpu_pack_args {
 
 void rungi_cpu_pack(rungi_isa isa, const rungi_cpu_pack_args *pack);
 
-/* AVX-512: transposes a block of 4- or 8-byte elements whose columns are contiguous and col_stride apart; and widens `count`
- * contiguous F16 or BF16 elements. */
-void rungi_cpu_transpose_avx512(int64_t size, const rungi_cpu_pack_args *pack);
-void rungi_cpu_widen_avx512(rung_type in, const uint16_t *from, int64_t count, float *to);
+/* Returns whether the type is also the type of sums, so that packing copies elements unchanged. */
+static inline bool rungi_is_accumulator_type(rung_type in)
+{
+    return in == RUNG_F32 || in == RUNG_F64 || in == RUNG_I32;
+}
 
-#endif /* RUNGI_CPU_PACK_H */
+/* Packs with AVX-512: transposes 4- or 8-byte elements whose columns are contiguous, or widens rows of F16 or BF16. Returns
+ * false if there is no AVX-512 version for the block. */
+bool rungi_cpu_try_pack_avx512(const rungi_cpu_pack_args *pack);

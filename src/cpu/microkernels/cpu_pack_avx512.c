@@ -3,105 +3,41 @@
 #include "cpu/microkernels/cpu_pack.h"
 
 #include "base/checked_arithmetic.h"
+#include "cpu/microkernels/transpose_avx512.h"
 
-#include <immintrin.h>
-
-/* ---- 4 bytes, 16 x 16 ----------------------------------------------------------------------- */
-
-/* Exchanges single elements, then pairs, then groups of four. */
-static void transpose_registers32(__m512 r[16])
+/* Transposes the block at (i, j) of the source, whose columns are contiguous: 16 x 16 elements of 4 bytes or 8 x 8 elements of
+ * 8 bytes, fewer at the edges. */
+static RUNGI_ALWAYS_INLINE void transpose_block(int64_t size, const rungi_cpu_pack_args *pack, int64_t i, int64_t j)
 {
-    __m512 t[16];
-    for (int i = 0; i < 16; i += 2) {
-        t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
-        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
-    }
-    for (int i = 0; i < 16; i += 4) {
-        __m512d x0 = _mm512_castps_pd(t[i]), x1 = _mm512_castps_pd(t[i + 1]);
-        __m512d x2 = _mm512_castps_pd(t[i + 2]), x3 = _mm512_castps_pd(t[i + 3]);
-        r[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(x0, x2));
-        r[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(x0, x2));
-        r[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(x1, x3));
-        r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(x1, x3));
-    }
-    for (int c = 0; c < 4; c++) {
-        __m512 low0 = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x88),
-               low1 = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0x88);
-        __m512 high0 = _mm512_shuffle_f32x4(r[c], r[4 + c], 0xdd),
-               high1 = _mm512_shuffle_f32x4(r[8 + c], r[12 + c], 0xdd);
-        t[c] = _mm512_shuffle_f32x4(low0, low1, 0x88);
-        t[c + 8] = _mm512_shuffle_f32x4(low0, low1, 0xdd);
-        t[c + 4] = _mm512_shuffle_f32x4(high0, high1, 0x88);
-        t[c + 12] = _mm512_shuffle_f32x4(high0, high1, 0xdd);
-    }
-    for (int i = 0; i < 16; i++)
-        r[i] = t[i];
+    const int64_t side = 64 / size, rows = rungi_min(side, pack->rows - i), cols = rungi_min(side, pack->cols - j);
+    const char *from = (const char *)pack->from + (i + j * pack->col_stride) * size;
+    char *to = (char *)pack->to + (i * pack->to_row_stride + j) * size;
+    __mmask64 row_mask = rungi_first_bytes_mask(rows * size), col_mask = rungi_first_bytes_mask(cols * size);
+    __m512i r[16];
+    for (int64_t l = 0; l < side; l++)
+        r[l] = l < cols ? _mm512_maskz_loadu_epi8(row_mask, from + l * pack->col_stride * size)
+                        : _mm512_setzero_si512();
+    if (size == 4)
+        rungi_transpose_16x16(r);
+    else
+        rungi_transpose_8x8(r);
+    for (int64_t l = 0; l < rows; l++)
+        _mm512_mask_storeu_epi8(to + l * pack->to_row_stride * size, col_mask, r[l]);
 }
 
-/* Transposes the rows x cols block at (i, j) of the source, whose columns are contiguous. */
-static void transpose_block32(const rungi_cpu_pack_args *pack, int64_t i, int64_t j, int rows, int cols)
-{
-    const float *from = (const float *)pack->from + i + j * pack->col_stride;
-    float *to = (float *)pack->to + i * pack->to_row_stride + j;
-    __mmask16 row_mask = (__mmask16)((1u << rows) - 1), col_mask = (__mmask16)((1u << cols) - 1);
-    __m512 r[16];
-    for (int l = 0; l < 16; l++)
-        r[l] = l < cols ? _mm512_maskz_loadu_ps(row_mask, from + l * pack->col_stride) : _mm512_setzero_ps();
-    transpose_registers32(r);
-    for (int l = 0; l < rows; l++)
-        _mm512_mask_storeu_ps(to + l * pack->to_row_stride, col_mask, r[l]);
-}
-
-/* ---- 8 bytes, 8 x 8 ------------------------------------------------------------------------- */
-
-static void transpose_registers64(__m512d r[8])
-{
-    __m512d t[8];
-    for (int i = 0; i < 8; i += 2) {
-        t[i] = _mm512_unpacklo_pd(r[i], r[i + 1]);
-        t[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
-    }
-    for (int c = 0; c < 2; c++) {
-        __m512d low0 = _mm512_shuffle_f64x2(t[c], t[2 + c], 0x88),
-                low1 = _mm512_shuffle_f64x2(t[4 + c], t[6 + c], 0x88);
-        __m512d high0 = _mm512_shuffle_f64x2(t[c], t[2 + c], 0xdd),
-                high1 = _mm512_shuffle_f64x2(t[4 + c], t[6 + c], 0xdd);
-        r[c] = _mm512_shuffle_f64x2(low0, low1, 0x88);
-        r[c + 4] = _mm512_shuffle_f64x2(low0, low1, 0xdd);
-        r[c + 2] = _mm512_shuffle_f64x2(high0, high1, 0x88);
-        r[c + 6] = _mm512_shuffle_f64x2(high0, high1, 0xdd);
-    }
-}
-
-static void transpose_block64(const rungi_cpu_pack_args *pack, int64_t i, int64_t j, int rows, int cols)
-{
-    const double *from = (const double *)pack->from + i + j * pack->col_stride;
-    double *to = (double *)pack->to + i * pack->to_row_stride + j;
-    __mmask8 row_mask = (__mmask8)((1u << rows) - 1), col_mask = (__mmask8)((1u << cols) - 1);
-    __m512d r[8];
-    for (int l = 0; l < 8; l++)
-        r[l] = l < cols ? _mm512_maskz_loadu_pd(row_mask, from + l * pack->col_stride) : _mm512_setzero_pd();
-    transpose_registers64(r);
-    for (int l = 0; l < rows; l++)
-        _mm512_mask_storeu_pd(to + l * pack->to_row_stride, col_mask, r[l]);
-}
-
-void rungi_cpu_transpose_avx512(int64_t size, const rungi_cpu_pack_args *pack)
+static void transpose(int64_t size, const rungi_cpu_pack_args *pack)
 {
     int64_t side = 64 / size;
     for (int64_t i = 0; i < pack->rows; i += side)
-        for (int64_t j = 0; j < pack->cols; j += side) {
-            int rows = (int)rungi_min(side, pack->rows - i), cols = (int)rungi_min(side, pack->cols - j);
+        for (int64_t j = 0; j < pack->cols; j += side)
             if (size == 4)
-                transpose_block32(pack, i, j, rows, cols);
+                transpose_block(4, pack, i, j);
             else
-                transpose_block64(pack, i, j, rows, cols);
-        }
+                transpose_block(8, pack, i, j);
 }
 
-/* ---- 16 bits ---------------------------------------------------------------------------------- */
-
-void rungi_cpu_widen_avx512(rung_type in, const uint16_t *from, int64_t count, float *to)
+/* Widens `count` contiguous F16 or BF16 elements. */
+static void widen_row(rung_type in, const uint16_t *from, int64_t count, float *to)
 {
     for (int64_t i = 0; i < count; i += 16) {
         __mmask16 some = (__mmask16)(count - i < 16 ? (1u << (count - i)) - 1 : 0xffff);
@@ -110,4 +46,16 @@ void rungi_cpu_widen_avx512(rung_type in, const uint16_t *from, int64_t count, f
                                        : _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
         _mm512_mask_storeu_ps(to + i, some, floats);
     }
+}
+
+bool rungi_cpu_try_pack_avx512(const rungi_cpu_pack_args *pack)
+{
+    bool is_transposed = rungi_is_accumulator_type(pack->in) && pack->row_stride == 1;
+    bool is_widened = (pack->in == RUNG_F16 || pack->in == RUNG_BF16) && pack->col_stride == 1;
+    if (is_transposed)
+        transpose(rung_type_size(pack->in), pack);
+    for (int64_t i = 0; is_widened && i < pack->rows; i++)
+        widen_row(pack->in, (const uint16_t *)pack->from + i * pack->row_stride, pack->cols,
+                  (float *)pack->to + i * pack->to_row_stride);
+    return is_transposed || is_widened;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* microkernel.h - the inner loop of 10_pipeline: register tiles of C over all steps of a K block. Each instruction set has its
  * own tile sizes per accumulator type. */
-#ifndef RUNGI_CPU_MICROKERNEL_H
-#define RUNGI_CPU_MICROKERNEL_H
+#pragma once
 
 #include "cpu/features.h"
 #include "rung/rung.h"
@@ -62,5 +61,3 @@ const rungi_microkernel_table *rungi_microkernel_table_select(rungi_isa isa, run
         rungi_microkernels_portable_##type;
 RUNGI_MICROKERNEL_TYPE_LIST(X)
 #undef X
-
-#endif /* RUNGI_CPU_MICROKERNEL_H */

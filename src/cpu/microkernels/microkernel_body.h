@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* microkernel_body.h - the micro-kernel, written once for all instruction sets and types.
  *
- * The file of an instruction set includes this header once per accumulator type and defines: ACC, the element; VECTOR of LANES
- * elements; MASK and MASK_OF(count), the first lanes; LOAD, LOAD_MASKED, STORE, STORE_MASKED, STORE_STREAMING; BROADCAST of an
- * element in memory, SPLAT of a value, SCALAR(double); ZERO, TIMES, PLUS_TIMES(x, y, z) = x * y + z and ACCUMULATE(sum, x, y):
- * sum += x * y; INLINE for functions that are always inlined; PANEL_FUNCTION and BODY_FUNCTION, their names.
+ * microkernel_instances.h includes this header once per accumulator type and documents the macros.
  *
  * One step of k loads two vectors of B and broadcasts one element of A per row: with 14 rows, 28 multiply-adds for 16 loads.
  * Adjacent tiles are one call, so that the processor starts the next tile while it stores the sums of the previous one. */
@@ -18,7 +15,7 @@
     X(12, a12, 0) X(13, a12, row)
 /* clang-format on */
 
-#define INIT_ROW(i, pointer, offset) VECTOR left##i = ZERO(), right##i = ZERO();
+#define INIT_ROW(i, pointer, offset) VECTOR left##i = {0}, right##i = {0};
 #define PREFETCH_C_ROW(i, pointer, offset)             \
     if (i < rows) {                                    \
         __builtin_prefetch(at, 1);                     \
@@ -26,31 +23,32 @@
             __builtin_prefetch(at + 2 * LANES - 1, 1); \
         at += c_row_stride;                            \
     }
-#define MULTIPLY_ROW(i, pointer, offset)                    \
-    if (i < rows) {                                         \
-        VECTOR element = BROADCAST(pointer + (offset) + u); \
-        ACCUMULATE(left##i, element, b_left);               \
-        if (vectors > 1)                                    \
-            ACCUMULATE(right##i, element, b_right);         \
+#define MULTIPLY_ROW(i, pointer, offset)               \
+    if (i < rows) {                                    \
+        VECTOR element = SPLAT(pointer[(offset) + u]); \
+        ACCUMULATE(left##i, element, b_left);          \
+        if (vectors > 1)                               \
+            ACCUMULATE(right##i, element, b_right);    \
     }
-#define K_STEP(number)                                                                                          \
-    {                                                                                                           \
-        enum { u = number };                                                                                    \
-        VECTOR b_left = b_mode == RUNGI_B_PACKED || vectors > 1 ? LOAD(b + u * b_row_stride)                    \
-                                                                : LOAD_MASKED(b + u * b_row_stride, last_mask); \
-        VECTOR b_right = ZERO();                                                                                \
-        if (vectors > 1)                                                                                        \
-            b_right = b_mode == RUNGI_B_PACKED ? LOAD(b + u * b_row_stride + LANES)                             \
-                                               : LOAD_MASKED(b + u * b_row_stride + LANES, last_mask);          \
-        if (b_mode == RUNGI_B_PACK_ON_THE_FLY) {                                                                \
-            STORE(pack_to + u * 2 * LANES, b_left);                                                             \
-            if (vectors > 1)                                                                                    \
-                STORE(pack_to + u * 2 * LANES + LANES, b_right);                                                \
-        }                                                                                                       \
-        __builtin_prefetch(b_prefetch + u * b_row_stride);                                                      \
-        if (vectors > 1)                                                                                        \
-            __builtin_prefetch(b_prefetch + u * b_row_stride + LANES);                                          \
-        ALL_ROWS(MULTIPLY_ROW)                                                                                  \
+#define K_STEP(number)                                                                                         \
+    {                                                                                                          \
+        enum { u = number };                                                                                   \
+        VECTOR b_left = b_mode == RUNGI_B_PACKED || vectors > 1                                                \
+                            ? LOAD(b + u * b_row_stride)                                                       \
+                            : (VECTOR)LOAD_MASKED(b + u * b_row_stride, last_mask);                            \
+        VECTOR b_right = {0};                                                                                  \
+        if (vectors > 1)                                                                                       \
+            b_right = b_mode == RUNGI_B_PACKED ? LOAD(b + u * b_row_stride + LANES)                            \
+                                               : (VECTOR)LOAD_MASKED(b + u * b_row_stride + LANES, last_mask); \
+        if (b_mode == RUNGI_B_PACK_ON_THE_FLY) {                                                               \
+            STORE(pack_to + u * 2 * LANES, b_left);                                                            \
+            if (vectors > 1)                                                                                   \
+                STORE(pack_to + u * 2 * LANES + LANES, b_right);                                               \
+        }                                                                                                      \
+        __builtin_prefetch(b_prefetch + u * b_row_stride);                                                     \
+        if (vectors > 1)                                                                                       \
+            __builtin_prefetch(b_prefetch + u * b_row_stride + LANES);                                         \
+        ALL_ROWS(MULTIPLY_ROW)                                                                                 \
     }
 /* The last vector of a row may be partial. */
 #define STORE_VECTOR(value, address, is_last)        \
@@ -60,7 +58,7 @@
         else                                         \
             STORE(address, value);                   \
     }
-#define LOAD_VECTOR(address, is_last) (is_last ? LOAD_MASKED(address, last_mask) : LOAD(address))
+#define LOAD_VECTOR(address, is_last) (is_last ? (VECTOR)LOAD_MASKED(address, last_mask) : LOAD(address))
 #define STREAM_ROW(i, pointer, offset)         \
     if (i < rows) {                            \
         STORE_STREAMING(at, left##i);          \
@@ -75,8 +73,8 @@
         at += c_row_stride;                       \
     }
 #define SCALE_ROW(i, pointer, offset) \
-    left##i = TIMES(alpha, left##i);  \
-    right##i = TIMES(alpha, right##i);
+    left##i *= alpha;                 \
+    right##i *= alpha;
 #define ADD_C_ROW(i, pointer, offset)                                                            \
     if (i < rows) {                                                                              \
         STORE_VECTOR(PLUS_TIMES(beta, LOAD_VECTOR(at, vectors == 1), left##i), at, vectors == 1) \
@@ -122,7 +120,7 @@ INLINE void PANEL_FUNCTION(const int rows, const int vectors, const rungi_microk
         at = c;
         HIDE_POINTER(at);
         if (args->alpha != 1) {
-            const VECTOR alpha = SPLAT(SCALAR(args->alpha));
+            const ACC alpha = SCALAR(args->alpha);
             ALL_ROWS(SCALE_ROW)
         }
         if (streaming) {
@@ -157,15 +155,3 @@ INLINE void BODY_FUNCTION(const int rows, const int vectors, const rungi_microke
         a += rows * args->a_row_stride, c += rows * args->c_row_stride, next += rows * args->a_prefetch_row_stride;
     }
 }
-
-#undef ALL_ROWS
-#undef INIT_ROW
-#undef PREFETCH_C_ROW
-#undef MULTIPLY_ROW
-#undef K_STEP
-#undef STORE_VECTOR
-#undef LOAD_VECTOR
-#undef STREAM_ROW
-#undef STORE_ROW
-#undef SCALE_ROW
-#undef ADD_C_ROW

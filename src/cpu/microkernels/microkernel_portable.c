@@ -3,11 +3,11 @@
  * x86-64), and the selection of a table. */
 #include "cpu/microkernels/microkernel.h"
 
-#include <stddef.h>
-#include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
+#define ISA portable
+#define VECTOR_BYTES 16
 #define HIDE_POINTER(pointer) (void)(pointer)
+#define MASK int64_t
+#define MASK_OF(count) (count)
 
 /* As many rows as fit the registers: 32 on AArch64, 16 elsewhere. */
 #if defined(__aarch64__)
@@ -18,119 +18,59 @@
 #define LARGE_ROW_COUNTS(X) X(4)
 #endif
 
-/* Partial loads and stores have neither loop nor call, so that sums stay in registers. */
-#define DEFINE_VECTOR(name, type, lanes)                                \
-    typedef type name __attribute__((vector_size(16)));                 \
-    INLINE name name##_load(const type *address, int64_t count)         \
-    {                                                                   \
-        name vector = {address[0]};                                     \
-        if (count > 1)                                                  \
-            vector[1] = address[1];                                     \
-        if (lanes > 2 && count > 2)                                     \
-            vector[2 % lanes] = address[2];                             \
-        if (lanes > 2 && count > 3)                                     \
-            vector[3 % lanes] = address[3];                             \
-        return vector;                                                  \
-    }                                                                   \
-    INLINE name name##_load_all(const type *address)                    \
-    {                                                                   \
-        name vector;                                                    \
-        memcpy(&vector, address, sizeof vector);                        \
-        return vector;                                                  \
-    }                                                                   \
-    INLINE void name##_store_all(type *address, name vector)            \
-    {                                                                   \
-        memcpy(address, &vector, sizeof vector);                        \
-    }                                                                   \
-    INLINE void name##_store(type *address, int64_t count, name vector) \
-    {                                                                   \
-        address[0] = vector[0];                                         \
-        if (count > 1)                                                  \
-            address[1] = vector[1];                                     \
-        if (lanes > 2 && count > 2)                                     \
-            address[2] = vector[2 % lanes];                             \
-        if (lanes > 2 && count > 3)                                     \
-            address[3] = vector[3 % lanes];                             \
-    }                                                                   \
-    INLINE name name##_each(type value)                                 \
-    {                                                                   \
-        name vector;                                                    \
-        for (int i = 0; i < lanes; i++)                                 \
-            vector[i] = value;                                          \
-        return vector;                                                  \
+/* Defines partial loads and stores. They have neither loop nor call, so that sums stay in registers. */
+#define DEFINE_PARTIAL_ACCESS(type, element, lanes)                                                                  \
+    typedef element type##_partial_t __attribute__((vector_size(16)));                                               \
+    static inline __attribute__((always_inline)) type##_partial_t type##_load(const element *address, int64_t count) \
+    {                                                                                                                \
+        type##_partial_t vector = {address[0]};                                                                      \
+        if (count > 1)                                                                                               \
+            vector[1] = address[1];                                                                                  \
+        if (lanes > 2 && count > 2)                                                                                  \
+            vector[2 % lanes] = address[2];                                                                          \
+        if (lanes > 2 && count > 3)                                                                                  \
+            vector[3 % lanes] = address[3];                                                                          \
+        return vector;                                                                                               \
+    }                                                                                                                \
+    static inline                                                                                                    \
+        __attribute__((always_inline)) void type##_store(element *address, int64_t count, type##_partial_t vector)   \
+    {                                                                                                                \
+        address[0] = vector[0];                                                                                      \
+        if (count > 1)                                                                                               \
+            address[1] = vector[1];                                                                                  \
+        if (lanes > 2 && count > 2)                                                                                  \
+            address[2] = vector[2 % lanes];                                                                          \
+        if (lanes > 2 && count > 3)                                                                                  \
+            address[3] = vector[3 % lanes];                                                                          \
     }
 
-DEFINE_VECTOR(f32x4, float, 4)
-DEFINE_VECTOR(f64x2, double, 2)
-DEFINE_VECTOR(u32x4, uint32_t, 4)
+DEFINE_PARTIAL_ACCESS(f32, float, 4)
+DEFINE_PARTIAL_ACCESS(f64, double, 2)
+DEFINE_PARTIAL_ACCESS(i32, uint32_t, 4)
 
 /* ---- F32 ---- */
+#define TYPE f32
 #define ACC float
-#define VECTOR f32x4
-#define LANES 4
-#define MASK int64_t
-#define MASK_OF(count) (count)
-#define LOAD(address) f32x4_load_all(address)
-#define LOAD_MASKED(address, mask) f32x4_load(address, mask)
-#define STORE(address, value) f32x4_store_all(address, value)
-#define STORE_MASKED(address, mask, value) f32x4_store(address, mask, value)
-#define STORE_STREAMING(address, value) f32x4_store_all(address, value)
-#define BROADCAST(address) f32x4_each(*(address))
-#define SPLAT(value) f32x4_each(value)
-#define SCALAR(value) (float)(value)
-#define ZERO() f32x4_each(0)
-#define TIMES(x, y) ((x) * (y))
-#define PLUS_TIMES(x, y, z) ((x) * (y) + (z))
-#define ACCUMULATE(sum, x, y) sum += (x) * (y)
-#define PANEL_FUNCTION f32_panel
-#define BODY_FUNCTION f32
-#define TABLE rungi_microkernels_portable_f32
+#define LOAD_MASKED(address, mask) f32_load(address, mask)
+#define STORE_MASKED(address, mask, value) f32_store(address, mask, value)
+#define STORE_STREAMING(address, value) STORE(address, value)
 #include "cpu/microkernels/microkernel_instances.h"
 
 /* ---- F64 ---- */
+#define TYPE f64
 #define ACC double
-#define VECTOR f64x2
-#define LANES 2
-#define MASK int64_t
-#define MASK_OF(count) (count)
-#define LOAD(address) f64x2_load_all(address)
-#define LOAD_MASKED(address, mask) f64x2_load(address, mask)
-#define STORE(address, value) f64x2_store_all(address, value)
-#define STORE_MASKED(address, mask, value) f64x2_store(address, mask, value)
-#define STORE_STREAMING(address, value) f64x2_store_all(address, value)
-#define BROADCAST(address) f64x2_each(*(address))
-#define SPLAT(value) f64x2_each(value)
-#define SCALAR(value) (double)(value)
-#define ZERO() f64x2_each(0)
-#define TIMES(x, y) ((x) * (y))
-#define PLUS_TIMES(x, y, z) ((x) * (y) + (z))
-#define ACCUMULATE(sum, x, y) sum += (x) * (y)
-#define PANEL_FUNCTION f64_panel
-#define BODY_FUNCTION f64
-#define TABLE rungi_microkernels_portable_f64
+#define LOAD_MASKED(address, mask) f64_load(address, mask)
+#define STORE_MASKED(address, mask, value) f64_store(address, mask, value)
+#define STORE_STREAMING(address, value) STORE(address, value)
 #include "cpu/microkernels/microkernel_instances.h"
 
-/* ---- I32 ---- */
+/* ---- I32, modulo 2^32 ---- */
+#define TYPE i32
 #define ACC uint32_t
-#define VECTOR u32x4
-#define LANES 4
-#define MASK int64_t
-#define MASK_OF(count) (count)
-#define LOAD(address) u32x4_load_all(address)
-#define LOAD_MASKED(address, mask) u32x4_load(address, mask)
-#define STORE(address, value) u32x4_store_all(address, value)
-#define STORE_MASKED(address, mask, value) u32x4_store(address, mask, value)
-#define STORE_STREAMING(address, value) u32x4_store_all(address, value)
-#define BROADCAST(address) u32x4_each(*(address))
-#define SPLAT(value) u32x4_each(value)
+#define LOAD_MASKED(address, mask) i32_load(address, mask)
+#define STORE_MASKED(address, mask, value) i32_store(address, mask, value)
+#define STORE_STREAMING(address, value) STORE(address, value)
 #define SCALAR(value) (uint32_t)(int64_t)(value)
-#define ZERO() u32x4_each(0)
-#define TIMES(x, y) ((x) * (y))
-#define PLUS_TIMES(x, y, z) ((x) * (y) + (z))
-#define ACCUMULATE(sum, x, y) sum += (x) * (y)
-#define PANEL_FUNCTION i32_panel
-#define BODY_FUNCTION i32
-#define TABLE rungi_microkernels_portable_i32
 #include "cpu/microkernels/microkernel_instances.h"
 
 /* ---- Selection ---- */

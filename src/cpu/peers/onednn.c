@@ -12,20 +12,10 @@
 #include "base/try.h"
 
 /* The numbers of dnnl_types.h and dnnl_common_types.h that are used. */
-enum {
-    ENGINE_CPU = 1,
-    STREAM_DEFAULT = 1,
-    TYPE_BF16 = 2,
-    TYPE_F32 = 3,
-    TYPE_S32 = 4,
-    TYPE_S8 = 5,
-    ARGUMENT_A = 1,
-    ARGUMENT_B = 33,
-    ARGUMENT_C = 17,
-    DIMENSIONS_MAX = 12,
-    ISA_AVX2 = 0x4,
-    ISA_AVX512 = 0x20 /* bits of dnnl_cpu_isa_t */
-};
+enum { ENGINE_CPU = 1, STREAM_DEFAULT = 1, DIMENSIONS_MAX = 12 };
+enum { TYPE_BF16 = 2, TYPE_F32 = 3, TYPE_S32 = 4, TYPE_S8 = 5 };
+enum { ARGUMENT_A = 1, ARGUMENT_B = 33, ARGUMENT_C = 17 };
+enum { ISA_AVX2 = 0x4, ISA_AVX512 = 0x20 }; /* bits of dnnl_cpu_isa_t */
 
 static bool find_onednn_functions(void *library, rungi_onednn *state)
 {
@@ -72,7 +62,10 @@ void rungi_onednn_describe(rungi_peer *peer, const rungi_cpu_features *features)
 
 /* ---- Creating -------------------------------------------------------------------------------- */
 
-/* Turns a status of oneDNN into an error message. */
+/* Calls a function of oneDNN and turns its result into a status. */
+#define CALL(name, ...) check(state->name(__VA_ARGS__), "dnnl_" #name)
+
+/* Turns a result of oneDNN into a status with an error message. */
 static rung_status check(int status, const char *function)
 {
     if (status == 0)
@@ -86,19 +79,17 @@ static rung_status create_memory(rungi_onednn *state, int index, int64_t rows, i
                                  int type, void **descriptor)
 {
     int64_t sizes[DIMENSIONS_MAX] = {rows, cols}, strides[DIMENSIONS_MAX] = {by_rows ? ld : 1, by_rows ? 1 : ld};
-    TRY(check(state->memory_desc_create_with_strides(descriptor, 2, sizes, type, strides),
-              "dnnl_memory_desc_create_with_strides"));
-    return check(state->memory_create(&state->memory[index], *descriptor, state->engine, NULL), "dnnl_memory_create");
+    TRY(CALL(memory_desc_create_with_strides, descriptor, 2, sizes, type, strides));
+    return CALL(memory_create, &state->memory[index], *descriptor, state->engine, NULL);
 }
 
 static rung_status create_primitive(rungi_onednn *state, void *const descriptors[3])
 {
     void *description = NULL;
-    rung_status status = check(state->matmul_primitive_desc_create(&description, state->engine, descriptors[0],
-                                                                   descriptors[1], NULL, descriptors[2], NULL),
-                               "dnnl_matmul_primitive_desc_create");
+    rung_status status = CALL(matmul_primitive_desc_create, &description, state->engine, descriptors[0], descriptors[1],
+                              NULL, descriptors[2], NULL);
     if (status == RUNG_OK)
-        status = check(state->primitive_create(&state->primitive, description), "dnnl_primitive_create");
+        status = CALL(primitive_create, &state->primitive, description);
     if (description)
         state->primitive_desc_destroy(description);
     return status;
@@ -108,8 +99,8 @@ static rung_status create_onednn_objects(rungi_onednn *state, const rungi_peer_g
 {
     int in = args->in == RUNG_F32 ? TYPE_F32 : args->in == RUNG_BF16 ? TYPE_BF16 : TYPE_S8;
     int out = in == TYPE_S8 ? TYPE_S32 : TYPE_F32;
-    TRY(check(state->engine_create(&state->engine, ENGINE_CPU, 0), "dnnl_engine_create"));
-    TRY(check(state->stream_create(&state->stream, state->engine, STREAM_DEFAULT), "dnnl_stream_create"));
+    TRY(CALL(engine_create, &state->engine, ENGINE_CPU, 0));
+    TRY(CALL(stream_create, &state->stream, state->engine, STREAM_DEFAULT));
     TRY(create_memory(state, 0, args->m, args->k, args->a_is_row_major, args->lda, in, &descriptors[0]));
     TRY(create_memory(state, 1, args->k, args->n, args->b_is_row_major, args->ldb, in, &descriptors[1]));
     TRY(create_memory(state, 2, args->m, args->n, true, args->ldc, out, &descriptors[2]));
@@ -151,9 +142,9 @@ static rung_status run_primitive(const rungi_onednn *state, const rungi_peer_gem
     const rungi_onednn_argument arguments[] = {
         {ARGUMENT_A, state->memory[0]}, {ARGUMENT_B, state->memory[1]}, {ARGUMENT_C, state->memory[2]}};
     for (int i = 0; i < 3; i++)
-        TRY(check(state->memory_set_data_handle(state->memory[i], data[i]), "dnnl_memory_set_data_handle"));
-    TRY(check(state->primitive_execute(state->primitive, state->stream, 3, arguments), "dnnl_primitive_execute"));
-    return check(state->stream_wait(state->stream), "dnnl_stream_wait");
+        TRY(CALL(memory_set_data_handle, state->memory[i], data[i]));
+    TRY(CALL(primitive_execute, state->primitive, state->stream, 3, arguments));
+    return CALL(stream_wait, state->stream);
 }
 
 rung_status rungi_onednn_run(const rungi_onednn *state, const rungi_peer_gemm_args *args)
@@ -163,11 +154,8 @@ rung_status rungi_onednn_run(const rungi_onednn *state, const rungi_peer_gemm_ar
     if (args->in == RUNG_I8 || (is_plain && !is_vector))
         return run_primitive(state, args);
     if (args->in == RUNG_BF16)
-        return check(state->gemm_bf16bf16f32(a_transpose, b_transpose, args->m, args->n, args->k, (float)args->alpha,
-                                             args->a, args->lda, args->b, args->ldb, (float)args->beta, args->c,
-                                             args->ldc),
-                     "dnnl_gemm_bf16bf16f32");
-    return check(state->sgemm(a_transpose, b_transpose, args->m, args->n, args->k, (float)args->alpha, args->a,
-                              args->lda, args->b, args->ldb, (float)args->beta, args->c, args->ldc),
-                 "dnnl_sgemm");
+        return CALL(gemm_bf16bf16f32, a_transpose, b_transpose, args->m, args->n, args->k, (float)args->alpha, args->a,
+                    args->lda, args->b, args->ldb, (float)args->beta, args->c, args->ldc);
+    return CALL(sgemm, a_transpose, b_transpose, args->m, args->n, args->k, (float)args->alpha, args->a, args->lda,
+                args->b, args->ldb, (float)args->beta, args->c, args->ldc);
 }

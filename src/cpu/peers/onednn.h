@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* onednn.h - oneDNN, a library of neural network operations, of which matmul is used. */
-#ifndef RUNGI_CPU_ONEDNN_H
-#define RUNGI_CPU_ONEDNN_H
+#pragma once
 
 #include "cpu/peers/peer_library.h"
 
@@ -57,5 +56,3 @@ void rungi_onednn_destroy(rungi_onednn *state);
 
 /* i8 with alpha 1 and beta 0. */
 rung_status rungi_onednn_run(const rungi_onednn *state, const rungi_peer_gemm_args *args);
-
-#endif /* RUNGI_CPU_ONEDNN_H */

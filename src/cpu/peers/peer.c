@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peer.c - finds the GEMM libraries of other projects and describes them. */
 #define _GNU_SOURCE /* secure_getenv: a set-uid program loads nothing that its user names */
-#include "cpu/peers/peer.h"
+#include "cpu/peers/peer_library.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -10,7 +10,6 @@
 
 #include "base/dynamic_library.h"
 #include "core/device_list.h"
-#include "cpu/peers/cblas.h"
 #include "cpu/peers/onednn.h"
 
 /* ---- Where libraries are ------------------------------------------------------------------------------- */
@@ -49,11 +48,18 @@ static const struct {
 
 /* ---- Identifying a library -------------------------------------------------------------------------------- */
 
+rungi_peer_function *rungi_peer_symbol(void *library, const char *prefix, const char *name, const char *suffix)
+{
+    char whole[96];
+    rungi_peer_function *function = NULL;
+    snprintf(whole, sizeof whole, "%s%s%s", prefix, name, suffix);
+    rungi_library_symbol(library, whole, &function, sizeof function);
+    return function;
+}
+
 static rungi_peer_function *find_symbol(void *library, const char *name)
 {
-    rungi_peer_function *function = NULL;
-    rungi_library_symbol(library, name, &function, sizeof function);
-    return function;
+    return rungi_peer_symbol(library, "", name, "");
 }
 
 /* Prefixes and suffixes of the names of OpenBLAS: plain, from PyPI, and with 64-bit integers. */
@@ -65,9 +71,7 @@ enum { DECORATIONS = sizeof decorations / sizeof *decorations };
 
 static rungi_peer_function *find_decorated(void *library, const char *name, int decoration)
 {
-    char whole[96];
-    snprintf(whole, sizeof whole, "%s%s%s", decorations[decoration].prefix, name, decorations[decoration].suffix);
-    return find_symbol(library, whole);
+    return rungi_peer_symbol(library, decorations[decoration].prefix, name, decorations[decoration].suffix);
 }
 
 static int find_decoration(void *library)
@@ -114,29 +118,31 @@ static rungi_peer_kind detect_kind(void *library)
 /* "Intel(R) oneAPI Math Kernel Library Version 2026.2-Product Build 20260915 for ..." */
 static void describe_mkl(rungi_peer *peer)
 {
+    typedef void write_version_t(char *text, int capacity);
     char text[256] = "";
-    void (*write_version)(char *text, int capacity);
-    rungi_library_symbol(peer->library, "MKL_Get_Version_String", &write_version, sizeof write_version);
-    write_version(text, sizeof text - 1);
+    ((write_version_t *)find_symbol(peer->library, "MKL_Get_Version_String"))(text, sizeof text - 1);
     const char *version = strstr(text, "Version ");
     version = version ? version + strlen("Version ") : text;
     const char *end = strstr(version, " for ");
     snprintf(peer->version, sizeof peer->version, "%.*s", end ? (int)(end - version) : (int)strlen(version), version);
-    rungi_library_symbol(peer->library, "MKL_Set_Num_Threads_Local", &peer->threads.swap_local,
-                         sizeof peer->threads.swap_local);
+    peer->threads.swap_local = (int (*)(int))find_symbol(peer->library, "MKL_Set_Num_Threads_Local");
 }
 
-/* Returns whether a library uses kernels of an older processor, which leave AVX-512 or AVX2 unused. */
-static bool is_for_older_processor(const char *made_for, const char *const *avx512, const char *const *avx2,
-                                   rungi_isa isa)
+static bool is_listed(const char *const *names, const char *name)
 {
-    for (int i = 0; avx512[i]; i++)
-        if (strcmp(made_for, avx512[i]) == 0)
-            return false;
-    for (int i = 0; isa < RUNGI_ISA_AVX512 && avx2[i]; i++)
-        if (strcmp(made_for, avx2[i]) == 0)
-            return false;
-    return isa >= RUNGI_ISA_AVX2;
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* Warns if a library uses its kernels for an older processor, which leave AVX-512 or AVX2 unused. */
+static void warn_if_older(rungi_peer *peer, const char *made_for, const char *const *avx512, const char *const *avx2,
+                          rungi_isa isa, const char *advice)
+{
+    bool is_current = is_listed(avx512, made_for) || (isa < RUNGI_ISA_AVX512 && is_listed(avx2, made_for));
+    if (*made_for && !is_current && isa >= RUNGI_ISA_AVX2)
+        snprintf(peer->warning, sizeof peer->warning, "%s uses its kernels for %s, an older processor; set %s",
+                 peer->title, made_for, advice);
 }
 
 static void describe_openblas(rungi_peer *peer, int decoration, rungi_isa isa)
@@ -151,10 +157,8 @@ static void describe_openblas(rungi_peer *peer, int decoration, rungi_isa isa)
     if (sscanf(get_config(), "OpenBLAS %31s", version) != 1)
         *version = '\0';
     snprintf(peer->version, sizeof peer->version, "%s (%s)", version, core);
-    if (*core && is_for_older_processor(core, avx512, avx2, isa))
-        snprintf(peer->warning, sizeof peer->warning,
-                 "OpenBLAS uses its kernels for %s, an older processor; set OPENBLAS_CORETYPE=%s", core,
-                 isa >= RUNGI_ISA_AVX512 ? "SkylakeX" : "Haswell");
+    warn_if_older(peer, core, avx512, avx2, isa,
+                  isa >= RUNGI_ISA_AVX512 ? "OPENBLAS_CORETYPE=SkylakeX" : "OPENBLAS_CORETYPE=Haswell");
     peer->threads.get = (int (*)(void))find_decorated(peer->library, "openblas_get_num_threads", decoration);
     peer->threads.set = (void (*)(int))find_decorated(peer->library, "openblas_set_num_threads", decoration);
 }
@@ -163,25 +167,18 @@ static void describe_blis(rungi_peer *peer, rungi_isa isa)
 {
     static const char *const avx512[] = {"skx", "knl", "zen4", "zen5", NULL};
     static const char *const avx2[] = {"haswell", "zen", "zen2", "zen3", "excavator", NULL};
-    const char *(*get_version)(void), *(*get_name)(int id);
-    int (*get_id)(void);
-    void (*begin)(void);
-    const char *name = "";
-    rungi_library_symbol(peer->library, "bli_info_get_version_str", &get_version, sizeof get_version);
-    if (rungi_library_symbol(peer->library, "bli_init", &begin, sizeof begin))
+    const char *(*get_version)(void) = (const char *(*)(void))find_symbol(peer->library, "bli_info_get_version_str");
+    const char *(*get_name)(int id) = (const char *(*)(int))find_symbol(peer->library, "bli_arch_string");
+    int (*get_id)(void) = (int (*)(void))find_symbol(peer->library, "bli_arch_query_id");
+    rungi_peer_function *begin = find_symbol(peer->library, "bli_init");
+    if (begin)
         begin(); /* BLIS aborts if it is queried before */
-    if (rungi_library_symbol(peer->library, "bli_arch_query_id", &get_id, sizeof get_id) &&
-        rungi_library_symbol(peer->library, "bli_arch_string", &get_name, sizeof get_name))
-        name = get_name(get_id());
+    const char *name = get_id && get_name ? get_name(get_id()) : "";
     snprintf(peer->version, sizeof peer->version, "%s (%s)", get_version(), name);
-    if (*name && is_for_older_processor(name, avx512, avx2, isa))
-        snprintf(peer->warning, sizeof peer->warning,
-                 "BLIS uses its kernels for %s, an older processor; set BLIS_ARCH_TYPE=%s", name,
-                 isa >= RUNGI_ISA_AVX512 ? "0, which is skx" : "3, which is haswell");
-    rungi_library_symbol(peer->library, "bli_thread_get_num_threads", &peer->threads.get_ilp64,
-                         sizeof peer->threads.get_ilp64);
-    rungi_library_symbol(peer->library, "bli_thread_set_num_threads", &peer->threads.set_ilp64,
-                         sizeof peer->threads.set_ilp64);
+    warn_if_older(peer, name, avx512, avx2, isa,
+                  isa >= RUNGI_ISA_AVX512 ? "BLIS_ARCH_TYPE=0, which is skx" : "BLIS_ARCH_TYPE=3, which is haswell");
+    peer->threads.get_ilp64 = (int64_t(*)(void))find_symbol(peer->library, "bli_thread_get_num_threads");
+    peer->threads.set_ilp64 = (void (*)(int64_t))find_symbol(peer->library, "bli_thread_set_num_threads");
 }
 
 int64_t rungi_peer_set_threads(const rungi_peer *peer, int64_t threads)
@@ -230,12 +227,18 @@ static bool describe_library(rungi_peer *peer, const rungi_cpu_features *feature
 
 /* ---- Finding -------------------------------------------------------------------------------------- */
 
+/* Returns RUNGI_PEER_COUNT for an unknown word. */
+static int kind_from_word(const char *word)
+{
+    int kind = 0;
+    while (kind < RUNGI_PEER_COUNT && strcmp(word, peers[kind].word) != 0)
+        kind++;
+    return kind;
+}
+
 static bool is_library_choice(const char *value)
 {
-    for (int i = 0; i < RUNGI_PEER_COUNT; i++)
-        if (strcmp(value, peers[i].word) == 0)
-            return true;
-    return strchr(value, '/') != NULL;
+    return kind_from_word(value) < RUNGI_PEER_COUNT || strchr(value, '/');
 }
 
 const rungi_environment_variable rungi_peer_variable = {"RUNG_CPU_VENDOR",
@@ -255,7 +258,7 @@ static const char *requested_library(void)
 
 static rung_status open_path(const char *path, const rungi_cpu_features *features, rungi_peer *peer)
 {
-    peer->library = rungi_library_open_file(path, true);
+    *peer = (rungi_peer){.library = rungi_library_open_file(path, true)};
     if (!peer->library)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "00_vendor: the library that RUNG_CPU_VENDOR names cannot be opened: %s", dlerror());
@@ -268,22 +271,20 @@ static rung_status open_path(const char *path, const rungi_cpu_features *feature
 
 static bool search_library(rungi_peer_kind kind, const rungi_cpu_features *features, rungi_peer *peer)
 {
+    *peer = (rungi_peer){.kind = kind};
     for (int i = 0; !peer->library && files[kind][i]; i++)
         peer->library = rungi_library_open(search_folders, sizeof search_folders / sizeof *search_folders,
                                            files[kind][i], is_usable[kind]);
-    peer->kind = kind;
     return peer->library && describe_library(peer, features);
 }
 
 static rung_status find_kind(rungi_peer_kind kind, const rungi_cpu_features *features, rungi_peer *peer)
 {
     const char *path = requested_library();
-    rungi_saved_error before;
-    rungi_error_save(&before);
+    rungi_saved_error before = rungi_error_save();
     if (path && strchr(path, '/') && open_path(path, features, peer) == RUNG_OK && peer->kind == kind)
         return RUNG_OK;
     rungi_error_restore(&before);
-    memset(peer, 0, sizeof *peer);
     if (search_library(kind, features, peer))
         return RUNG_OK;
     return rungi_fail(RUNG_STATUS_UNSUPPORTED,
@@ -294,11 +295,9 @@ static rung_status find_kind(rungi_peer_kind kind, const rungi_cpu_features *fea
 
 static rung_status find_first(const rungi_cpu_features *features, rungi_peer *peer)
 {
-    for (int kind = 0; kind < RUNGI_PEER_COUNT; kind++) {
-        memset(peer, 0, sizeof *peer);
+    for (int kind = 0; kind < RUNGI_PEER_COUNT; kind++)
         if (search_library((rungi_peer_kind)kind, features, peer))
             return RUNG_OK;
-    }
     return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                       "00_vendor: no library to compare with was found; install MKL (%s) or "
                       "another of mkl, openblas, blis and onednn, or set RUNG_CPU_VENDOR=/path/to/library.so",
@@ -308,16 +307,14 @@ static rung_status find_first(const rungi_cpu_features *features, rungi_peer *pe
 rung_status rungi_peer_find(rungi_peer_kind kind, const rungi_cpu_features *features, rungi_peer *peer)
 {
     const char *text = requested_library();
-    memset(peer, 0, sizeof *peer);
     if (kind != RUNGI_PEER_ANY)
         return find_kind(kind, features, peer);
     if (!text)
         return find_first(features, peer);
     if (strchr(text, '/'))
         return open_path(text, features, peer);
-    for (int i = 0; i < RUNGI_PEER_COUNT; i++)
-        if (strcmp(text, peers[i].word) == 0)
-            return find_kind((rungi_peer_kind)i, features, peer);
+    if (kind_from_word(text) < RUNGI_PEER_COUNT)
+        return find_kind((rungi_peer_kind)kind_from_word(text), features, peer);
     return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                       "00_vendor: RUNG_CPU_VENDOR is \"%.80s\"; valid values are mkl, openblas, blis, "
                       "onednn and the path of a library",
@@ -327,8 +324,7 @@ rung_status rungi_peer_find(rungi_peer_kind kind, const rungi_cpu_features *feat
 void rungi_peer_list(rung_dependency_list *list)
 {
     rungi_cpu_features features;
-    rungi_saved_error before;
-    rungi_error_save(&before);
+    rungi_saved_error before = rungi_error_save();
     rungi_cpu_features_detect(&features);
     for (int kind = 0; kind < RUNGI_PEER_COUNT; kind++) {
         char found[768] = "", purpose[96];

@@ -2,11 +2,10 @@
 /* peer_library.h - the GEMM libraries that rung is compared with as kernel 00 (MKL, OpenBLAS, BLIS, oneDNN or any CBLAS),
  * opened at run time and never linked. cblas.c and onednn.h declare what is used of their interfaces, so that no header of
  * theirs is needed. */
-#ifndef RUNGI_CPU_PEER_LIBRARY_H
-#define RUNGI_CPU_PEER_LIBRARY_H
+#pragma once
 
-#include "base/error.h"
-#include "core/gemm_types.h"
+#include "core/backend.h"
+#include "core/plan_types.h"
 #include "cpu/features.h"
 
 /* The libraries in the order in which 00_vendor searches for them: word, title, supported types, and how to install. */
@@ -73,4 +72,55 @@ typedef struct rungi_peer_gemm_args {
     int64_t lda, ldb, ldc;
 } rungi_peer_gemm_args;
 
-#endif /* RUNGI_CPU_PEER_LIBRARY_H */
+/* Returns whether all sizes are below 2^31. */
+static inline bool rungi_peer_fits_int(const rungi_peer_gemm_args *args)
+{
+    return args->m <= INT32_MAX && args->n <= INT32_MAX && args->k <= INT32_MAX && args->lda <= INT32_MAX &&
+           args->ldb <= INT32_MAX && args->ldc <= INT32_MAX;
+}
+
+/* RUNG_CPU_VENDOR. An invalid value makes 00_vendor fail: another library than the requested one might go unnoticed. */
+extern const rungi_environment_variable rungi_peer_variable;
+
+/* Finds and opens a library; searches again at each call. For RUNGI_PEER_ANY, RUNG_CPU_VENDOR may be a word of
+ * RUNGI_PEER_LIST or a path. A path is also used for the library's own kind. Returns RUNG_STATUS_UNSUPPORTED with a message
+ * if no library is found. */
+rung_status rungi_peer_find(rungi_peer_kind kind, const rungi_cpu_features *features, rungi_peer *peer);
+
+/* Adds every library to the list, found or not. */
+void rungi_peer_list(rung_dependency_list *list);
+
+/* Sets the library's number of threads. Returns the previous setting, which can be set again. */
+int64_t rungi_peer_set_threads(const rungi_peer *peer, int64_t threads);
+
+/* Returns the function with this decorated name, or NULL. */
+rungi_peer_function *rungi_peer_symbol(void *library, const char *prefix, const char *name, const char *suffix);
+
+/* ---- cblas.c: calls a CBLAS ---- */
+
+/* Finds the functions of a CBLAS whose names have this prefix and suffix. Returns false if there is no cblas_sgemm or no
+ * cblas_dgemm. */
+bool rungi_cblas_load(rungi_peer *peer, const char *prefix, const char *suffix);
+
+/* Multiplies. The library has a function for the type, which is not i8, and sizes are below 2^31 unless is_ilp64. */
+void rungi_cblas_run(const rungi_peer *peer, const rungi_peer_gemm_args *args);
+
+/* Computes the bytes of scratch that rungi_cblas_run_i8 needs. Returns false on overflow. */
+bool rungi_cblas_i8_scratch(const rungi_peer_gemm_args *args, int64_t *bytes);
+
+/* Multiplies i8 matrices by MKL. alpha is 1 and beta is 0. */
+void rungi_cblas_run_i8(const rungi_peer *peer, const rungi_peer_gemm_args *args, char *scratch);
+
+/* ---- peer_plan.c: plans of 00_vendor, and of one kernel per library such as 00_vendor:mkl ---- */
+
+/* Plan functions of rungi_device_ops. The caller allocates plan->state, rungi_cpu_peer_plan_bytes() zeroed bytes, and frees it.
+ * Configuration returns RUNG_STATUS_UNSUPPORTED if the library is not installed or does not support the problem; call
+ * rungi_cpu_peer_plan_destroy in this case too. */
+size_t rungi_cpu_peer_plan_bytes(void);
+rung_status rungi_cpu_peer_plan_configure(rung_plan *plan);
+rung_status rungi_cpu_peer_plan_run(rung_plan *plan, const rung_problem *problem, rungi_gemm_sizes sizes,
+                                    const rung_run_options *options);
+void rungi_cpu_peer_plan_destroy(rung_plan *plan);
+
+/* Resets the lock in the child of a fork, which has one thread. */
+void rungi_cpu_peer_after_fork(void);

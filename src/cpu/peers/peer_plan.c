@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peer_plan.c - see peer_plan.h. */
+/* peer_plan.c - plans of kernel 00 on the CPU: 00_vendor, and one kernel per library such as 00_vendor:mkl. */
 #include "base/cancellation.h"
-#include "cpu/peers/peer_plan.h"
+#include "cpu/peers/onednn.h"
 
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/assert.h"
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
-#include "core/plan_types.h"
 #include "cpu/cpu_device.h"
-#include "cpu/peers/cblas.h"
-#include "cpu/peers/onednn.h"
-#include "cpu/peers/peer.h"
 
 typedef struct peer_plan {
     rungi_peer peer;
@@ -66,8 +61,7 @@ static rung_status check_shape(const rung_plan *plan, peer_plan_t *made)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s supports only matrices with one stride of 1, and k > 0",
                           name, title);
     bool is_wide = made->peer.is_ilp64 || made->peer.kind == RUNGI_PEER_ONEDNN;
-    if (!is_wide && (shape->m > INT32_MAX || shape->n > INT32_MAX || shape->k > INT32_MAX || shape->lda > INT32_MAX ||
-                     shape->ldb > INT32_MAX || shape->ldc > INT32_MAX))
+    if (!is_wide && !rungi_peer_fits_int(shape))
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s supports only sizes below 2^31", name, title);
     return RUNG_OK;
 }
@@ -112,8 +106,14 @@ static rung_status allocate_scratch(rung_context *context, peer_plan_t *made)
     return made->sums && made->scratch ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
 }
 
-static rung_status configure_peer_plan(rung_plan *plan, peer_plan_t *made)
+size_t rungi_cpu_peer_plan_bytes(void)
 {
+    return sizeof(peer_plan_t);
+}
+
+rung_status rungi_cpu_peer_plan_configure(rung_plan *plan)
+{
+    peer_plan_t *made = plan->state;
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const rungi_peer_kind *kind = plan->kernel->step->function;
     TRY(rungi_peer_find(*kind, &device->features, &made->peer));
@@ -131,31 +131,12 @@ static rung_status configure_peer_plan(rung_plan *plan, peer_plan_t *made)
     return RUNG_OK;
 }
 
-static void destroy_peer_plan(rung_context *context, peer_plan_t *made)
-{
-    rungi_onednn_destroy(&made->onednn);
-    rungi_release(context, made->sums);
-    rungi_release(context, made->scratch);
-    rungi_release(context, made);
-}
-
-rung_status rungi_cpu_peer_plan_create(rung_plan *plan)
-{
-    rung_context *context = plan->device->context;
-    peer_plan_t *made = rungi_allocate_zeroed(context, sizeof *made);
-    if (!made)
-        return RUNG_STATUS_NO_MEMORY;
-    rung_status status = configure_peer_plan(plan, made);
-    if (status == RUNG_OK)
-        plan->state = made;
-    else
-        destroy_peer_plan(context, made);
-    return status;
-}
-
 void rungi_cpu_peer_plan_destroy(rung_plan *plan)
 {
-    destroy_peer_plan(plan->device->context, plan->state);
+    peer_plan_t *made = plan->state;
+    rungi_onednn_destroy(&made->onednn);
+    rungi_release(plan->device->context, made->sums);
+    rungi_release(plan->device->context, made->scratch);
 }
 
 /* ---- Running ---------------------------------------------------------------------------------------- */

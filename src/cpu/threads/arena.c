@@ -15,7 +15,6 @@
 #define _GNU_SOURCE /* madvise */
 #include "cpu/threads/arena.h"
 
-#include <semaphore.h>
 #include <sys/mman.h>
 
 #include "base/cancellation.h"
@@ -29,12 +28,8 @@ enum { SMALL_PAGE = 4096, LARGE_PAGE = 2 << 20 };
 
 void rungi_arena_pool_init(rungi_arena_pool *arenas, rung_context *context)
 {
-    arenas->context = context;
-    arenas->max_arenas = 1;
-    atomic_init(&arenas->newest_set, NULL);
-    atomic_init(&arenas->waiting, 0);
+    *arenas = (rungi_arena_pool){.context = context, .max_arenas = 1};
     pthread_mutex_init(&arenas->lock, NULL);
-    arenas->first_waiter = NULL;
 }
 
 /* ---- Waiting -------------------------------------------------------------------------------------- */
@@ -133,10 +128,9 @@ static rungi_arena *allocate_one_arena(rung_context *context, rungi_arena_set *s
             !atomic_compare_exchange_strong(&arena->state, &was, ARENA_IN_USE))
             continue;
         arena->memory = allocate_arena_memory(context, set->bytes);
-        if (arena->memory)
-            return arena;
-        atomic_store(&arena->state, ARENA_UNALLOCATED);
-        return NULL;
+        if (!arena->memory)
+            atomic_store(&arena->state, ARENA_UNALLOCATED);
+        return arena->memory ? arena : NULL;
     }
     return NULL;
 }
@@ -169,13 +163,8 @@ static rungi_arena_set *create_arena_set(rung_context *context, int64_t count, i
     if (!set)
         return NULL;
     set->bytes = bytes;
-    for (set->count = 0; set->count < count; set->count++) {
-        rungi_arena *arena = &set->arenas[set->count];
-        atomic_init(&arena->state, ARENA_UNALLOCATED);
-        arena->bytes = bytes;
-        arena->handed_over_ns = 0;
-        arena->memory = NULL;
-    }
+    for (set->count = 0; set->count < count; set->count++)
+        set->arenas[set->count] = (rungi_arena){.state = ARENA_UNALLOCATED, .bytes = bytes};
     return set;
 }
 
@@ -183,21 +172,6 @@ static void destroy_arena_set(rung_context *context, rungi_arena_set *set)
 {
     free_idle_arenas(context, set);
     rungi_release(context, set);
-}
-
-static bool is_large_enough(const rungi_arena_set *set, int64_t count, int64_t bytes)
-{
-    return set && set->count >= count && set->bytes >= bytes;
-}
-
-/* Allocates as many arenas as the previous set had, for plans created earlier. Ignores failures: runs of those plans allocate
- * what is missing, or wait for another arena. */
-static void allocate_spare_arenas(rung_context *context, rungi_arena_set *set, int64_t count)
-{
-    rungi_saved_error before;
-    rungi_error_save(&before);
-    allocate_arenas(context, set, count);
-    rungi_error_restore(&before);
 }
 
 /* Publishes a set that is at least as large as `before` in count and bytes, with memory for at least `count` arenas, unless
@@ -216,7 +190,11 @@ static rung_status publish_arena_set(rungi_arena_pool *arenas, rungi_arena_set *
         destroy_arena_set(arenas->context, new_set);
         return RUNG_STATUS_NO_MEMORY;
     }
-    allocate_spare_arenas(arenas->context, new_set, allocated);
+    /* As many as the previous set had, for plans created earlier. Failures are ignored: runs of those plans allocate what is
+     * missing, or wait for another arena. */
+    rungi_saved_error error = rungi_error_save();
+    allocate_arenas(arenas->context, new_set, allocated);
+    rungi_error_restore(&error);
     new_set->older = before;
     if (!atomic_compare_exchange_strong(&arenas->newest_set, &before, new_set)) {
         destroy_arena_set(arenas->context, new_set);
@@ -232,7 +210,7 @@ rung_status rungi_arena_pool_reserve(rungi_arena_pool *arenas, int64_t count, in
 {
     for (bool is_done = false; !is_done;) {
         rungi_arena_set *set = atomic_load(&arenas->newest_set);
-        if (!is_large_enough(set, count, bytes)) {
+        if (!set || set->count < count || set->bytes < bytes) {
             TRY(publish_arena_set(arenas, set, count, bytes));
             continue;
         }
@@ -263,8 +241,7 @@ static _Thread_local int64_t last_arena_index;
  * needs much stack. */
 static __attribute__((noinline)) rungi_arena *try_allocate_one_arena(rungi_arena_pool *arenas, rungi_arena_set *set)
 {
-    rungi_saved_error before;
-    rungi_error_save(&before);
+    rungi_saved_error before = rungi_error_save();
     rungi_arena *arena = allocate_one_arena(arenas->context, set);
     rungi_error_restore(&before);
     return arena;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arena.h - scratch memory for threads: each thread acquires one arena at a time. Arenas are allocated in advance and
  * reused. */
-#ifndef RUNGI_CPU_ARENA_H
-#define RUNGI_CPU_ARENA_H
+#pragma once
 
 #include <semaphore.h>
 #include <stdalign.h>
@@ -53,5 +52,3 @@ void rungi_arena_pool_after_fork(rungi_arena_pool *arenas);
 /* Waits for the semaphore. Neither a signal nor a thread cancellation interrupts it, because other threads rely on the
  * caller. */
 void rungi_semaphore_wait(sem_t *event);
-
-#endif /* RUNGI_CPU_ARENA_H */

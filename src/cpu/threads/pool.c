@@ -18,8 +18,8 @@
 #include "base/assert.h"
 #include "base/checked_arithmetic.h"
 #include "base/clock.h"
+#include "base/try.h"
 #include "cpu/threads/arena.h"
-#include "cpu/threads/processors.h"
 
 /* How long a thread spins for work, or for the end of a job, before it sleeps: about the cost of a wake-up. */
 static const int64_t spin_ns = 100000;
@@ -178,11 +178,10 @@ static int start_pool_worker(rungi_pool *pool)
 static void start_workers(rungi_pool *pool, int64_t target)
 {
     RUNGI_DISABLE_CANCELLATION;
-    rungi_saved_error before;
     int error = 0;
     if (rungi_clock_ns() < atomic_load(&pool->retry_at))
         return;
-    rungi_error_save(&before);
+    rungi_saved_error before = rungi_error_save();
     long long started = atomic_load(&pool->started);
     while (error == 0 && started < target)
         if (atomic_compare_exchange_weak(&pool->started, &started, started + 1))
@@ -199,19 +198,14 @@ static void start_workers(rungi_pool *pool, int64_t target)
 
 rung_status rungi_pool_reserve(rungi_pool *pool, int64_t threads, int64_t scratch)
 {
-    rung_status status = scratch > 0 ? rungi_arena_pool_reserve(&pool->arenas, threads, scratch) : RUNG_OK;
-    if (status == RUNG_OK && threads - 1 > atomic_load(&pool->started))
+    if (scratch > 0)
+        TRY(rungi_arena_pool_reserve(&pool->arenas, threads, scratch));
+    if (threads - 1 > atomic_load(&pool->started))
         start_workers(pool, threads - 1);
-    return status;
+    return RUNG_OK;
 }
 
 /* ---- Running -------------------------------------------------------------------------------------- */
-
-static void run_serial(int64_t parts, rungi_pool_work *work, void *user, char *scratch)
-{
-    for (int64_t part = 0; part < parts; part++)
-        work(user, part, scratch);
-}
 
 /* Runs pool->job with up to `helpers` workers. Requires ownership of the workers. */
 static void run_with_workers(rungi_pool *pool, int64_t helpers, char *scratch)
@@ -228,11 +222,6 @@ static void run_with_workers(rungi_pool *pool, int64_t helpers, char *scratch)
         spin_then_wait(&pool->all_left);
 }
 
-static bool try_acquire_workers(rungi_pool *pool)
-{
-    return !atomic_load(&pool->has_owner) && !atomic_exchange(&pool->has_owner, true);
-}
-
 void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t parts, rungi_pool_work *work,
                     void *user)
 {
@@ -242,13 +231,14 @@ void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t 
         start_workers(pool, helpers);
     rungi_arena *arena = scratch > 0 ? rungi_arena_acquire(&pool->arenas) : NULL;
     char *memory = arena ? arena->memory : NULL;
-    if (helpers > 0 && try_acquire_workers(pool)) {
+    if (helpers > 0 && !atomic_load(&pool->has_owner) && !atomic_exchange(&pool->has_owner, true)) {
         pool->job = (pool_job_t){.work = work, .user = user, .parts = parts, .scratch = scratch};
         fegetenv(&pool->job.fp_environment);
         run_with_workers(pool, helpers, memory);
         atomic_store(&pool->has_owner, false);
     } else {
-        run_serial(parts, work, user, memory);
+        for (int64_t part = 0; part < parts; part++)
+            work(user, part, memory);
     }
     if (arena)
         rungi_arena_release(&pool->arenas, arena);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool.h - the worker threads of a context's CPU devices, and the scratch memory of each. */
-#ifndef RUNGI_CPU_POOL_H
-#define RUNGI_CPU_POOL_H
+/* pool.h - the worker threads of a context's CPU devices, the scratch memory of each, and the number of processors. */
+#pragma once
 
 #include "core/context.h"
 
@@ -32,4 +31,15 @@ void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t 
 /* Resets the pool in the child of a fork, which has one thread. */
 void rungi_pool_after_fork(rungi_pool *pool);
 
-#endif /* RUNGI_CPU_POOL_H */
+/* ---- processors.c: how many processors this process may use ---- */
+
+/* Returns the number of processors that the calling thread may run on, limited by the CPU quota of its control groups
+ * (rounded up). At least 1. */
+int64_t rungi_processors_count(void);
+
+/* Fills a bit set of `bytes` bytes, one bit per processor. Returns 0, or -1 with errno EINVAL if the set is too small. */
+typedef int rungi_affinity_function(size_t bytes, void *set);
+
+/* Return the two limits of the count; 0 if a limit is unknown. `root` is a prefix of /proc and /sys, for tests. */
+int64_t rungi_processors_in_affinity(rungi_affinity_function *affinity);
+int64_t rungi_processors_in_cgroup_quota(const char *root);

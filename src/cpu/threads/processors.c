@@ -4,11 +4,10 @@
  * Two limits apply: the CPU affinity of the process, and the CPU quota of its control groups, which is how a container
  * gets 2 of 64 CPUs. The quota of every parent group applies too. */
 #define _GNU_SOURCE /* sched_getaffinity, CPU_ALLOC */
-#include "cpu/threads/processors.h"
+#include "cpu/threads/pool.h"
 
 #include <errno.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <unistd.h>
 
 #include "base/cgroup.h"

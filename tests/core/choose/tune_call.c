@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/choose/tune_bench.h"
+#include "core/plan.h"
 
 static rung_context *context;
 static rung_device *device;
@@ -166,7 +167,7 @@ static void large_results_are_sampled(void **state)
     assert_int_equal(sample->first_row + (sample->rows - 1) * sample->row_step, 699);
     assert_int_equal(sample->first_col + (sample->cols - 1) * sample->col_step, 699);
 
-    rung_plan_options options = rungi_tune_plan_options(NULL, NULL);
+    rung_plan_options options = rungi_plan_options(NULL, NULL);
     rung_plan *plan;
     bool is_right;
     int64_t nanoseconds;

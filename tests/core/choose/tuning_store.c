@@ -179,14 +179,9 @@ static void a_record_is_read(void **state)
     rungi_tuning_record record;
     (void)state;
     assert_null(rungi_tuning_record_parse(line, strlen(line), &record));
-    assert_true(is_text(record.prefix, "cuda Tesla%20T4 NVIDIA%20535 bf16:f32 tf32 rcs"));
     assert_true(is_text(record.key, "cuda Tesla%20T4 NVIDIA%20535 bf16:f32 tf32 rcs 16xmorex4096 batch"));
     assert_true(is_text(record.kernel, "07_tile2d"));
     assert_true(is_text(record.parameters, "BM=64,BN=64,BK=16,TM=4,TN=4"));
-    assert_int_equal(record.size_class[0], 0);
-    assert_int_equal(record.size_class[1], 5);
-    assert_int_equal(record.size_class[2], 4);
-    assert_true(record.is_batch);
     assert_int_equal(record.mflops, 812050);
     line = "cpu x y f32 strict rrr 64x64x64 one 01_naive - 0";
     assert_null(rungi_tuning_record_parse(line, strlen(line), &record));
@@ -366,7 +361,7 @@ static void keys_differ_by_field(void **state)
 static void use_store(const char *lines)
 {
     const char *path = write_store("used", lines);
-    rungi_tuning_files_free(context, context->tuning_records);
+    rungi_tuning_records_free(context, context->tuning_records);
     assert_int_equal(rungi_tuning_file_read(context, path, &context->tuning_records), RUNG_OK);
     context->is_tuning_loaded = true;
 }
@@ -622,11 +617,11 @@ static void tiles_of_a_transposed_c(void **state)
     rung_kernel *kernel;
     (void)state;
     assert_int_equal(rung_kernel_find(context, device.backend->name, "03", &kernel), RUNG_OK); /* 16 x 64 */
-    assert_int_equal(rungi_tile_cost_area(&plan, kernel, NULL), 304 * 64);
+    assert_int_equal(rungi_tile_cost_of(&plan, kernel, NULL).area, 304 * 64);
     plan.problem.c = rung_matrix_transpose(rung_matrix_of(RUNG_F32, 20, 300, NULL));
-    assert_int_equal(rungi_tile_cost_area(&plan, kernel, NULL), 320 * 32);
+    assert_int_equal(rungi_tile_cost_of(&plan, kernel, NULL).area, 320 * 32);
     device.info.compute_units = 7; /* 2 * 5 tiles in two rounds of seven */
-    assert_int_equal(rungi_tile_cost_of_waves(&plan, kernel, NULL), 14 * 16 * 64);
+    assert_int_equal(rungi_tile_cost_of(&plan, kernel, NULL).wave_area, 14 * 16 * 64);
 }
 
 /* ---- Files -------------------------------------------------------------------------------------- */
@@ -647,13 +642,13 @@ static void user_records_override_system_records(void **state)
     assert_int_equal(rungi_tuning_records_find(list, &key, found), 2);
     assert_string_equal(found[0].parameters, "TILE=16"); /* the strongest file is for other sizes */
     assert_string_equal(found[1].parameters, "TILE=32");
-    rungi_tuning_files_free(context, list);
+    rungi_tuning_records_free(context, list);
     strcpy(paths[2], write_store("named", line_of("64x64x64 one 04_shared TILE=8 5")));
     assert_int_equal(rungi_tuning_files_read(context, paths, 3, &list), RUNG_OK);
     assert_int_equal(rungi_tuning_records_find(list, &key, found), 3);
     assert_string_equal(found[0].parameters, "TILE=8");
     assert_string_equal(found[1].parameters, "TILE=16");
-    rungi_tuning_files_free(context, list);
+    rungi_tuning_records_free(context, list);
 }
 
 /* More than there is room for: the last lines stay. */
@@ -829,7 +824,7 @@ static void records_are_removed(void **state)
     assert_int_equal(remove_of(50, path), 2);               /* as 64: every record of the key */
     assert_lacks(selected_kernel(64, 64, 64), "/removed:"); /* at once in this context, */
     use_store("");
-    rungi_tuning_files_free(context, context->tuning_records);
+    rungi_tuning_records_free(context, context->tuning_records);
     assert_int_equal(rungi_tuning_file_read(context, path, &context->tuning_records), RUNG_OK);
     assert_lacks(selected_kernel(64, 64, 64), "/removed:"); /* and in one that reads the file */
     assert_has(selected_kernel(1000, 1000, 1000), "04_shared TILE=32; ");
@@ -990,7 +985,7 @@ static void the_user_file(void **state)
     assert_lacks(text, "TILE=16");
     /* Another context reads it by itself. */
     context->is_tuning_loaded = false;
-    rungi_tuning_files_free(context, context->tuning_records);
+    rungi_tuning_records_free(context, context->tuning_records);
     context->tuning_records = NULL;
     assert_has(selected_kernel(64, 64, 64), "04_shared TILE=8; ");
 }

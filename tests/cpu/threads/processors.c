@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cpu/threads/processors.h"
+#include "cpu/threads/pool.h"
 
 /* ---- Affinity --------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include "core/context.h"
 #include "cpu/cpu_plan.h"
 #include "cpu/features.h"
-#include "cpu/threads/processors.h"
+#include "cpu/threads/pool.h"
 
 /* ---- Cutting ------------------------------------------------------------------------ */
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grid.c - chooses the grid with the least communication, computes its cost and the lower bound for every algorithm.
+/* grid_choose.c - chooses the grid with the least communication, computes its cost and the lower bound for every algorithm.
  *
  * A rank of a grid pm x pn x pk receives the three faces of its box of m x n x k, except for the parts that it holds before
  * (A, B) or after (C) the multiply. All boxes have the same volume, so the box with the smallest surface is best: a cube if
  * the problem is large enough in all three directions. Few rank counts allow a cube, so smaller counts are tried too. */
 #include <math.h>
-#include <stdbool.h>
 
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "base/versioned_struct.h"
-#include "cluster/grid.h"
+#include "cluster/operand_partition.h"
 
 enum {
     MAX_CHUNKS = 8,           /* per operand: more chunks overlap better and cost more messages */
@@ -59,40 +58,42 @@ typedef struct rank_cost {
     double flops;
 } rank_cost_t;
 
-/* Adds the gather of a chunk: each of `ranks` holds a piece, and all need the whole chunk. */
-static void count_gather(int64_t elements, int64_t ranks, int64_t index, int64_t size, rank_cost_t *cost_of_rank)
+/* Returns how many of `parts` parts of an extent have extent / parts + extra elements; extra is 0 or 1. */
+static int64_t parts_of_size(int64_t extent, int64_t parts, int extra)
 {
-    int64_t own = rungi_part_size(elements, ranks, index);
-    cost_of_rank->received += (elements - own) * size;
-    cost_of_rank->messages += ranks - 1;
+    return extra ? extent % parts : parts - extent % parts;
 }
 
-/* Adds the reduction of a block: all ranks have partial sums of it, and each needs the total of one piece. */
-static void count_sums(int64_t elements, int64_t ranks, int64_t index, int64_t size, rank_cost_t *cost_of_rank)
+/* Adds the transfers of one operand: of A and B, a rank receives the elements that it does not hold; of C, it receives its own
+ * piece from all other owners. The chunks differ by at most one row and one column, so they have at most four sizes. */
+static void count_transfers(const rungi_partition *partition, int64_t element_bytes, rank_cost_t *cost_of_rank)
 {
-    int64_t own = rungi_part_size(elements, ranks, index);
-    cost_of_rank->received += own * (ranks - 1) * size;
-    cost_of_rank->messages += ranks - 1;
+    const rungi_rectangle *part = &partition->part;
+    int64_t row_chunks = partition->rows.chunks, col_chunks = partition->cols.chunks;
+    cost_of_rank->messages += partition->chunks * (partition->owners - 1);
+    for (int i = 0; i < 4; i++) {
+        int extra_row = i / 2, extra_col = i % 2;
+        int64_t chunks = parts_of_size(part->rows, row_chunks, extra_row) *
+                         parts_of_size(part->cols, col_chunks, extra_col);
+        if (chunks == 0)
+            continue;
+        int64_t elements = (part->rows / row_chunks + extra_row) * (part->cols / col_chunks + extra_col);
+        int64_t own = rungi_part_size(elements, partition->owners, partition->owner);
+        bool is_c = partition->operand == RUNG_CLUSTER_OPERAND_C;
+        cost_of_rank->received += chunks * element_bytes * (is_c ? own * (partition->owners - 1) : elements - own);
+    }
 }
 
-static rank_cost_t count_rank(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
-                              rungi_grid_position position)
+static rank_cost_t count_rank(const rung_cluster_problem *cluster, const rung_cluster_grid *grid, int64_t rank)
 {
     int64_t in = rungi_cluster_input_element_bytes(cluster), sum = rungi_cluster_sum_element_bytes(cluster);
-    rank_cost_t cost_of_rank = {0};
-    for (int64_t s = 0; s < grid->a_chunks; s++)
-        count_gather(rungi_rectangle_elements(rungi_chunk_a(cluster, grid, position, s)), grid->pn, position.j, in,
-                     &cost_of_rank);
-    for (int64_t t = 0; t < grid->b_chunks; t++)
-        count_gather(rungi_rectangle_elements(rungi_chunk_b(cluster, grid, position, t)), grid->pm, position.i, in,
-                     &cost_of_rank);
-    for (int64_t s = 0; s < grid->a_chunks; s++)
-        for (int64_t t = 0; t < grid->b_chunks; t++)
-            count_sums(rungi_rectangle_elements(rungi_chunk_c(cluster, grid, position, s, t)), grid->pk, position.l,
-                       sum, &cost_of_rank);
-    cost_of_rank.flops = 2.0 * (double)rungi_part_size(cluster->m, grid->pm, position.i) *
-                         (double)rungi_part_size(cluster->n, grid->pn, position.j) *
-                         (double)rungi_part_size(cluster->k, grid->pk, position.l);
+    rungi_partition a = rungi_partition_of(cluster, grid, RUNG_CLUSTER_OPERAND_A, rank);
+    rungi_partition b = rungi_partition_of(cluster, grid, RUNG_CLUSTER_OPERAND_B, rank);
+    rungi_partition c = rungi_partition_of(cluster, grid, RUNG_CLUSTER_OPERAND_C, rank);
+    rank_cost_t cost_of_rank = {.flops = 2.0 * (double)a.part.rows * (double)b.part.cols * (double)a.part.cols};
+    count_transfers(&a, in, &cost_of_rank);
+    count_transfers(&b, in, &cost_of_rank);
+    count_transfers(&c, sum, &cost_of_rank);
     return cost_of_rank;
 }
 
@@ -100,7 +101,7 @@ static rung_cluster_cost count_all(const rung_cluster_problem *cluster, const ru
 {
     rung_cluster_cost cost = rung_cluster_cost_default();
     for (int64_t rank = 0; rank < rungi_grid_ranks(grid); rank++) {
-        rank_cost_t cost_of_rank = count_rank(cluster, grid, rungi_grid_position_of(grid, rank));
+        rank_cost_t cost_of_rank = count_rank(cluster, grid, rank);
         cost.received_bytes = rungi_max(cost_of_rank.received, cost.received_bytes);
         cost.messages = rungi_max(cost_of_rank.messages, cost.messages);
         cost.flops = fmax(cost_of_rank.flops, cost.flops);
@@ -154,11 +155,11 @@ static rank_cost_t estimate(const rung_cluster_problem *cluster, const rung_clus
     int64_t in = rungi_cluster_input_element_bytes(cluster), sum = rungi_cluster_sum_element_bytes(cluster);
     int64_t m = rungi_ceil_divide(cluster->m, grid->pm), n = rungi_ceil_divide(cluster->n, grid->pn);
     int64_t k = rungi_ceil_divide(cluster->k, grid->pk);
-    rank_cost_t cost_of_rank = {.flops = 2.0 * (double)m * (double)n * (double)k};
-    count_gather(m * k, grid->pn, grid->pn - 1, in, &cost_of_rank);
-    count_gather(k * n, grid->pm, grid->pm - 1, in, &cost_of_rank);
-    count_sums(m * n, grid->pk, grid->pk - 1, sum, &cost_of_rank);
-    return cost_of_rank;
+    int64_t received_in = m * k - rungi_part_size(m * k, grid->pn, grid->pn - 1) + k * n -
+                          rungi_part_size(k * n, grid->pm, grid->pm - 1);
+    int64_t received_sums = rungi_part_size(m * n, grid->pk, grid->pk - 1) * (grid->pk - 1);
+    return (rank_cost_t){.received = in * received_in + sum * received_sums,
+                         .flops = 2.0 * (double)m * (double)n * (double)k};
 }
 
 /* Returns what the search minimizes: seconds if speeds are known, of which a part of the shorter phase is not overlapped;
@@ -275,12 +276,11 @@ static rung_status choose(const rung_cluster_problem *cluster, rung_cluster_grid
     for (int64_t ranks = min_ranks - 1; ranks >= rungi_max(min_ranks_for_memory, 1) && search.count == 0; ranks--)
         try_ranks(&search, ranks);
     if (search.count == 0)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY,
-                              "%lld x %lld x %lld on %lld ranks needs %lld bytes per rank, and a rank has "
-                              "%lld; use more ranks",
-                              (long long)cluster->m, (long long)cluster->n, (long long)cluster->k,
-                              (long long)cluster->ranks, (long long)search.least_memory,
-                              (long long)cluster->memory_bytes);
+        return rungi_fail(
+            RUNG_STATUS_NO_MEMORY,
+            "%lld x %lld x %lld on %lld ranks needs %lld bytes per rank, and a rank has %lld; use more ranks",
+            (long long)cluster->m, (long long)cluster->n, (long long)cluster->k, (long long)cluster->ranks,
+            (long long)search.least_memory, (long long)cluster->memory_bytes);
     *grid = has_speeds(cluster) ? fastest_grid(&search) : search.best[0].grid;
     return RUNG_OK;
 }
