@@ -56,13 +56,15 @@ static rung_status time_copies(lab_bench_problem *problem)
     rung_event *event = problem->event;
     int64_t up[COPY_SAMPLES], down[COPY_SAMPLES], b_ns;
     rung_run_options signal = {.size = sizeof(rung_run_options), .signal = event};
-    TRY(upload(problem, &problem->c, NULL));
     for (int i = 0; i < COPY_SAMPLES; i++) {
         TRY(upload(problem, &problem->a, &signal));
         TRY(rung_event_time(event, &up[i]));
         TRY(upload(problem, &problem->b, &signal));
         TRY(rung_event_time(event, &b_ns));
         up[i] += b_ns;
+    }
+    TRY(upload(problem, &problem->c, NULL));
+    for (int i = 0; i < COPY_SAMPLES; i++) {
         TRY(lab_bench_problem_read_c(problem, problem->c.on_device.buffer, 0, &signal));
         TRY(rung_event_time(event, &down[i]));
     }

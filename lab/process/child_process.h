@@ -23,7 +23,7 @@ int lab_child_start(const char *program, char *const *arguments, char *const *en
 
 /* Returns whether a child still runs; then pauses first. After its end, *status is as waitpid writes it, or -1 if it is
  * unknown, which is neither an exit nor a signal. */
-enum { LAB_CHILD_POLL_NS = 10000000 };
+enum { LAB_CHILD_POLL_NS = 5000000 };
 bool lab_child_is_running(pid_t process, int *status);
 
 /* Waits for the child until the time `until` of lab_now_ns(), then kills its process group. Returns its status, as

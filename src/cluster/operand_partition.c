@@ -10,13 +10,17 @@
 rungi_partition rungi_partition_of(const rung_cluster_problem *cluster, const rung_cluster_grid *grid,
                                    rung_cluster_operand operand, int64_t rank)
 {
+    bool is_idle = rank < 0 || rank >= rungi_grid_ranks(grid);
+    if (is_idle)
+        rank = 0; /* the parts of an idle rank are not used, and must not overflow */
     const rungi_partition_axis m = {cluster->m, grid->pm, grid->a_chunks, rank / grid->pk / grid->pn};
     const rungi_partition_axis n = {cluster->n, grid->pn, grid->b_chunks, rank / grid->pk % grid->pn};
     const rungi_partition_axis k = {cluster->k, grid->pk, 1, rank % grid->pk};
     const rungi_partition_axis *owners = operand == RUNG_CLUSTER_OPERAND_A ? &n : &m;
     if (operand == RUNG_CLUSTER_OPERAND_C)
         owners = &k;
-    rungi_partition partition = {.operand = operand, .grid = grid, .owners = owners->parts, .owner = owners->part};
+    rungi_partition partition = {
+        .operand = operand, .grid = grid, .owners = owners->parts, .owner = owners->part, .is_idle = is_idle};
     partition.rows = operand == RUNG_CLUSTER_OPERAND_B ? k : m;
     partition.cols = operand == RUNG_CLUSTER_OPERAND_A ? k : n;
     const rungi_partition_axis *rows = &partition.rows, *cols = &partition.cols;
@@ -25,7 +29,6 @@ rungi_partition rungi_partition_of(const rung_cluster_problem *cluster, const ru
                                        rungi_part_size(rows->extent, rows->parts, rows->part),
                                        rungi_part_size(cols->extent, cols->parts, cols->part)};
     partition.chunks = rows->chunks * cols->chunks;
-    partition.is_idle = rank < 0 || rank >= rungi_grid_ranks(grid);
     return partition;
 }
 
