@@ -25,7 +25,8 @@ check src/blas 'base/|core/|cpu/|simt/|opencl/|cuda/|CL/' 'assert|cancellation'
 # The libraries on top use their public header and base.
 check src/outofcore 'core/|cpu/|simt/|opencl/|cuda/|blas/|cluster/|rung/cluster\.h|CL/'
 check src/cluster 'core/|cpu/|simt/|opencl/|cuda/|blas/|outofcore/|rung/outofcore\.h|CL/'
-for folder in base core cpu simt opencl cuda blas; do check src/$folder '(outofcore|cluster)/|rung/(outofcore|cluster)\.h'; done
+check src/emulator 'core/|cpu/|simt/|opencl/|cuda/|blas/|outofcore/|cluster/|rung/(outofcore|cluster)\.h|CL/'
+for folder in base core cpu simt opencl cuda blas; do check src/$folder '(outofcore|cluster|emulator)/|rung/(outofcore|cluster)\.h'; done
 for folder in base core cpu simt opencl cuda; do check src/$folder 'blas/'; done
 check lab 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'

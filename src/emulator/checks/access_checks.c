@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* access_checks.c - the state of the checks of a block, and the way of an access through them. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "emulator/checks/checker.h"
+
+const char *rungi_ptx_action_name(ptx_access_t kind)
+{
+    static const char *const names[] = {"read", "write", "atomic access"};
+    return names[kind];
+}
+
+ptx_party_t rungi_ptx_party(const ptx_checker_t *checker, int32_t pc, int thread)
+{
+    return (ptx_party_t){.pc = pc, .thread = thread, .block = checker->block->linear_id};
+}
+
+/* ---- Creation ------------------------------------------------------------------------------------------------------ */
+
+static bool allocate(ptx_checker_t *checker)
+{
+    const ptx_block_t *block = checker->block;
+    size_t warps = (size_t)block->warp_count, shared = (size_t)block->shared_bytes + 16;
+    checker->shared_shadow = malloc(shared);
+    checker->shared.cells = calloc(shared / 4 + 4, sizeof *checker->shared.cells);
+    checker->shared.reads = malloc(PTX_LOGGED_READS_MAX * sizeof *checker->shared.reads);
+    checker->global.reads = malloc(PTX_LOGGED_READS_MAX * sizeof *checker->global.reads);
+    checker->global.base = PTX_GLOBAL_BASE;
+    checker->allocation_of = calloc((size_t)block->launch->module->instruction_count + 1,
+                                    sizeof *checker->allocation_of);
+    checker->warp_time = calloc(warps, sizeof *checker->warp_time);
+    checker->warp_synced = calloc(warps, sizeof *checker->warp_synced);
+    checker->lane_synced = calloc(warps, sizeof *checker->lane_synced);
+    checker->clocks = calloc(warps * warps, sizeof *checker->clocks);
+    checker->fenced = calloc(warps * warps, sizeof *checker->fenced);
+    checker->has_fenced = calloc(warps, sizeof *checker->has_fenced);
+    checker->barrier_clocks = calloc(warps * PTX_BARRIERS, sizeof *checker->barrier_clocks);
+    return checker->shared_shadow && checker->shared.cells && checker->shared.reads && checker->global.reads &&
+           checker->allocation_of && checker->warp_time && checker->warp_synced && checker->lane_synced &&
+           checker->clocks && checker->fenced && checker->has_fenced && checker->barrier_clocks;
+}
+
+/* Reserves the cells of global memory. Without them, races in global memory are not found. */
+static void reserve_cells(ptx_checker_t *checker)
+{
+    uint64_t cells = checker->block->launch->global_bytes / 4 + 4;
+    if (!(checker->block->launch->checks & RUNG_EMULATOR_CHECK_RACES) || cells > SIZE_MAX / sizeof(ptx_cell_t))
+        return;
+    checker->global_cell_bytes = cells * sizeof(ptx_cell_t);
+    void *memory = mmap(NULL, checker->global_cell_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    checker->global.cells = memory == MAP_FAILED ? NULL : memory;
+}
+
+rung_status rungi_ptx_check_block_create(ptx_block_t *block)
+{
+    ptx_checker_t *checker = calloc(1, sizeof *checker);
+    if (!checker)
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the checks of a block");
+    block->checker = checker;
+    checker->block = block;
+    if (!allocate(checker))
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the checks of a block");
+    reserve_cells(checker);
+    return RUNG_OK;
+}
+
+void rungi_ptx_check_block_free(ptx_block_t *block)
+{
+    ptx_checker_t *checker = block->checker;
+    if (!checker)
+        return;
+    if (checker->global.cells)
+        munmap(checker->global.cells, checker->global_cell_bytes);
+    for (int i = 0; checker->lane_synced && i < block->warp_count; i++)
+        free(checker->lane_synced[i]);
+    void *const parts[] = {checker->shared_shadow,  checker->shared.cells,   checker->allocation_of,
+                           checker->warp_time,      checker->warp_synced,    checker->lane_synced,
+                           checker->clocks,         checker->fenced,         checker->has_fenced,
+                           checker->barrier_clocks, checker->sync_variables, checker->sync_clocks,
+                           checker->shared.reads,   checker->global.reads};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        free(parts[i]);
+    free(checker);
+    block->checker = NULL;
+}
+
+/* ---- Start and end of a block -------------------------------------------------------------------------------------- */
+
+void rungi_ptx_checker_restart(ptx_checker_t *checker)
+{
+    memset(checker->shared.cells, 0, ((size_t)checker->block->shared_bytes / 4 + 4) * sizeof(ptx_cell_t));
+    if (checker->global.cells)
+        madvise(checker->global.cells, checker->global_cell_bytes, MADV_DONTNEED);
+    for (int i = 0; i < checker->block->warp_count; i++)
+        if (checker->lane_synced[i])
+            memset(checker->lane_synced[i], 0, PTX_WARP_LANES * PTX_WARP_LANES * sizeof **checker->lane_synced);
+    checker->time = 0;
+}
+
+void rungi_ptx_check_block_start(ptx_block_t *block)
+{
+    ptx_checker_t *checker = block->checker;
+    if (!checker)
+        return;
+    size_t warps = (size_t)block->warp_count;
+    if (checker->time > PTX_TIME_MAX / 2)
+        rungi_ptx_checker_restart(checker);
+    checker->floor = checker->start = ++checker->time;
+    checker->shared.read_count = checker->global.read_count = 0;
+    checker->shared.written = checker->global.written = 0;
+    memset(checker->shared_shadow, PTX_SHADOW_UNINITIALIZED, (size_t)block->shared_bytes);
+    checker->shadow_count = block->shared_bytes;
+    memset(checker->clocks, 0, warps * warps * sizeof *checker->clocks);
+    memset(checker->has_fenced, 0, warps * sizeof *checker->has_fenced);
+    memset(checker->barrier_clocks, 0, warps * PTX_BARRIERS * sizeof *checker->barrier_clocks);
+    for (int i = 0; i < block->warp_count; i++) {
+        checker->warp_time[i] = checker->warp_synced[i] = checker->time;
+        if (block->warps[i].local_shadow)
+            memset(block->warps[i].local_shadow, PTX_SHADOW_UNINITIALIZED, PTX_WARP_LANES * (size_t)block->local_bytes);
+    }
+    if (checker->sync_count > 0)
+        memset(checker->sync_variables, 0, (size_t)checker->sync_capacity * sizeof *checker->sync_variables);
+    checker->sync_count = 0;
+    checker->block_has_fenced = false;
+    checker->acquired_block = -1;
+}
+
+void rungi_ptx_check_block_end(ptx_block_t *block)
+{
+    (void)block;
+}
+
+/* ---- Accesses ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t check_global(const ptx_checked_access_t *access, uint32_t mask)
+{
+    ptx_checker_t *checker = access->warp->block->checker;
+    mask = rungi_ptx_check_global(access, mask);
+    if (!mask || !checker->global.cells)
+        return mask;
+    if (rungi_ptx_is_strong(access))
+        rungi_ptx_check_strong_access(access, mask, false);
+    rungi_ptx_check_races(access, mask, &checker->global);
+    rungi_ptx_check_block_races(access, mask);
+    return mask;
+}
+
+/* Shared memory of other blocks of the cluster is not checked. */
+static void check_shared(const ptx_checked_access_t *access, uint32_t mask)
+{
+    const ptx_block_t *block = access->warp->block;
+    for (uint32_t lanes = access->instruction->space == PTX_SPACE_SHARED ? 0 : mask; lanes; lanes &= lanes - 1)
+        if (access->address[__builtin_ctz(lanes)] >= (uint64_t)block->shared_bytes)
+            mask &= ~(1u << __builtin_ctz(lanes));
+    mask = rungi_ptx_check_shared_bytes(access, mask);
+    if (!mask || !(block->launch->checks & RUNG_EMULATOR_CHECK_RACES))
+        return;
+    if (rungi_ptx_is_strong(access))
+        rungi_ptx_check_strong_access(access, mask, true);
+    rungi_ptx_check_races(access, mask, &block->checker->shared);
+}
+
+static uint32_t check_parameters(const ptx_checked_access_t *access, uint32_t mask)
+{
+    if (access->kind == PTX_READ)
+        return mask;
+    for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+        if (mask >> lane & 1)
+            rungi_ptx_report(access->warp, RUNG_EMULATOR_READ_ONLY, lane, access->address[lane], access->bytes,
+                             "%s of %d bytes at byte %llu of the kernel's parameters, which are read-only",
+                             rungi_ptx_action_name(access->kind), access->bytes,
+                             (unsigned long long)access->address[lane]);
+    return 0;
+}
+
+static uint32_t check_space(const ptx_checked_access_t *access, ptx_space_t space, uint32_t mask)
+{
+    switch (space) {
+    case PTX_SPACE_SHARED: check_shared(access, mask); return mask;
+    case PTX_SPACE_SHARED_CLUSTER: check_shared(access, mask); return mask;
+    case PTX_SPACE_LOCAL: rungi_ptx_check_local_bytes(access, mask); return mask;
+    case PTX_SPACE_PARAM: return check_parameters(access, mask);
+    default: return check_global(access, mask);
+    }
+}
+
+uint32_t rungi_ptx_check_access(const ptx_checked_access_t *access)
+{
+    uint32_t left = access->mask, valid = 0;
+    if (access->instruction->space != PTX_SPACE_GENERIC)
+        return check_space(access, access->space[__builtin_ctz(left)], left);
+    while (left) { /* generic addresses of one access may be in several spaces */
+        ptx_space_t space = access->space[__builtin_ctz(left)];
+        uint32_t same = 0;
+        for (uint32_t lanes = left; lanes; lanes &= lanes - 1)
+            same |= (uint32_t)(access->space[__builtin_ctz(lanes)] == space) << __builtin_ctz(lanes);
+        valid |= check_space(access, space, same);
+        left &= ~same;
+    }
+    return valid;
+}

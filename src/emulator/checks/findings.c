@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* findings.c - collects what checks and faults report. Findings of one kind at one pair of lines are one finding. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "emulator/machine/emulator.h"
+
+static const char *const kind_names[] = {"out-of-bounds", "misaligned", "use-after-free", "uninitialized",    "race",
+                                         "barrier",       "async-copy", "warp-sync",      "division-by-zero", "trap",
+                                         "infinite-loop", "read-only",  "limit"};
+
+const char *rung_emulator_finding_name(rung_emulator_finding_kind kind)
+{
+    return kind >= 0 && (size_t)kind < sizeof kind_names / sizeof *kind_names ? kind_names[kind] : "unknown";
+}
+
+/* Where an instruction is in the source: file is an index, or 0 if the line is one of the PTX text. */
+typedef struct source_line {
+    int32_t file, line;
+} source_line_t;
+
+static source_line_t line_of(const ptx_module_t *module, int32_t pc)
+{
+    if (pc < 0 || pc >= module->instruction_count)
+        return (source_line_t){0, 0};
+    int32_t location = rungi_ptx_module_user_location(module, module->instructions[pc].location);
+    if (location < 0)
+        return (source_line_t){0, module->instructions[pc].line};
+    int32_t file = module->locations[location].file;
+    bool is_known = file > 0 && file < module->file_count && module->files[file];
+    return (source_line_t){is_known ? file : 0, module->locations[location].line};
+}
+
+static rung_emulator_place place_of(const ptx_launch_t *launch, const ptx_party_t *party)
+{
+    uint64_t block = (uint64_t)party->block;
+    uint32_t thread = (uint32_t)party->thread;
+    rung_emulator_place place = {.line = line_of(launch->module, party->pc).line};
+    place.block[0] = (uint32_t)(block % launch->grid[0]);
+    place.block[1] = (uint32_t)(block / launch->grid[0] % launch->grid[1]);
+    place.block[2] = (uint32_t)(block / launch->grid[0] / launch->grid[1]);
+    place.thread[0] = thread % launch->size[0];
+    place.thread[1] = thread / launch->size[0] % launch->size[1];
+    place.thread[2] = thread / launch->size[0] / launch->size[1];
+    return place;
+}
+
+static const char *file_of(const ptx_launch_t *launch, int32_t pc)
+{
+    int32_t file = line_of(launch->module, pc).file;
+    return file > 0 ? launch->module->files[file] : "";
+}
+
+static ptx_finding_t *add_finding(rung_emulator *emulator)
+{
+    if (emulator->finding_count == emulator->finding_capacity) {
+        int64_t capacity = emulator->finding_capacity ? 2 * emulator->finding_capacity : 16;
+        ptx_finding_t *findings = realloc(emulator->findings, (size_t)capacity * sizeof *findings);
+        if (!findings)
+            return NULL;
+        emulator->findings = findings;
+        emulator->finding_capacity = capacity;
+    }
+    ptx_finding_t *added = &emulator->findings[emulator->finding_count++];
+    memset(added, 0, sizeof *added);
+    return added;
+}
+
+/* Finds the finding of the same kind at the same lines, or adds one. Returns NULL if memory is short. */
+static ptx_finding_t *find_or_add(const ptx_launch_t *launch, rung_emulator_finding_kind kind, int32_t pc,
+                                  int32_t other_pc)
+{
+    rung_emulator *emulator = launch->emulator;
+    int32_t line = line_of(launch->module, pc).line, other_line = line_of(launch->module, other_pc).line;
+    const char *file = file_of(launch, pc), *other_file = file_of(launch, other_pc);
+    for (int64_t i = 0; i < emulator->finding_count; i++) {
+        ptx_finding_t *found = &emulator->findings[i];
+        if (found->finding.kind == kind && found->finding.place.line == line &&
+            found->finding.other.line == other_line && strcmp(found->kernel, launch->kernel->name) == 0 &&
+            strcmp(found->file, file) == 0 && strcmp(found->other_file, other_file) == 0)
+            return found;
+    }
+    ptx_finding_t *added = add_finding(emulator);
+    if (!added)
+        return NULL;
+    added->finding.kind = kind;
+    added->block = INT64_MAX;
+    snprintf(added->kernel, sizeof added->kernel, "%s", launch->kernel->name);
+    snprintf(added->file, sizeof added->file, "%s", file);
+    snprintf(added->other_file, sizeof added->other_file, "%s", other_file);
+    return added;
+}
+
+/* Records one occurrence. The first one of the lowest block is described, whatever the order in which blocks ran.
+ * `other` may be NULL. Returns the index of the finding, or -1. */
+static int64_t record(const ptx_launch_t *launch, rung_emulator_finding_kind kind, const ptx_party_t *here,
+                      const ptx_party_t *other, uint64_t address, int bytes, const char *format, va_list arguments)
+{
+    rung_emulator *emulator = launch->emulator;
+    int64_t index = -1;
+    pthread_mutex_lock(&emulator->lock);
+    ptx_finding_t *found = find_or_add(launch, kind, here->pc, other ? other->pc : -1);
+    if (found) {
+        index = found - emulator->findings;
+        found->finding.count++;
+        if (here->block < found->block) {
+            found->block = here->block;
+            found->finding.place = place_of(launch, here);
+            if (other)
+                found->finding.other = place_of(launch, other);
+            found->finding.address = address;
+            found->finding.bytes = bytes;
+            vsnprintf(found->text, sizeof found->text, format, arguments);
+        }
+    }
+    emulator->are_findings_sorted = false;
+    pthread_mutex_unlock(&emulator->lock);
+    return index;
+}
+
+static ptx_party_t party_of(const ptx_warp_t *warp, int lane)
+{
+    return (ptx_party_t){
+        .pc = warp->pc, .thread = PTX_WARP_LANES * warp->index + lane, .block = warp->block->linear_id};
+}
+
+void rungi_ptx_report(ptx_warp_t *warp, rung_emulator_finding_kind kind, int lane, uint64_t address, int bytes,
+                      const char *format, ...)
+{
+    ptx_party_t here = party_of(warp, lane);
+    va_list arguments;
+    va_start(arguments, format);
+    record(warp->block->launch, kind, &here, NULL, address, bytes, format, arguments);
+    va_end(arguments);
+}
+
+void rungi_ptx_report_pair(const ptx_launch_t *launch, rung_emulator_finding_kind kind, const ptx_party_t *here,
+                           const ptx_party_t *other, uint64_t address, int bytes, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    record(launch, kind, here, other, address, bytes, format, arguments);
+    va_end(arguments);
+}
+
+static void fail(ptx_warp_t *warp, int64_t index)
+{
+    warp->block->launch->emulator->failure = index;
+    warp->is_stopped = true;
+    atomic_store(&warp->block->launch->has_failed, true);
+}
+
+void rungi_ptx_fault(ptx_warp_t *warp, rung_emulator_finding_kind kind, int lane, const char *format, ...)
+{
+    ptx_party_t here = party_of(warp, lane);
+    va_list arguments;
+    va_start(arguments, format);
+    fail(warp, record(warp->block->launch, kind, &here, NULL, 0, 0, format, arguments));
+    va_end(arguments);
+}
+
+void rungi_ptx_fault_pair(ptx_warp_t *warp, rung_emulator_finding_kind kind, const ptx_party_t *here,
+                          const ptx_party_t *other, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fail(warp, record(warp->block->launch, kind, here, other, 0, 0, format, arguments));
+    va_end(arguments);
+}
+
+/* ---- The public list ----------------------------------------------------------------------------------------------- */
+
+static int compare_findings(const void *x, const void *y)
+{
+    const ptx_finding_t *a = x, *b = y;
+    int order = strcmp(a->kernel, b->kernel);
+    if (order == 0)
+        order = a->finding.place.line - b->finding.place.line;
+    if (order == 0)
+        order = (int)a->finding.kind - (int)b->finding.kind;
+    if (order == 0)
+        order = strcmp(a->file, b->file);
+    if (order == 0)
+        order = a->finding.other.line - b->finding.other.line;
+    return order ? order : strcmp(a->other_file, b->other_file);
+}
+
+/* Sorts the list and sets the pointers into the findings, which may have moved. */
+static void complete_list(rung_emulator *emulator)
+{
+    if (!emulator->are_findings_sorted && emulator->finding_count > 1)
+        qsort(emulator->findings, (size_t)emulator->finding_count, sizeof *emulator->findings, compare_findings);
+    for (int64_t i = 0; i < emulator->finding_count; i++) {
+        ptx_finding_t *found = &emulator->findings[i];
+        found->finding.kernel = found->kernel;
+        found->finding.text = found->text;
+        found->finding.place.file = found->file[0] ? found->file : NULL;
+        found->finding.other.file = found->other_file[0] ? found->other_file : NULL;
+    }
+    emulator->are_findings_sorted = true;
+}
+
+int64_t rung_emulator_finding_count(rung_emulator *emulator)
+{
+    return emulator ? emulator->finding_count : 0;
+}
+
+const rung_emulator_finding *rung_emulator_finding_at(rung_emulator *emulator, int64_t index)
+{
+    if (!emulator || index < 0 || index >= emulator->finding_count)
+        return NULL;
+    complete_list(emulator);
+    return &emulator->findings[index].finding;
+}
+
+void rung_emulator_findings_clear(rung_emulator *emulator)
+{
+    if (emulator)
+        emulator->finding_count = 0;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory_checks.c - checks of single accesses: bounds, use after free, constants, uninitialized bytes, copies in flight.
+ *
+ * One shadow byte per byte of memory says whether nobody has written the byte. Bounds of global memory come from the list of
+ * allocations, so that memory which was allocated before the checks were switched on is known too. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, madvise */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "emulator/checks/checker.h"
+
+/* ---- The shadow of global memory ----------------------------------------------------------------------------------- */
+
+void rungi_ptx_check_host_allocate(rung_emulator *emulator, uint64_t address, int64_t bytes)
+{
+    if (!(emulator->options.checks & RUNG_EMULATOR_CHECK_UNINITIALIZED))
+        return;
+    if (!emulator->shadow) {
+        void *memory = mmap(NULL, emulator->global_bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) /* everything then counts as initialized */
+            return;
+        emulator->shadow = memory;
+    }
+    memset(emulator->shadow + (address - PTX_GLOBAL_BASE), PTX_SHADOW_UNINITIALIZED, (size_t)bytes);
+}
+
+void rungi_ptx_check_host_write(rung_emulator *emulator, uint64_t address, int64_t bytes)
+{
+    if (emulator->shadow && bytes > 0)
+        memset(emulator->shadow + (address - PTX_GLOBAL_BASE), 0, (size_t)bytes);
+}
+
+/* ---- Allocations --------------------------------------------------------------------------------------------------- */
+
+/* Returns the allocation whose end or start is nearest to an address outside of all of them, or NULL. */
+static const ptx_allocation_t *nearest_allocation(const rung_emulator *emulator, uint64_t address)
+{
+    const ptx_allocation_t *nearest = NULL;
+    uint64_t distance = UINT64_MAX;
+    for (int64_t i = 0; i < emulator->allocation_count; i++) {
+        const ptx_allocation_t *allocation = &emulator->allocations[i];
+        uint64_t end = allocation->start + (uint64_t)allocation->bytes;
+        uint64_t this_distance = address < allocation->start ? allocation->start - address
+                                 : address >= end            ? address - end
+                                                             : 0;
+        if (this_distance < distance) {
+            distance = this_distance;
+            nearest = allocation;
+        }
+    }
+    enum { NEAR_BYTES = 1 << 20 }; /* a wild address says nothing about an allocation */
+    return distance < NEAR_BYTES ? nearest : NULL;
+}
+
+void rungi_ptx_check_outside(ptx_warp_t *warp, int lane, uint64_t address, int bytes, ptx_access_t kind)
+{
+    const ptx_allocation_t *nearest = nearest_allocation(warp->block->launch->emulator, address);
+    if (!nearest) {
+        rungi_ptx_report(warp, RUNG_EMULATOR_OUT_OF_BOUNDS, lane, address, bytes,
+                         "%s of %d bytes at 0x%llx, where no memory is", rungi_ptx_action_name(kind), bytes,
+                         (unsigned long long)address);
+        return;
+    }
+    rungi_ptx_report(warp, nearest->is_freed ? RUNG_EMULATOR_USE_AFTER_FREE : RUNG_EMULATOR_OUT_OF_BOUNDS, lane,
+                     address, bytes, "%s of %d bytes at byte offset %lld of \"%s\", which has %lld bytes%s",
+                     rungi_ptx_action_name(kind), bytes, (long long)(address - nearest->start),
+                     nearest->name[0] ? nearest->name : "(unnamed)", (long long)nearest->bytes,
+                     nearest->is_freed ? " and was freed" : "");
+}
+
+static bool is_inside(const ptx_allocation_t *allocation, uint64_t address, int bytes)
+{
+    return address >= allocation->start && allocation->bytes >= bytes &&
+           address - allocation->start <= (uint64_t)(allocation->bytes - bytes);
+}
+
+/* Returns the allocation of one lane's access if the access is allowed; reports it otherwise. */
+static const ptx_allocation_t *find_allocation(const ptx_checked_access_t *access, int lane)
+{
+    ptx_warp_t *warp = access->warp;
+    const rung_emulator *emulator = warp->block->launch->emulator;
+    uint64_t address = access->address[lane];
+    const ptx_allocation_t *found = rungi_ptx_find_allocation(emulator, address);
+    if (!found || found->is_freed || !is_inside(found, address, access->bytes)) {
+        rungi_ptx_check_outside(warp, lane, address, access->bytes, access->kind);
+        return NULL;
+    }
+    if (found->is_constant && access->kind != PTX_READ) {
+        rungi_ptx_report(warp, RUNG_EMULATOR_READ_ONLY, lane, address, access->bytes,
+                         "%s of %d bytes at byte offset %lld of \"%s\", which is in constant memory",
+                         rungi_ptx_action_name(access->kind), access->bytes, (long long)(address - found->start),
+                         found->name);
+        return NULL;
+    }
+    if (!found->is_constant)
+        warp->block->checker->allocation_of[warp->pc] = (int32_t)(found - emulator->allocations);
+    return found;
+}
+
+/* ---- Shadow bytes -------------------------------------------------------------------------------------------------- */
+
+/* Returns the bits that are set in any of `bytes` shadow bytes. */
+static inline unsigned shadow_bits(const unsigned char *shadow, int bytes)
+{
+    uint64_t bits = 0, word;
+    for (; bytes >= 8; bytes -= 8, shadow += 8) {
+        memcpy(&word, shadow, 8);
+        bits |= word;
+    }
+    if (bytes >= 4) {
+        uint32_t half;
+        memcpy(&half, shadow, 4);
+        bits |= half;
+        bytes -= 4;
+        shadow += 4;
+    }
+    for (; bytes > 0; bytes--, shadow++)
+        bits |= *shadow;
+    bits |= bits >> 32;
+    bits |= bits >> 16;
+    bits |= bits >> 8;
+    return (unsigned)bits & 0xff;
+}
+
+static int first_uninitialized(const unsigned char *shadow, int bytes)
+{
+    int first = 0;
+    while (first < bytes - 1 && !(shadow[first] & PTX_SHADOW_UNINITIALIZED))
+        first++;
+    return first;
+}
+
+static void report_uninitialized(const ptx_checked_access_t *access, int lane, const char *space, const char *name,
+                                 uint64_t offset)
+{
+    rungi_ptx_report(access->warp, RUNG_EMULATOR_UNINITIALIZED, lane, access->address[lane], access->bytes,
+                     "%s of %d bytes at byte offset %llu of %s%s%s%s, which nobody has written",
+                     rungi_ptx_action_name(access->kind), access->bytes, (unsigned long long)offset, space,
+                     name ? "\"" : "", name ? name : "", name ? "\"" : "");
+}
+
+static void report_uninitialized_global(const ptx_checked_access_t *access, int lane, const unsigned char *shadow)
+{
+    uint64_t at = access->address[lane] + (uint64_t)first_uninitialized(shadow, access->bytes);
+    const ptx_allocation_t *allocation = rungi_ptx_find_allocation(access->warp->block->launch->emulator, at);
+    bool is_named = allocation && allocation->name[0];
+    report_uninitialized(access, lane, is_named ? "" : "global memory", is_named ? allocation->name : NULL,
+                         allocation ? access->address[lane] - allocation->start : access->address[lane]);
+}
+
+/* Returns whether writes of one block do not initialize memory for the other blocks of the launch. So findings do not
+ * depend on which block runs first. */
+static bool is_deferred(const ptx_launch_t *launch)
+{
+    return launch->checker && !launch->checker->is_ordered;
+}
+
+/* Returns whether this block has written the bytes itself. */
+static bool has_block_written(const ptx_checked_access_t *access, int lane)
+{
+    const ptx_checker_t *checker = access->warp->block->checker;
+    uint64_t offset = access->address[lane] - PTX_GLOBAL_BASE;
+    if (!is_deferred(access->warp->block->launch) || !checker->global.cells)
+        return false;
+    for (uint64_t i = offset / 4; i <= (offset + (uint64_t)access->bytes - 1) / 4; i++)
+        if (rungi_ptx_stamp_time(checker->global.cells[i].writer) < checker->start)
+            return false;
+    return true;
+}
+
+uint32_t rungi_ptx_check_global(const ptx_checked_access_t *access, uint32_t mask)
+{
+    ptx_warp_t *warp = access->warp;
+    const ptx_launch_t *launch = warp->block->launch;
+    const rung_emulator *emulator = launch->emulator;
+    bool checks_bounds = launch->checks & RUNG_EMULATOR_CHECK_MEMORY;
+    unsigned char *shadow = launch->checks & RUNG_EMULATOR_CHECK_UNINITIALIZED ? emulator->shadow : NULL;
+    unsigned char written = is_deferred(launch) ? PTX_SHADOW_UNINITIALIZED | PTX_SHADOW_WRITTEN : 0;
+    uint32_t valid = mask;
+    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
+        int lane = __builtin_ctz(lanes);
+        const ptx_allocation_t *cached = &emulator->allocations[warp->block->checker->allocation_of[warp->pc]];
+        bool is_known = is_inside(cached, access->address[lane], access->bytes) && !cached->is_freed &&
+                        !cached->is_constant;
+        if (checks_bounds && !is_known && !find_allocation(access, lane)) {
+            valid &= ~(1u << lane);
+            continue;
+        }
+        unsigned char *bytes = shadow ? shadow + (access->address[lane] - PTX_GLOBAL_BASE) : NULL;
+        if (!bytes || !shadow_bits(bytes, access->bytes))
+            continue;
+        if (access->kind != PTX_WRITE && !has_block_written(access, lane))
+            report_uninitialized_global(access, lane, bytes);
+        for (int i = 0; access->kind != PTX_READ && i < access->bytes; i++)
+            bytes[i] = bytes[i] ? written : 0;
+    }
+    return valid;
+}
+
+/* ---- Asynchronous copies ------------------------------------------------------------------------------------------- */
+
+/* Finds a copy in flight to one of the bytes. */
+static const ptx_async_copy_t *find_copy(const ptx_block_t *block, uint64_t address, int bytes, int *warp)
+{
+    for (*warp = 0; *warp < block->warp_count; (*warp)++)
+        for (int i = 0; i < block->warps[*warp].copy_count; i++) {
+            const ptx_async_copy_t *copy = &block->warps[*warp].copies[i];
+            if (copy->to < address + (uint64_t)bytes && address < (uint64_t)copy->to + copy->bytes)
+                return copy;
+        }
+    return NULL;
+}
+
+static void report_in_flight(const ptx_checked_access_t *access, int lane)
+{
+    const ptx_block_t *block = access->warp->block;
+    int warp;
+    const ptx_async_copy_t *copy = find_copy(block, access->address[lane], access->bytes, &warp);
+    if (!copy)
+        return;
+    int thread = PTX_WARP_LANES * access->warp->index + lane, copier = PTX_WARP_LANES * warp + copy->lane;
+    bool is_committed = copy->group < block->warps[warp].copy_group[copy->lane];
+    ptx_party_t here = rungi_ptx_party(block->checker, access->warp->pc, thread);
+    ptx_party_t other = rungi_ptx_party(block->checker, copy->pc, copier);
+    rungi_ptx_report_pair(
+        block->launch, RUNG_EMULATOR_ASYNC_COPY, &here, &other, access->address[lane], access->bytes,
+        "%s of %d bytes at byte offset %llu of shared memory while an asynchronous copy of %s to it is in "
+        "flight: %s",
+        rungi_ptx_action_name(access->kind), access->bytes, (unsigned long long)access->address[lane],
+        copier == thread ? "the same thread" : "another thread",
+        is_committed ? "its thread has not waited for the copy's group"
+                     : "the copy was not committed to a group, or not waited for");
+}
+
+/* Sets shadow bytes of shared memory. */
+static void set_shared_shadow(ptx_checker_t *checker, uint64_t address, int bytes, unsigned char value)
+{
+    unsigned char *shadow = checker->shared_shadow + address;
+    for (int i = 0; i < bytes; i++) {
+        checker->shadow_count += (value != 0) - (shadow[i] != 0);
+        shadow[i] = value;
+    }
+}
+
+void rungi_ptx_check_copy_issued(ptx_warp_t *warp, const ptx_async_copy_t *copy)
+{
+    if (warp->block->checker)
+        set_shared_shadow(warp->block->checker, copy->to, copy->bytes, PTX_SHADOW_IN_FLIGHT);
+}
+
+void rungi_ptx_check_copy_completed(ptx_warp_t *warp, const ptx_async_copy_t *copy)
+{
+    ptx_checker_t *checker = warp->block->checker;
+    if (!checker)
+        return;
+    set_shared_shadow(checker, copy->to, copy->bytes, 0);
+    ptx_stamp_t stamp = rungi_ptx_stamp(checker, warp->index, copy->lane, copy->pc, false);
+    for (uint32_t i = copy->to / 4; i < (copy->to + copy->bytes) / 4; i++)
+        checker->shared.cells[i].writer = stamp;
+    checker->shared.written = checker->time;
+}
+
+/* ---- Shared and local memory --------------------------------------------------------------------------------------- */
+
+/* Returns whether any shadow bit of the lanes' words is set. A quick test before each lane is looked at. */
+static bool any_shadow(const unsigned char *shadow, const ptx_checked_access_t *access, uint32_t mask)
+{
+    uint32_t bits = 0, word;
+    int bytes = access->bytes;
+    if (bytes < 4)
+        return true;
+    if (mask == ~0u && bytes == 4) {
+        for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
+            memcpy(&word, shadow + access->address[lane], 4);
+            bits |= word;
+        }
+        return bits != 0;
+    }
+    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1)
+        for (int i = 0; i < bytes; i += 4) {
+            memcpy(&word, shadow + access->address[__builtin_ctz(lanes)] + i, 4);
+            bits |= word;
+        }
+    return bits != 0;
+}
+
+/* Returns whether a read of uninitialized bytes is a mistake. At the edge of a matrix, tiles have rows that nobody fills;
+ * products of such rows belong to elements that nobody stores. Matrix loads of whole rows are not reported therefore. */
+static bool is_uninitialized_read(const ptx_checked_access_t *access, const unsigned char *shadow)
+{
+    bool is_matrix_load = access->instruction->control == PTX_CONTROL_WARP_SYNC;
+    int count = 0;
+    for (int i = 0; i < access->bytes; i++)
+        count += shadow[i] & PTX_SHADOW_UNINITIALIZED;
+    return access->kind != PTX_WRITE && count > 0 && !(is_matrix_load && count == access->bytes);
+}
+
+uint32_t rungi_ptx_check_shared_bytes(const ptx_checked_access_t *access, uint32_t mask)
+{
+    uint32_t checks = access->warp->block->launch->checks;
+    ptx_checker_t *checker = access->warp->block->checker;
+    uint32_t settled = mask;
+    if (checker->shadow_count == 0 || !any_shadow(checker->shared_shadow, access, mask))
+        return mask;
+    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
+        int lane = __builtin_ctz(lanes);
+        unsigned bits = shadow_bits(checker->shared_shadow + access->address[lane], access->bytes);
+        if (!bits)
+            continue;
+        if (bits & PTX_SHADOW_IN_FLIGHT)
+            settled &= ~(1u << lane);
+        if ((bits & PTX_SHADOW_IN_FLIGHT) && (checks & RUNG_EMULATOR_CHECK_BARRIERS))
+            report_in_flight(access, lane);
+        else if ((checks & RUNG_EMULATOR_CHECK_UNINITIALIZED) &&
+                 is_uninitialized_read(access, checker->shared_shadow + access->address[lane]))
+            report_uninitialized(access, lane, "shared memory", NULL, access->address[lane]);
+        if (access->kind != PTX_READ)
+            set_shared_shadow(checker, access->address[lane], access->bytes, 0);
+    }
+    return settled;
+}
+
+void rungi_ptx_check_local_bytes(const ptx_checked_access_t *access, uint32_t mask)
+{
+    ptx_warp_t *warp = access->warp;
+    if (!warp->local_shadow)
+        return;
+    bool reports = warp->block->launch->checks & RUNG_EMULATOR_CHECK_UNINITIALIZED;
+    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
+        int lane = __builtin_ctz(lanes);
+        unsigned char *bytes = warp->local_shadow + (size_t)lane * (size_t)warp->block->local_bytes +
+                               access->address[lane];
+        if (!shadow_bits(bytes, access->bytes))
+            continue;
+        if (access->kind != PTX_WRITE && reports)
+            report_uninitialized(access, lane, "local memory", NULL, access->address[lane]);
+        if (access->kind != PTX_READ)
+            memset(bytes, 0, (size_t)access->bytes);
+    }
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* races.c - races between the threads of a block, in shared and in global memory.
+ *
+ * Two accesses of the same bytes by different threads race if one of them writes, not both are strong (atomic, volatile,
+ * relaxed, acquire or release), and nothing orders them. The lanes of one instruction do not race with each other: all
+ * lanes are compared with earlier accesses before any of them is recorded. */
+#include "emulator/checks/checker.h"
+
+ptx_stamp_t rungi_ptx_stamp(const ptx_checker_t *checker, int warp, int lane, int32_t pc, bool is_strong)
+{
+    ptx_stamp_t thread = (ptx_stamp_t)(PTX_WARP_LANES * warp + lane);
+    return (ptx_stamp_t)checker->warp_time[warp] << PTX_STAMP_TIME_SHIFT | (ptx_stamp_t)15 << PTX_STAMP_BYTES_SHIFT |
+           thread << PTX_STAMP_THREAD_SHIFT | (ptx_stamp_t)is_strong << PTX_STAMP_STRONG_SHIFT |
+           ((ptx_stamp_t)pc & PTX_STAMP_PC_MASK);
+}
+
+bool rungi_ptx_happened_before(const ptx_checker_t *checker, ptx_stamp_t stamp, int warp, int lane)
+{
+    uint32_t time = rungi_ptx_stamp_time(stamp);
+    if (time < checker->floor)
+        return true;
+    int thread = rungi_ptx_stamp_thread(stamp), other = thread / PTX_WARP_LANES, other_lane = thread % PTX_WARP_LANES;
+    if (other != warp)
+        return time <= checker->clocks[warp * checker->block->warp_count + other];
+    if (other_lane == lane || time < checker->warp_synced[warp])
+        return true;
+    const uint32_t *lanes = checker->lane_synced[warp];
+    return lanes && time < lanes[lane * PTX_WARP_LANES + other_lane];
+}
+
+/* ---- Comparing ----------------------------------------------------------------------------------------------------- */
+
+/* One lane's access to one cell. */
+typedef struct visit {
+    const ptx_checked_access_t *access;
+    int lane;
+    ptx_stamp_t stamp;
+    uint64_t address; /* of the cell */
+} visit_t;
+
+/* The write is the finding's first side; of two writes, the first instruction. */
+static void report(const visit_t *visit, ptx_stamp_t earlier, bool earlier_reads)
+{
+    const ptx_checked_access_t *access = visit->access;
+    const ptx_checker_t *checker = access->warp->block->checker;
+    ptx_party_t here = rungi_ptx_party(checker, access->warp->pc, PTX_WARP_LANES * access->warp->index + visit->lane);
+    ptx_party_t other = rungi_ptx_party(checker, (int32_t)(earlier & PTX_STAMP_PC_MASK),
+                                        rungi_ptx_stamp_thread(earlier));
+    const ptx_space_t space = access->space[visit->lane];
+    bool is_global = space == PTX_SPACE_GLOBAL,
+         swaps = access->kind == PTX_READ || (!earlier_reads && other.pc < here.pc);
+    const ptx_allocation_t *allocation = is_global ? rungi_ptx_find_allocation(checker->block->launch->emulator,
+                                                                               visit->address)
+                                                   : NULL;
+    uint64_t offset = allocation ? visit->address - allocation->start : visit->address;
+    const char *name = allocation && allocation->name[0] ? allocation->name
+                       : is_global                       ? "global memory"
+                                                         : "shared memory";
+    bool is_quoted = allocation && allocation->name[0];
+    const char *actions[2] = {access->kind == PTX_READ ? "read" : "write", earlier_reads ? "read" : "write"};
+    const ptx_party_t *first = swaps ? &other : &here, *second = swaps ? &here : &other;
+    rungi_ptx_report_pair(
+        checker->block->launch, RUNG_EMULATOR_RACE, first, second, visit->address, access->bytes,
+        "%s by thread %d and %s by thread %d of the same block at byte offset %llu of %s%s%s: no barrier "
+        "or fence orders them",
+        actions[swaps], first->thread, actions[!swaps], second->thread, (unsigned long long)offset,
+        is_quoted ? "\"" : "", name, is_quoted ? "\"" : "");
+}
+
+static bool conflicts(const visit_t *visit, ptx_stamp_t earlier)
+{
+    const ptx_checker_t *checker = visit->access->warp->block->checker;
+    bool overlaps = (visit->stamp & earlier) >> PTX_STAMP_BYTES_SHIFT & 15;
+    bool are_strong = (visit->stamp & earlier) >> PTX_STAMP_STRONG_SHIFT & 1;
+    return overlaps && !are_strong &&
+           !rungi_ptx_happened_before(checker, earlier, visit->access->warp->index, visit->lane);
+}
+
+static void compare(const visit_t *visit, const ptx_cell_t *cell)
+{
+    if (conflicts(visit, cell->writer)) {
+        report(visit, cell->writer, false);
+        return;
+    }
+    if (visit->access->kind == PTX_READ)
+        return;
+    if (conflicts(visit, cell->reader))
+        report(visit, cell->reader, true);
+    else if (conflicts(visit, cell->reader2))
+        report(visit, cell->reader2, true);
+}
+
+/* ---- All lanes ----------------------------------------------------------------------------------------------------- */
+
+/* The cells of one access. */
+typedef struct range {
+    ptx_cell_t *cells;
+    uint64_t base;
+    ptx_stamp_t stamp, floor; /* stamp: of lane 0 */
+    int count;                /* cells of one lane */
+} range_t;
+
+static inline ptx_stamp_t lane_stamp(const range_t *range, int lane, uint64_t address, int bytes)
+{
+    ptx_stamp_t stamp = range->stamp + ((ptx_stamp_t)lane << PTX_STAMP_THREAD_SHIFT);
+    if (bytes < 4) {
+        ptx_stamp_t used = ((1u << bytes) - 1) << (address & 3);
+        stamp &= ~((ptx_stamp_t)15 << PTX_STAMP_BYTES_SHIFT) | used << PTX_STAMP_BYTES_SHIFT;
+    }
+    return stamp;
+}
+
+static void compare_lane(const ptx_checked_access_t *access, const range_t *range, int lane)
+{
+    uint64_t address = access->address[lane];
+    visit_t visit = {.access = access, .lane = lane, .stamp = lane_stamp(range, lane, address, access->bytes)};
+    const ptx_cell_t *cell = range->cells + (address - range->base) / 4;
+    for (int i = 0; i < range->count; i++) {
+        visit.address = (address & ~UINT64_C(3)) + 4 * (uint64_t)i;
+        compare(&visit, cell + i);
+    }
+}
+
+/* Returns whether a cell holds accesses since the last barrier of the whole block, which must be compared. */
+static inline bool is_recent(const ptx_cell_t *cell, int count, ptx_stamp_t floor, bool is_read)
+{
+    bool recent = false;
+    for (int i = 0; i < count; i++) {
+        recent |= cell[i].writer >= floor;
+        recent |= !is_read && ((cell[i].reader >= floor) | (cell[i].reader2 >= floor));
+    }
+    return recent;
+}
+
+static inline void record_read(ptx_cell_t *cell, int count, ptx_stamp_t stamp, ptx_stamp_t floor)
+{
+    const ptx_stamp_t thread = (ptx_stamp_t)1023 << PTX_STAMP_THREAD_SHIFT;
+    for (int i = 0; i < count; i++) {
+        ptx_stamp_t before = cell[i].reader;
+        if (before >= floor && ((before ^ stamp) & thread))
+            cell[i].reader2 = before;
+        cell[i].reader = stamp;
+    }
+}
+
+/* Records the lanes. Of neighbors that access the same address, the first and the last are recorded. */
+static inline void record(const ptx_checked_access_t *access, uint32_t mask, const range_t *range, int count,
+                          bool is_read)
+{
+    uint64_t previous = UINT64_MAX;
+    uint32_t next;
+    for (uint32_t lanes = mask; lanes; lanes = next) {
+        int lane = __builtin_ctz(lanes);
+        uint64_t address = access->address[lane];
+        next = lanes & (lanes - 1);
+        if (address == previous && next && access->address[__builtin_ctz(next)] == address)
+            continue;
+        previous = address;
+        ptx_cell_t *cell = range->cells + ((address - range->base) >> 2);
+        ptx_stamp_t stamp = lane_stamp(range, lane, address, access->bytes);
+        if (is_read)
+            record_read(cell, count, stamp, range->floor);
+        else
+            for (int i = 0; i < count; i++)
+                cell[i].writer = stamp;
+    }
+}
+
+/* Returns the lanes whose cells must be compared. */
+static inline uint32_t find_recent(const ptx_checked_access_t *access, uint32_t mask, const range_t *range, int count,
+                                   bool is_read)
+{
+    uint32_t recent = 0;
+    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
+        int lane = __builtin_ctz(lanes);
+        const ptx_cell_t *cell = range->cells + ((access->address[lane] - range->base) >> 2);
+        recent |= (uint32_t)is_recent(cell, count, range->floor, is_read) << lane;
+    }
+    return recent;
+}
+
+static inline void check(const ptx_checked_access_t *access, uint32_t mask, const range_t *range, int count,
+                         bool is_read)
+{
+    for (uint32_t lanes = find_recent(access, mask, range, count, is_read); lanes; lanes &= lanes - 1)
+        compare_lane(access, range, __builtin_ctz(lanes));
+    record(access, mask, range, count, is_read);
+}
+
+/* ---- Reads by all lanes -------------------------------------------------------------------------------------------- */
+
+/* Returns whether lanes 16 to 31 read the same cells as lanes 0 to 15, as in blocks of 16 x 16 threads. */
+static inline bool are_halves_equal(const uint32_t cell[PTX_WARP_LANES])
+{
+    uint32_t difference = 0;
+    for (int lane = 0; lane < PTX_WARP_LANES / 2; lane++)
+        difference |= cell[lane] ^ cell[lane + PTX_WARP_LANES / 2];
+    return difference == 0;
+}
+
+/* Records a read of whole words by all lanes. Of lanes that read the same cell, two are recorded. Returns the lanes whose
+ * cells were written since the last barrier of the whole block. */
+static inline uint32_t record_full_read(ptx_cell_t *cells, const ptx_logged_read_t *read, ptx_stamp_t floor, int count)
+{
+    const ptx_stamp_t one_lane = (ptx_stamp_t)1 << PTX_STAMP_THREAD_SHIFT, thread = 1023 * one_lane,
+                      warp = 992 * one_lane;
+    const uint32_t *index = read->cell;
+    bool is_halved = are_halves_equal(index);
+    int lanes = is_halved ? PTX_WARP_LANES / 2 : PTX_WARP_LANES;
+    ptx_stamp_t stamp = read->stamp, different = is_halved ? warp : thread;
+    uint32_t written = 0;
+    for (int lane = 0; lane < lanes; lane++, stamp += one_lane) {
+        if (lane > 0 && lane < lanes - 1 && index[lane] == index[lane - 1] && index[lane] == index[lane + 1])
+            continue;
+        ptx_cell_t *cell = cells + index[lane];
+        bool is_written = false;
+        for (int i = 0; i < count; i++) {
+            ptx_stamp_t before = cell[i].reader, twin = is_halved ? stamp + 16 * one_lane : cell[i].reader2;
+            is_written |= cell[i].writer >= floor;
+            cell[i].reader2 = before >= floor && ((before ^ stamp) & different) ? before : twin;
+            cell[i].reader = stamp;
+        }
+        written |= (uint32_t)is_written << lane;
+    }
+    return is_halved ? written | written << PTX_WARP_LANES / 2 : written;
+}
+
+static uint32_t record_read_of_any_size(ptx_cell_t *cells, const ptx_logged_read_t *read, ptx_stamp_t floor)
+{
+    if (read->count == 1) /* the common cases are compiled for their size */
+        return record_full_read(cells, read, floor, 1);
+    if (read->count == 4)
+        return record_full_read(cells, read, floor, 4);
+    return record_full_read(cells, read, floor, read->count);
+}
+
+/* Records the logged reads, because a write follows. */
+static void record_log(ptx_race_memory_t *memory, ptx_stamp_t floor)
+{
+    for (int i = 0; i < memory->read_count; i++)
+        record_read_of_any_size(memory->cells, &memory->reads[i], floor);
+    memory->read_count = 0;
+}
+
+/* A read when nothing was written since the last barrier conflicts with nothing, and matters only if a write follows
+ * before the next one. Such reads are only logged, which is faster than recording them. */
+static void check_full_read(const ptx_checked_access_t *access, ptx_race_memory_t *memory, const range_t *range)
+{
+    bool is_logged = memory->written < access->warp->block->checker->floor;
+    ptx_logged_read_t now, *read = &now;
+    if (memory->read_count == PTX_LOGGED_READS_MAX)
+        record_log(memory, range->floor);
+    if (is_logged)
+        read = &memory->reads[memory->read_count++];
+    read->stamp = range->stamp;
+    read->count = range->count;
+    for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+        read->cell[lane] = (uint32_t)((access->address[lane] - range->base) >> 2);
+    if (is_logged)
+        return;
+    /* Reads do not conflict with each other, so that they are recorded before they are compared with writes. */
+    for (uint32_t lanes = record_read_of_any_size(memory->cells, read, range->floor); lanes; lanes &= lanes - 1)
+        compare_lane(access, range, __builtin_ctz(lanes));
+}
+
+void rungi_ptx_check_races(const ptx_checked_access_t *access, uint32_t mask, ptx_race_memory_t *memory)
+{
+    const ptx_block_t *block = access->warp->block;
+    const ptx_checker_t *checker = block->checker;
+    range_t range = {.cells = memory->cells,
+                     .base = memory->base,
+                     .count = access->bytes < 4 ? 1 : access->bytes / 4,
+                     .floor = (ptx_stamp_t)checker->floor << PTX_STAMP_TIME_SHIFT};
+    range.stamp = rungi_ptx_stamp(checker, access->warp->index, 0, access->warp->pc, rungi_ptx_is_strong(access));
+    bool is_read = access->kind == PTX_READ, fits = block->launch->global_bytes >> 2 <= UINT32_MAX;
+    if (is_read && access->bytes >= 4 && mask == ~0u && fits) {
+        check_full_read(access, memory, &range);
+        return;
+    }
+    if (!is_read) {
+        record_log(memory, range.floor);
+        memory->written = checker->time;
+    }
+    if (is_read)
+        check(access, mask, &range, range.count, true);
+    else
+        check(access, mask, &range, range.count, false);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* driver.h - a libcuda.so.1 that executes PTX on the CPU with librung-emulator.
+ *
+ * The driver exports the functions of the CUDA driver that rung calls, and a few more for programs that share their
+ * contexts, streams and graphs with rung. It follows the rules of the manual: contexts, streams in order, limits of
+ * launches, sticky errors and captures. Modules are PTX. A cubin is rejected with CUDA_ERROR_NO_BINARY_FOR_GPU, as on a
+ * GPU of another architecture, so that callers use the PTX that they carry. The implicit order between the legacy default
+ * stream and other streams is not kept.
+ *
+ * Environment variables select the emulated GPU:
+ *
+ *   RUNG_EMULATED_ARCH            60 to 120 of gpu_models.def, or a newer architecture (default 86)
+ *   RUNG_EMULATED_DRIVER_VERSION  CUDA version of the driver (default 12090)
+ *   RUNG_EMULATED_DEVICES         number of devices (default 1)
+ *   RUNG_EMULATED_POOLS           0 for devices without memory pools
+ *   RUNG_EMULATED_CHECKS          what launches check: memory, uninitialized, races, barriers, arithmetic, all, none,
+ *                                 separated by commas (default memory). Findings are printed to stderr and fail the
+ *                                 launch.
+ *   RUNG_EMULATED_THREADS         threads that run blocks (default: number of CPUs)
+ */
+#pragma once
+
+/* cuda.h hides all but the newest version of a function behind macros. With this definition, each version has its own
+ * name. The declarations make the functions visible outside of the library. */
+#define __CUDA_API_VERSION_INTERNAL
+#pragma GCC visibility push(default)
+#include <cuda.h>
+
+/* For tests: the number of live objects of a kind ("contexts", "streams", "events", "memory", "host_memory", "modules",
+ * "graphs"), and the number of calls of a symbol. "forked" counts all calls in children of fork. */
+long rung_emulated_live_objects(const char *kind);
+long rung_emulated_call_count(const char *symbol);
+
+/* For libraries that compute on the host: the host address of `bytes` of device memory, or NULL. */
+void *rung_emulated_host_address(CUdeviceptr address, size_t bytes);
+#pragma GCC visibility pop
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rung/emulator.h"
+
+/* ---- Objects -------------------------------------------------------------------------------- */
+
+typedef enum object_kind { STREAM, EVENT, MEMORY, HOST_MEMORY, MODULE, FUNCTION, GRAPH, GRAPH_EXEC } object_kind_t;
+
+/* The first member of every object. A handle is valid if it is in the list of all objects; handles of callers are never
+ * dereferenced before that. */
+typedef struct driver_object {
+    object_kind_t kind;
+    CUcontext context; /* NULL for graphs */
+    struct driver_object *next;
+} driver_object_t;
+
+typedef struct driver_queue driver_queue_t;         /* queue.c */
+typedef struct driver_marker driver_marker_t;       /* queue.c */
+typedef struct driver_recording driver_recording_t; /* capture.c: work of a capture, shared by graphs */
+
+typedef struct driver_capture {
+    CUstream origin;
+    CUstreamCaptureMode mode;
+    pthread_t thread;
+    bool invalid;
+    driver_recording_t *recording;
+    struct driver_capture *next;
+} driver_capture_t;
+
+struct CUstream_st {
+    driver_object_t base;
+    driver_queue_t *queue;
+    driver_capture_t *capture; /* NULL unless the stream captures */
+};
+
+struct CUevent_st {
+    driver_object_t base;
+    unsigned flags;
+    driver_marker_t *marker;   /* of the last record; NULL before the first */
+    driver_capture_t *capture; /* that the last record belongs to, or NULL */
+};
+
+typedef struct driver_memory {
+    driver_object_t base;
+    CUdeviceptr address; /* 0 if a stream frees the memory */
+    size_t bytes;
+} driver_memory_t;
+
+/* A loaded PTX module. Modules and work in flight share it. */
+typedef struct driver_code {
+    rung_emulator_module *module;
+    unsigned generation; /* of the emulator that has the module */
+    atomic_int references;
+} driver_code_t;
+
+struct CUmod_st {
+    driver_object_t base;
+    driver_code_t *code;
+    int architecture; /* of the PTX */
+};
+
+struct CUfunc_st {
+    driver_object_t base;
+    CUmodule module;
+    rung_emulator_kernel *kernel;
+    int max_dynamic, carveout;
+};
+
+struct CUgraph_st {
+    driver_object_t base;
+    driver_recording_t *recording;
+};
+
+struct CUgraphExec_st {
+    driver_object_t base;
+    driver_recording_t *recording;
+};
+
+/* Contexts are never freed, so that handles of destroyed contexts are recognized. */
+struct CUctx_st {
+    bool alive, is_primary;
+    int device, references;
+    struct CUstream_st main;  /* all default streams */
+    atomic_uint pending;      /* error of work, returned by the next call that synchronizes */
+    atomic_uint sticky_error; /* returned by every later call */
+    CUcontext next;
+};
+
+/* Returns a new zeroed object in the list, or NULL. */
+void *object_new(object_kind_t kind, CUcontext context, size_t bytes);
+bool object_is(object_kind_t kind, const void *handle);
+/* Releases what the object owns and removes it from the list. */
+void object_destroy(driver_object_t *object);
+/* Returns the next object of this kind and context (NULL: any context) after `after` (NULL: from the start). */
+driver_object_t *object_next(const driver_object_t *after, CUcontext context, object_kind_t kind);
+void object_destroy_all(CUcontext context);
+
+/* ---- Calls (entry_point.c) ------------------------------------------------------------------- */
+
+/* What a call requires: nothing, cuInit, a current context, or a current context without a sticky error. */
+typedef enum call_need { NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT, NEEDS_NO_STICKY_ERROR } call_need_t;
+
+typedef struct driver_call {
+    const char *symbol;
+    bool locked;
+    CUcontext context; /* the current one, or NULL */
+} driver_call_t;
+
+/* Every exported function begins and ends with these. They hold the lock of all objects. */
+CUresult call_begin(driver_call_t *here, const char *symbol, call_need_t need);
+CUresult call_end(driver_call_t *here, CUresult result);
+
+/* The lock is not held while a call waits for work. */
+void call_unlock(void);
+void call_lock(void);
+
+/* Marks the driver as initialized in this process. */
+CUresult call_init(void);
+
+/* Returns the error that a test planted for this call, or 0: at its start, or (is_late) for its asynchronous work.
+ * Defined in no_faults.c, and by tests in their own file. */
+int rungi_driver_fault(const char *symbol, bool is_late);
+
+/* ---- Contexts (context.c) ------------------------------------------------------------------- */
+
+CUcontext context_current(void);
+bool context_is(CUcontext context);
+long context_count(void);
+bool error_is_sticky(CUresult error);
+/* Makes an error sticky if errors of its kind are. */
+void context_record_error(CUcontext context, CUresult error);
+/* Records an error of asynchronous work. Needs no lock. */
+void context_record_async_error(CUcontext context, CUresult error);
+/* Returns and clears the error of the work since the last call. */
+CUresult context_collect_error(CUcontext context);
+/* Waits for all streams of a context, without the lock. */
+CUresult context_finish(CUcontext context);
+/* Waits for all contexts: after a sticky error, callers may free memory that work still uses. */
+void context_finish_all(void);
+
+/* ---- Streams (stream.c) --------------------------------------------------------------------- */
+
+/* Finds the stream of a handle of this context. Handles 0, 1 and 2 are the default streams. */
+CUresult stream_of(CUcontext context, CUstream handle, CUstream *stream);
+CUresult stream_finish(driver_call_t *here, CUstream stream);
+
+/* ---- Memory (memory.c) ---------------------------------------------------------------------- */
+
+/* Returns the allocation that contains an address, or that ends there. */
+driver_memory_t *memory_containing(CUcontext context, CUdeviceptr address);
+
+/* ---- Devices (device.c) --------------------------------------------------------------------- */
+
+typedef struct emulated_gpu {
+    int architecture;
+    const char *name;
+    int memory_mib, multiprocessors, clock_khz, memory_clock_khz, bus_bits, l2_kib;
+    int shared_per_block, shared_per_multiprocessor, threads_per_multiprocessor;
+} emulated_gpu_t;
+
+const emulated_gpu_t *emulated_gpu_current(void);
+int emulated_driver_version(void);
+int emulated_device_count(void);
+bool emulated_device_has_pools(void);
+/* Reads a number from the environment. */
+int emulated_setting(const char *variable, int default_value);
+
+/* ---- Work (work.c, launch.c) ------------------------------------------------------------------ */
+
+typedef enum work_kind { LAUNCH, HOST_FUNCTION, COPY_TO_DEVICE, COPY_TO_HOST, FREE_MEMORY, SIGNAL, WAIT } work_kind_t;
+
+/* One item of a stream or a graph, with its own copy of the arguments. */
+typedef struct driver_work {
+    work_kind_t kind;
+    atomic_int references;
+    CUfunction function; /* of a launch */
+    driver_code_t *code;
+    rung_emulator_kernel *kernel;
+    unsigned grid[3], block[3], shared;
+    unsigned char *arguments; /* parameter buffer */
+    size_t argument_bytes;
+    CUhostFn host;
+    void *user;
+    CUdeviceptr device; /* of a copy, or to be freed */
+    void *to;           /* host address */
+    const void *from;   /* host address */
+    size_t bytes;
+    driver_marker_t *marker;  /* to signal or to wait for */
+    struct driver_work *next; /* of a recording */
+} driver_work_t;
+
+/* Returns zeroed work with one reference, or NULL. */
+driver_work_t *work_new(work_kind_t kind);
+void work_release(driver_work_t *work);
+/* Enqueues work, or records it if the stream captures. Takes over the caller's reference. */
+CUresult work_submit(CUstream stream, driver_work_t *work);
+/* Enqueues work of a graph. */
+CUresult work_enqueue(CUstream stream, driver_work_t *work);
+/* Executes work in a queue's thread. */
+CUresult work_execute(const driver_work_t *work);
+
+/* ---- Queues (queue.c) ------------------------------------------------------------------------- */
+
+/* Creates a queue with its thread. Errors of work go to the context. Returns NULL if there is no memory or thread. */
+driver_queue_t *queue_new(CUcontext context);
+driver_queue_t *queue_retain(driver_queue_t *queue);
+/* Releases a reference. The queue ends after its work. */
+void queue_release(driver_queue_t *queue);
+/* Adds work. Takes over the caller's reference. */
+CUresult queue_add(driver_queue_t *queue, driver_work_t *work);
+/* Waits until all work is done. The caller does not hold the lock. */
+void queue_finish(driver_queue_t *queue);
+/* Waits for all queues of a context, those of destroyed streams included. */
+void queue_finish_all(CUcontext context);
+
+driver_marker_t *marker_new(void);
+driver_marker_t *marker_retain(driver_marker_t *marker);
+void marker_release(driver_marker_t *marker);
+void marker_signal(driver_marker_t *marker);
+void marker_wait(driver_marker_t *marker);
+/* Returns the time of the signal in nanoseconds, or 0 before it. */
+int64_t marker_time(driver_marker_t *marker);
+
+/* ---- The emulator of all devices (gpu.c) -------------------------------------------------------- */
+
+/* One emulator serves all devices, so that addresses are unique. Each function holds its lock: calls wait for the kernel
+ * that runs. */
+CUresult gpu_open(void);
+/* Frees the emulator if no context is alive. */
+void gpu_close(void);
+CUresult gpu_allocate(size_t bytes, CUdeviceptr *address);
+void gpu_free(CUdeviceptr address);
+CUresult gpu_write(CUdeviceptr to, const void *from, size_t bytes);
+CUresult gpu_read(void *to, CUdeviceptr from, size_t bytes);
+/* Loads PTX text. `reason` receives the error text of a failure. */
+CUresult gpu_load(const char *text, size_t bytes, driver_code_t **code, char *reason, size_t capacity);
+driver_code_t *gpu_code_retain(driver_code_t *code);
+void gpu_code_release(driver_code_t *code);
+CUresult gpu_launch(const driver_work_t *work);
+
+/* ---- Captures (capture.c) ----------------------------------------------------------------------- */
+
+void recording_add(driver_recording_t *recording, driver_work_t *work);
+void recording_release(driver_recording_t *recording);
+
+/* Invalidates a capture and returns the error of the call that did it. */
+CUresult capture_invalidate(driver_capture_t *capture);
+/* Does the same for all captures that forbid unsafe calls in this thread. */
+CUresult capture_forbid(void);
+/* Removes a stream that is destroyed from its capture. */
+void capture_remove_stream(CUstream stream);
+/* Returns a capture of a context, or NULL. */
+driver_capture_t *capture_in(CUcontext context);

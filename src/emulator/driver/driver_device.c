@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* driver_device.c - cuInit, and the attributes of the emulated GPUs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulator/driver/driver.h"
+
+/* ---- Models -------------------------------------------------------------------------------- */
+
+static const emulated_gpu_t models[] = {
+#define EMULATED_GPU(architecture, name, memory, units, clock, memory_clock, bus, l2, optin, unit, threads) \
+    {architecture, name, memory, units, clock, memory_clock, bus, l2, optin, unit, threads},
+#include "gpu_models.def"
+#undef EMULATED_GPU
+};
+
+enum { EMULATED_GPUS = sizeof models / sizeof *models, DEFAULT_ARCHITECTURE = 86, DEFAULT_DRIVER = 12090 };
+
+int emulated_setting(const char *variable, int default_value)
+{
+    const char *text = getenv(variable);
+    return text && *text ? atoi(text) : default_value;
+}
+
+const emulated_gpu_t *emulated_gpu_current(void)
+{
+    static _Thread_local emulated_gpu_t unknown;
+    int architecture = emulated_setting("RUNG_EMULATED_ARCH", DEFAULT_ARCHITECTURE);
+    for (int i = 0; i < EMULATED_GPUS - 1; i++)
+        if (models[i].architecture == architecture)
+            return &models[i];
+    unknown = models[EMULATED_GPUS - 1];
+    unknown.architecture = architecture;
+    return &unknown;
+}
+
+int emulated_driver_version(void)
+{
+    return emulated_setting("RUNG_EMULATED_DRIVER_VERSION", DEFAULT_DRIVER);
+}
+
+int emulated_device_count(void)
+{
+    return emulated_setting("RUNG_EMULATED_DEVICES", 1);
+}
+
+bool emulated_device_has_pools(void)
+{
+    return emulated_setting("RUNG_EMULATED_POOLS", 1) != 0;
+}
+
+/* ---- Entry points ---------------------------------------------------------------------------- */
+
+CUresult CUDAAPI cuInit(unsigned int flags)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuInit", NEEDS_NOTHING);
+    if (result == CUDA_SUCCESS)
+        result = flags != 0 ? CUDA_ERROR_INVALID_VALUE : call_init();
+    return call_end(&here, result);
+}
+
+CUresult CUDAAPI cuDriverGetVersion(int *version)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuDriverGetVersion", NEEDS_NOTHING);
+    if (result == CUDA_SUCCESS && !version)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        *version = emulated_driver_version();
+    return call_end(&here, result);
+}
+
+CUresult CUDAAPI cuDeviceGetCount(int *count)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuDeviceGetCount", NEEDS_INIT);
+    if (result == CUDA_SUCCESS && !count)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        *count = emulated_device_count();
+    return call_end(&here, result);
+}
+
+static CUresult check_device(const void *out, CUdevice device)
+{
+    if (!out)
+        return CUDA_ERROR_INVALID_VALUE;
+    return device >= 0 && device < emulated_device_count() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult CUDAAPI cuDeviceGet(CUdevice *device, int ordinal)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuDeviceGet", NEEDS_INIT);
+    if (result == CUDA_SUCCESS)
+        result = check_device(device, ordinal);
+    if (result == CUDA_SUCCESS)
+        *device = ordinal;
+    return call_end(&here, result);
+}
+
+CUresult CUDAAPI cuDeviceGetName(char *name, int length, CUdevice device)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuDeviceGetName", NEEDS_INIT);
+    if (result == CUDA_SUCCESS)
+        result = length > 0 ? check_device(name, device) : CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        snprintf(name, (size_t)length, "%s", emulated_gpu_current()->name);
+    return call_end(&here, result);
+}
+
+CUresult CUDAAPI cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuDeviceTotalMem_v2", NEEDS_INIT);
+    if (result == CUDA_SUCCESS)
+        result = check_device(bytes, device);
+    if (result == CUDA_SUCCESS)
+        *bytes = (size_t)emulated_gpu_current()->memory_mib << 20;
+    return call_end(&here, result);
+}
+
+static CUresult attribute_of(const emulated_gpu_t *gpu, CUdevice_attribute what, int *value)
+{
+    switch (what) {
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X: *value = 1024; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: *value = 1024; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: *value = 64; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: *value = 2147483647; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y: *value = 65535; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: *value = 65535; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: *value = 49152; break;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *value = 32; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK: *value = 65536; break;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: *value = gpu->clock_khz; break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = gpu->multiprocessors; break;
+    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: *value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: *value = gpu->memory_clock_khz; break;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: *value = gpu->bus_bits; break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = gpu->l2_kib * 1024; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: *value = gpu->threads_per_multiprocessor; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = gpu->architecture / 10; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = gpu->architecture % 10; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: *value = gpu->shared_per_multiprocessor; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR: *value = 65536; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = gpu->shared_per_block; break;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: *value = emulated_device_has_pools(); break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdevice device)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuDeviceGetAttribute", NEEDS_INIT);
+    if (result == CUDA_SUCCESS)
+        result = check_device(value, device);
+    if (result == CUDA_SUCCESS)
+        result = attribute_of(emulated_gpu_current(), what, value);
+    return call_end(&here, result);
+}
+
+/* NVIDIA's libraries query tables of undocumented functions, and work without them. */
+CUresult CUDAAPI cuGetExportTable(const void **table, const CUuuid *id)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuGetExportTable", NEEDS_NOTHING);
+    (void)id;
+    if (table)
+        *table = NULL;
+    return call_end(&here, result == CUDA_SUCCESS ? CUDA_ERROR_NOT_FOUND : result);
+}

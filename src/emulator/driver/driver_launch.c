@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* driver_launch.c - cuLaunchKernel and cuLaunchHostFunc. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulator/driver/driver.h"
+
+enum { DEFAULT_SHARED_BYTES = 48 * 1024, THREADS_MAX = 1024, BLOCK_Z_MAX = 64, GRID_YZ_MAX = 65535 };
+
+/* ---- Limits ------------------------------------------------------------------------------------- */
+
+static bool shape_is_valid(const unsigned grid[3], const unsigned block[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (grid[i] == 0 || block[i] == 0 || block[i] > THREADS_MAX)
+            return false;
+    return grid[0] <= INT32_MAX && grid[1] <= GRID_YZ_MAX && grid[2] <= GRID_YZ_MAX && block[2] <= BLOCK_Z_MAX &&
+           block[0] * block[1] * block[2] <= THREADS_MAX;
+}
+
+/* Without cuFuncSetAttribute, a block has at most 48 KiB. */
+static size_t shared_allowed(CUfunction function, size_t static_bytes)
+{
+    size_t requested = static_bytes + (size_t)function->max_dynamic;
+    return requested > DEFAULT_SHARED_BYTES ? requested : DEFAULT_SHARED_BYTES;
+}
+
+static bool block_is_allowed(const rung_emulator_kernel_info *info, const unsigned block[3])
+{
+    const uint32_t *max = info->max_block;
+    uint64_t max_threads = (uint64_t)max[0] * (max[1] ? max[1] : 1) * (max[2] ? max[2] : 1);
+    for (int i = 0; i < 3; i++)
+        if (info->required_block[i] && block[i] != info->required_block[i])
+            return false;
+    return max_threads == 0 || block[0] * block[1] * block[2] <= max_threads;
+}
+
+static CUresult check_launch(CUfunction function, const unsigned grid[3], const unsigned block[3], unsigned shared)
+{
+    const rung_emulator_kernel_info *info = rung_emulator_kernel_get_info(function->kernel);
+    size_t static_bytes = (size_t)info->static_shared_bytes;
+    bool is_valid = shape_is_valid(grid, block) && block_is_allowed(info, block) &&
+                    static_bytes + shared <= shared_allowed(function, static_bytes);
+    return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- Arguments ---------------------------------------------------------------------------------- */
+
+/* Copies the arguments into a parameter buffer. */
+static bool pack(driver_work_t *work, void **arguments)
+{
+    const rung_emulator_kernel_info *info = rung_emulator_kernel_get_info(work->kernel);
+    int64_t count = info->parameter_count;
+    work->argument_bytes = count > 0 ? (size_t)(info->parameter_offsets[count - 1] + info->parameter_bytes[count - 1])
+                                     : 0;
+    work->arguments = calloc(work->argument_bytes + 1, 1);
+    for (int64_t i = 0; work->arguments && i < count; i++)
+        memcpy(work->arguments + info->parameter_offsets[i], arguments[i], (size_t)info->parameter_bytes[i]);
+    return work->arguments != NULL;
+}
+
+static bool takes_arguments(CUfunction function)
+{
+    return rung_emulator_kernel_get_info(function->kernel)->parameter_count > 0;
+}
+
+/* ---- Entry points -------------------------------------------------------------------------------- */
+
+static CUresult launch(CUstream stream, CUfunction function, const unsigned grid[3], const unsigned block[3],
+                       unsigned shared, void **arguments)
+{
+    driver_work_t *work = work_new(LAUNCH);
+    if (!work)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    work->function = function;
+    work->kernel = function->kernel;
+    work->code = gpu_code_retain(function->module->code);
+    work->shared = shared;
+    memcpy(work->grid, grid, sizeof work->grid);
+    memcpy(work->block, block, sizeof work->block);
+    if (!pack(work, arguments)) {
+        work_release(work);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return work_submit(stream, work);
+}
+
+CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                                unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,
+                                CUstream handle, void **arguments, void **extra)
+{
+    driver_call_t here;
+    CUstream stream = NULL;
+    const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
+    CUresult result = call_begin(&here, "cuLaunchKernel", NEEDS_NO_STICKY_ERROR);
+    if (result == CUDA_SUCCESS && !(object_is(FUNCTION, function) && function->base.context == here.context))
+        result = CUDA_ERROR_INVALID_HANDLE;
+    if (result == CUDA_SUCCESS)
+        result = stream_of(here.context, handle, &stream);
+    if (result == CUDA_SUCCESS && extra)
+        result = CUDA_ERROR_NOT_SUPPORTED; /* arguments in one buffer */
+    if (result == CUDA_SUCCESS && !arguments && takes_arguments(function))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = check_launch(function, grid, block, shared);
+    if (result == CUDA_SUCCESS)
+        result = launch(stream, function, grid, block, shared, arguments);
+    return call_end(&here, result);
+}
+
+/* Calls a function of the host in the order of the stream. */
+CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn function, void *user)
+{
+    driver_call_t here;
+    CUstream stream = NULL;
+    CUresult result = call_begin(&here, "cuLaunchHostFunc", NEEDS_NO_STICKY_ERROR);
+    if (result == CUDA_SUCCESS && !function)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = stream_of(here.context, handle, &stream);
+    driver_work_t *work = result == CUDA_SUCCESS ? work_new(HOST_FUNCTION) : NULL;
+    if (result == CUDA_SUCCESS && !work)
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS) {
+        work->host = function;
+        work->user = user;
+        result = work_submit(stream, work);
+    }
+    return call_end(&here, result);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* float_bits.h - conversions between floating-point formats, and the canonical NaN of the GPU. */
+#pragma once
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+__extension__ typedef _Float16 half_t; /* the compiler's, which ISO C lacks */
+
+static inline uint32_t f32_bits(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline float f32_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline uint64_t f64_bits(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline double f64_of_bits(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Flushes a subnormal number to a zero of its sign. */
+static inline float flush_f32(float value)
+{
+    uint32_t bits = f32_bits(value);
+    return (bits & 0x7f800000) == 0 ? f32_of_bits(bits & 0x80000000) : value;
+}
+
+/* Single-precision arithmetic of the GPU returns this NaN whatever the operands were. */
+static inline float canonical_f32(float value)
+{
+    return value != value ? f32_of_bits(0x7fffffff) : value;
+}
+
+/* Clamps to [0, 1]; NaN becomes 0. */
+static inline float saturate_f32(float value)
+{
+    return value > 0 ? value < 1 ? value : 1 : 0;
+}
+
+static inline float f16_to_f32(uint16_t bits)
+{
+    half_t value;
+    memcpy(&value, &bits, sizeof value);
+    return (float)value;
+}
+
+static inline float bf16_to_f32(uint16_t bits)
+{
+    return f32_of_bits((uint32_t)bits << 16);
+}
+
+/* Rounds to nearest even. NaN becomes the canonical 0x7fff. */
+static inline uint16_t f32_to_f16(float value)
+{
+    half_t half = (half_t)value;
+    uint16_t bits;
+    memcpy(&bits, &half, sizeof bits);
+    return value != value ? 0x7fff : bits;
+}
+
+static inline uint16_t f32_to_bf16(float value)
+{
+    uint32_t bits = f32_bits(value);
+    return value != value ? 0x7fff : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}

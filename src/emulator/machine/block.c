@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* block.c - runs the warps of one block in turn. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "emulator/counts/counts.h"
+#include "emulator/machine/barriers.h"
+#include "emulator/machine/machine.h"
+
+/* Instructions of one warp before the next one runs. Large, so that a warp's registers stay in the cache; finite, since a
+ * warp may wait for another one in a loop. */
+enum { WARP_BUDGET = 100000 };
+
+/* ---- Creation ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t *special(const ptx_warp_t *warp, ptx_special_t index)
+{
+    return (uint32_t *)(void *)(warp->special + (size_t)index * PTX_SPECIAL_BYTES);
+}
+
+static void fill(const ptx_warp_t *warp, ptx_special_t index, uint32_t value)
+{
+    for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+        special(warp, index)[lane] = value;
+}
+
+/* Sets the special registers that are the same for every block. */
+static void set_constant_registers(ptx_warp_t *warp)
+{
+    const ptx_launch_t *launch = warp->block->launch;
+    for (int i = 0; i < 3; i++) {
+        fill(warp, PTX_SPECIAL_NTID_X + (ptx_special_t)i, launch->size[i]);
+        fill(warp, PTX_SPECIAL_NCTAID_X + (ptx_special_t)i, launch->grid[i]);
+        fill(warp, PTX_SPECIAL_NCLUSTERID_X + (ptx_special_t)i, launch->grid[i] / launch->cluster[i]);
+        fill(warp, PTX_SPECIAL_CLUSTER_NCTAID_X + (ptx_special_t)i, launch->cluster[i]);
+    }
+    fill(warp, PTX_SPECIAL_WARPID, (uint32_t)warp->index);
+    fill(warp, PTX_SPECIAL_NWARPID, (uint32_t)warp->block->warp_count);
+    fill(warp, PTX_SPECIAL_NSMID, 1);
+    fill(warp, PTX_SPECIAL_WARP_SZ, PTX_WARP_LANES);
+    fill(warp, PTX_SPECIAL_DYNAMIC_SMEM_SIZE, (uint32_t)launch->dynamic_shared_bytes);
+    fill(warp, PTX_SPECIAL_TOTAL_SMEM_SIZE,
+         (uint32_t)(launch->kernel->static_shared_bytes + launch->dynamic_shared_bytes));
+    fill(warp, PTX_SPECIAL_CLUSTER_NCTARANK, launch->cluster[0] * launch->cluster[1] * launch->cluster[2]);
+    for (uint32_t lane = 0; lane < PTX_WARP_LANES; lane++) {
+        uint32_t thread = (uint32_t)(PTX_WARP_LANES * warp->index) + lane, bit = 1u << lane;
+        special(warp, PTX_SPECIAL_TID_X)[lane] = thread % launch->size[0];
+        special(warp, PTX_SPECIAL_TID_Y)[lane] = thread / launch->size[0] % launch->size[1];
+        special(warp, PTX_SPECIAL_TID_Z)[lane] = thread / launch->size[0] / launch->size[1];
+        special(warp, PTX_SPECIAL_LANEID)[lane] = lane;
+        special(warp, PTX_SPECIAL_LANEMASK_EQ)[lane] = bit;
+        special(warp, PTX_SPECIAL_LANEMASK_LT)[lane] = bit - 1;
+        special(warp, PTX_SPECIAL_LANEMASK_LE)[lane] = bit | (bit - 1);
+        special(warp, PTX_SPECIAL_LANEMASK_GE)[lane] = ~(bit - 1);
+        special(warp, PTX_SPECIAL_LANEMASK_GT)[lane] = ~(bit | (bit - 1));
+    }
+}
+
+static bool create_warp(ptx_block_t *block, int index)
+{
+    ptx_warp_t *warp = &block->warps[index];
+    const ptx_launch_t *launch = block->launch;
+    warp->block = block;
+    warp->index = index;
+    warp->is_checked = launch->checks != 0;
+    warp->is_counted = launch->counts;
+    warp->is_observed = warp->is_checked || warp->is_counted;
+    warp->free_frames = calloc((size_t)launch->module->function_count, sizeof *warp->free_frames);
+    warp->special = aligned_alloc(PTX_LANE_ARRAY_ALIGNMENT, PTX_SPECIAL_COUNT * PTX_SPECIAL_BYTES);
+    warp->local = block->local_bytes ? malloc(PTX_WARP_LANES * (size_t)block->local_bytes) : NULL;
+    if (launch->checks && block->local_bytes)
+        warp->local_shadow = malloc(PTX_WARP_LANES * (size_t)block->local_bytes);
+    bool has_local = !block->local_bytes || (warp->local && (!launch->checks || warp->local_shadow));
+    if (!warp->free_frames || !warp->special || !has_local)
+        return false;
+    memset(warp->special, 0, PTX_SPECIAL_COUNT * PTX_SPECIAL_BYTES);
+    set_constant_registers(warp);
+    return true;
+}
+
+rung_status rungi_ptx_block_create(ptx_block_t *block, ptx_launch_t *launch, int worker)
+{
+    *block = (ptx_block_t){.launch = launch, .worker = worker, .cluster = block};
+    block->thread_count = (int)(launch->size[0] * launch->size[1] * launch->size[2]);
+    block->warp_count = (block->thread_count + PTX_WARP_LANES - 1) / PTX_WARP_LANES;
+    block->local_bytes = launch->kernel->stack_bytes;
+    block->shared_bytes = launch->kernel->uses_dynamic_shared || launch->dynamic_shared_bytes
+                              ? launch->module->dynamic_shared_offset + launch->dynamic_shared_bytes
+                              : launch->kernel->static_shared_bytes;
+    if (block->shared_bytes < launch->kernel->static_shared_bytes)
+        block->shared_bytes = launch->kernel->static_shared_bytes;
+    block->warps = calloc((size_t)block->warp_count, sizeof *block->warps);
+    block->shared = aligned_alloc(128, ((size_t)block->shared_bytes + 255) / 128 * 128);
+    block->counter = launch->counts ? rungi_ptx_counter_create(launch) : NULL;
+    bool has_memory = block->warps && block->shared && (!launch->counts || block->counter);
+    for (int i = 0; has_memory && i < block->warp_count; i++)
+        has_memory = create_warp(block, i);
+    if (!has_memory)
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for a block of %d threads", block->thread_count);
+    return launch->checks ? rungi_ptx_check_block_create(block) : RUNG_OK;
+}
+
+void rungi_ptx_block_free(ptx_block_t *block)
+{
+    for (int i = 0; block->warps && i < block->warp_count; i++)
+        if (block->warps[i].block)
+            rungi_ptx_warp_free(&block->warps[i]);
+    rungi_ptx_check_block_free(block);
+    free(block->warps);
+    free(block->shared);
+    rungi_ptx_counter_free(block->counter);
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------------------- */
+
+static bool start(ptx_block_t *block, int64_t linear_id)
+{
+    const ptx_launch_t *launch = block->launch;
+    block->linear_id = linear_id;
+    block->id[0] = (uint32_t)(linear_id % launch->grid[0]);
+    block->id[1] = (uint32_t)(linear_id / launch->grid[0] % launch->grid[1]);
+    block->id[2] = (uint32_t)(linear_id / launch->grid[0] / launch->grid[1]);
+    block->exited = 0;
+    memset(block->barriers, 0, sizeof block->barriers);
+    memset(block->shared, 0xcd, (size_t)block->shared_bytes); /* shared memory begins with arbitrary values */
+    rungi_ptx_check_block_start(block);
+    for (int i = 0; i < block->warp_count; i++) {
+        ptx_warp_t *warp = &block->warps[i];
+        for (int axis = 0; axis < 3; axis++) {
+            fill(warp, PTX_SPECIAL_CTAID_X + (ptx_special_t)axis, block->id[axis]);
+            fill(warp, PTX_SPECIAL_CLUSTERID_X + (ptx_special_t)axis, block->id[axis] / launch->cluster[axis]);
+        }
+        if (!rungi_ptx_warp_start(warp))
+            return false;
+    }
+    return true;
+}
+
+/* Runs each warp once. Returns whether one of them made progress, and in `finished` whether all have ended. */
+static bool run_round(ptx_block_t *block, bool *finished)
+{
+    bool has_progress = false;
+    *finished = true;
+    for (int i = 0; i < block->warp_count; i++) {
+        ptx_warp_t *warp = &block->warps[i];
+        if (warp->split_count == 0)
+            continue;
+        int64_t before = warp->instructions;
+        ptx_progress_t progress = rungi_ptx_warp_run(warp, WARP_BUDGET);
+        *finished = *finished && progress == PTX_FINISHED;
+        has_progress = has_progress || progress == PTX_FINISHED || progress == PTX_PAUSED ||
+                       warp->instructions - before > 1;
+        int64_t executed = warp->instructions - warp->first_instruction;
+        if (executed > block->launch->max_instructions && progress == PTX_PAUSED)
+            rungi_ptx_fault(warp, RUNG_EMULATOR_INFINITE_LOOP, 0,
+                            "a warp has executed %lld instructions and does not end", (long long)executed);
+        if (atomic_load_explicit(&block->launch->has_failed, memory_order_relaxed))
+            return false;
+    }
+    return has_progress;
+}
+
+bool rungi_ptx_block_run(ptx_block_t *block, int64_t linear_id)
+{
+    bool is_finished = false;
+    if (!start(block, linear_id)) {
+        rungi_ptx_fault(&block->warps[0], RUNG_EMULATOR_TRAP, 0, "no memory for the registers of a block");
+        return false;
+    }
+    int idle_rounds = 0;
+    while (!is_finished) {
+        bool has_progress = run_round(block, &is_finished);
+        if (atomic_load_explicit(&block->launch->has_failed, memory_order_relaxed))
+            return false;
+        if (is_finished)
+            break;
+        has_progress = rungi_ptx_barriers_release(block) || has_progress;
+        idle_rounds = has_progress ? 0 : idle_rounds + 1;
+        if (idle_rounds > 2) {
+            rungi_ptx_check_deadlock(block);
+            return false;
+        }
+    }
+    rungi_ptx_check_block_end(block);
+    return true;
+}
