@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory.c - global memory of an emulator: one reserved range of addresses, handed out from the start on.
  *
- * Addresses that kernels see do not depend on the host, so that reports are the same in every run. Freed memory is reused
- * only when the range is used up: a stale pointer then still finds its freed allocation. */
+ * Addresses that kernels see do not depend on the host, so that reports are the same in every run. Addresses are
+ * not reused, so a stale pointer finds its freed allocation; the pages of freed memory are returned to the system. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, madvise */
 #include <stdio.h>
 #include <stdlib.h>
