@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// checks_bugs.cu - kernels with one planted bug each. checks.c finds a line by its mark: "BUG name" is where the finding
-// must be, "OTHER name" is the other side of the conflict. Compile: nvcc -ptx -arch=sm_86 -lineinfo checks_bugs.cu
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checks_bugs.cu - kernels with one planted bug each. checks.c finds a line by its mark: "BUG name" is where the finding
+ * must be, "OTHER name" is the other side of the conflict. Compile: nvcc -ptx -arch=sm_86 -lineinfo checks_bugs.cu */
 #include <cuda_pipeline.h>
 
 __constant__ float constant_table[8] = {1, 2, 3, 4, 5, 6, 7, 8};

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// checks_correct.cu - correct kernels that use each kind of synchronization. checks.c expects no finding.
-// Compile: nvcc -ptx -arch=sm_86 -lineinfo checks_correct.cu
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checks_correct.cu - correct kernels that use each kind of synchronization. checks.c expects no finding.
+ * Compile: nvcc -ptx -arch=sm_86 -lineinfo checks_correct.cu */
 #include <cooperative_groups.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// checks_gemm.cu - small matrix products with the mistakes that such kernels have: the bugs of
-// tests/verify/oclgrind/planted.txt that an access shows. Marks: see checks_bugs.cu; several bugs share the lines of one
-// template. Compile: nvcc -ptx -arch=sm_86 -lineinfo checks_gemm.cu
+/* SPDX-License-Identifier: Apache-2.0 */
+/* checks_gemm.cu - small matrix products with the mistakes that such kernels have: the bugs of
+ * tests/verify/oclgrind/planted.txt that an access shows. Marks: see checks_bugs.cu; several bugs share the lines of one
+ * template. Compile: nvcc -ptx -arch=sm_86 -lineinfo checks_gemm.cu */
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <mma.h>

@@ -5,13 +5,13 @@
 #include "emulator/execute/execute.h"
 #include "emulator/machine/emulator.h"
 
-#define TABLES(X, variant)                                                                                         \
-    X(integer, variant)                                                                                            \
-    X(bits, variant)                                                                                               \
-    X(compare, variant)                                                                                            \
-    X(float, variant)                                                                                              \
-    X(half, variant) X(convert, variant) X(memory, variant) X(atomic, variant) X(warp, variant) X(matrix, variant) \
-        X(wmma, variant)
+#define TABLES(X, variant) \
+    X(integer, variant)    \
+    X(bits, variant)       \
+    X(compare, variant)    \
+    X(float, variant)      \
+    X(half, variant)       \
+    X(convert, variant) X(memory, variant) X(atomic, variant) X(warp, variant) X(matrix, variant) X(wmma, variant)
 #define DECLARE(file, variant) extern const ptx_executor_t rungi_ptx_executors_##file##_##variant[];
 #define LIST(file, variant) rungi_ptx_executors_##file##_##variant,
 

@@ -50,29 +50,29 @@ typedef struct rung_emulator rung_emulator;
 /* What a launch checks. Each check costs time; without any, a launch only stops at accesses
  * outside the emulator's memory. */
 enum {
-    RUNG_EMULATOR_CHECK_MEMORY        = 1 << 0, /* bounds, alignment, use after free */
+    RUNG_EMULATOR_CHECK_MEMORY = 1 << 0,        /* bounds, alignment, use after free */
     RUNG_EMULATOR_CHECK_UNINITIALIZED = 1 << 1, /* reads of memory that nobody wrote */
-    RUNG_EMULATOR_CHECK_RACES         = 1 << 2, /* conflicting accesses without synchronization */
-    RUNG_EMULATOR_CHECK_BARRIERS      = 1 << 3, /* barriers in divergent code, missing waits for copies */
-    RUNG_EMULATOR_CHECK_ARITHMETIC    = 1 << 4, /* integer division by zero */
-    RUNG_EMULATOR_CHECK_ALL           = (1 << 5) - 1
+    RUNG_EMULATOR_CHECK_RACES = 1 << 2,         /* conflicting accesses without synchronization */
+    RUNG_EMULATOR_CHECK_BARRIERS = 1 << 3,      /* barriers in divergent code, missing waits for copies */
+    RUNG_EMULATOR_CHECK_ARITHMETIC = 1 << 4,    /* integer division by zero */
+    RUNG_EMULATOR_CHECK_ALL = (1 << 5) - 1
 };
 
 typedef struct rung_emulator_options {
-    size_t   size;               /* set by rung_emulator_options_default() */
-    int64_t  memory_bytes;       /* address space for global memory; 0 selects 64 GiB. Pages take memory when used */
-    int64_t  threads;            /* that run blocks; 0 selects the number of available CPUs */
-    int32_t  compute_capability; /* 86 for an sm_86 GPU; 0 selects the target of the first module */
-    uint32_t checks;             /* RUNG_EMULATOR_CHECK_ values, combined with | */
-    bool     count_accesses;     /* fill the counts of memory accesses; see Counts */
-    int64_t  max_instructions;   /* of one warp, before a launch fails as an infinite loop; 0 selects 2^40 */
-    FILE    *output;             /* where printf() of kernels writes; NULL selects stdout */
+    size_t size;                /* set by rung_emulator_options_default() */
+    int64_t memory_bytes;       /* address space for global memory; 0 selects 64 GiB. Pages take memory when used */
+    int64_t threads;            /* that run blocks; 0 selects the number of available CPUs */
+    int32_t compute_capability; /* 86 for an sm_86 GPU; 0 selects the target of the first module */
+    uint32_t checks;            /* RUNG_EMULATOR_CHECK_ values, combined with | */
+    bool count_accesses;        /* fill the counts of memory accesses; see Counts */
+    int64_t max_instructions;   /* of one warp, before a launch fails as an infinite loop; 0 selects 2^40 */
+    FILE *output;               /* where printf() of kernels writes; NULL selects stdout */
 } rung_emulator_options;
 
 static inline rung_emulator_options rung_emulator_options_default(void)
 {
     rung_emulator_options options = {0};
-    options.size                  = sizeof options;
+    options.size = sizeof options;
     return options;
 }
 
@@ -110,19 +110,19 @@ RUNG_API rung_status rung_emulator_kernel_find(rung_emulator_module *module, con
                                                rung_emulator_kernel **kernel);
 
 /* Returns the number of kernels, and the kernel at an index, for listing a module. */
-RUNG_API int64_t               rung_emulator_kernel_count(const rung_emulator_module *module);
+RUNG_API int64_t rung_emulator_kernel_count(const rung_emulator_module *module);
 RUNG_API rung_emulator_kernel *rung_emulator_kernel_at(rung_emulator_module *module, int64_t index);
 
 /* Facts of a kernel, filled by the library. */
 typedef struct rung_emulator_kernel_info {
-    const char    *name;
-    int64_t        parameter_count;
+    const char *name;
+    int64_t parameter_count;
     const int64_t *parameter_offsets; /* bytes from the start of the parameter buffer */
     const int64_t *parameter_bytes;
-    int64_t        static_shared_bytes;
-    int64_t        local_bytes;       /* per thread */
-    uint32_t       required_block[3]; /* of .reqntid; 0 if there is none */
-    uint32_t       max_block[3];      /* of .maxntid; 0 if there is none */
+    int64_t static_shared_bytes;
+    int64_t local_bytes;        /* per thread */
+    uint32_t required_block[3]; /* of .reqntid; 0 if there is none */
+    uint32_t max_block[3];      /* of .maxntid; 0 if there is none */
 } rung_emulator_kernel_info;
 
 /* Returns the facts, owned by the kernel. */
@@ -156,24 +156,24 @@ RUNG_API bool rung_emulator_find_allocation(const rung_emulator *emulator, uint6
 /* ---- Launches ---------------------------------------------------------------------- */
 
 typedef struct rung_emulator_launch {
-    size_t       size; /* set by rung_emulator_launch_of() */
-    uint32_t     grid[3], block[3];
-    uint32_t     cluster[3]; /* blocks per cluster; 0 selects the kernel's own, or 1 */
-    int64_t      dynamic_shared_bytes;
-    void *const *arguments;        /* one pointer to each argument; or use the next two */
-    const void  *parameter_buffer; /* the parameters as one block of memory */
-    int64_t      parameter_bytes;
+    size_t size; /* set by rung_emulator_launch_of() */
+    uint32_t grid[3], block[3];
+    uint32_t cluster[3]; /* blocks per cluster; 0 selects the kernel's own, or 1 */
+    int64_t dynamic_shared_bytes;
+    void *const *arguments;       /* one pointer to each argument; or use the next two */
+    const void *parameter_buffer; /* the parameters as one block of memory */
+    int64_t parameter_bytes;
 } rung_emulator_launch;
 
 /* Returns a launch of grid_x blocks of block_x threads. Set other fields afterwards. */
 static inline rung_emulator_launch rung_emulator_launch_of(uint32_t grid_x, uint32_t block_x, void *const *arguments)
 {
     rung_emulator_launch launch = {0};
-    launch.size                 = sizeof launch;
-    launch.grid[0]              = grid_x;
-    launch.block[0]             = block_x;
+    launch.size = sizeof launch;
+    launch.grid[0] = grid_x;
+    launch.block[0] = block_x;
     launch.grid[1] = launch.grid[2] = launch.block[1] = launch.block[2] = 1;
-    launch.arguments                                                    = arguments;
+    launch.arguments = arguments;
     return launch;
 }
 
@@ -186,45 +186,45 @@ RUNG_API rung_status rung_emulator_launch_kernel(rung_emulator_kernel *kernel, c
 /* ---- Findings ---------------------------------------------------------------------- */
 
 typedef enum rung_emulator_finding_kind {
-    RUNG_EMULATOR_OUT_OF_BOUNDS    = 0,
-    RUNG_EMULATOR_MISALIGNED       = 1,
-    RUNG_EMULATOR_USE_AFTER_FREE   = 2,
-    RUNG_EMULATOR_UNINITIALIZED    = 3,
-    RUNG_EMULATOR_RACE             = 4,
-    RUNG_EMULATOR_BARRIER          = 5, /* a barrier that not all threads reach, or a deadlock */
-    RUNG_EMULATOR_ASYNC_COPY       = 6, /* access to the destination or source of a copy that is in flight */
-    RUNG_EMULATOR_WARP_SYNC        = 7, /* lanes of a member mask never arrive, or an inactive lane is read */
+    RUNG_EMULATOR_OUT_OF_BOUNDS = 0,
+    RUNG_EMULATOR_MISALIGNED = 1,
+    RUNG_EMULATOR_USE_AFTER_FREE = 2,
+    RUNG_EMULATOR_UNINITIALIZED = 3,
+    RUNG_EMULATOR_RACE = 4,
+    RUNG_EMULATOR_BARRIER = 5,    /* a barrier that not all threads reach, or a deadlock */
+    RUNG_EMULATOR_ASYNC_COPY = 6, /* access to the destination or source of a copy that is in flight */
+    RUNG_EMULATOR_WARP_SYNC = 7,  /* lanes of a member mask never arrive, or an inactive lane is read */
     RUNG_EMULATOR_DIVISION_BY_ZERO = 8,
-    RUNG_EMULATOR_TRAP             = 9,
-    RUNG_EMULATOR_INFINITE_LOOP    = 10,
-    RUNG_EMULATOR_READ_ONLY        = 11, /* a write to constant memory or to parameters */
-    RUNG_EMULATOR_LIMIT            = 12  /* a resource limit of the architecture */
+    RUNG_EMULATOR_TRAP = 9,
+    RUNG_EMULATOR_INFINITE_LOOP = 10,
+    RUNG_EMULATOR_READ_ONLY = 11, /* a write to constant memory or to parameters */
+    RUNG_EMULATOR_LIMIT = 12      /* a resource limit of the architecture */
 } rung_emulator_finding_kind;
 
 /* A place in the source and the thread that was there. */
 typedef struct rung_emulator_place {
     const char *file; /* NULL if the PTX has no line information */
-    int32_t     line; /* of `file`, or of the PTX text if `file` is NULL; 0 if there is no place */
-    uint32_t    block[3], thread[3];
+    int32_t line;     /* of `file`, or of the PTX text if `file` is NULL; 0 if there is no place */
+    uint32_t block[3], thread[3];
 } rung_emulator_place;
 
 /* One finding: everything of one kind at one pair of lines. */
 typedef struct rung_emulator_finding {
     rung_emulator_finding_kind kind;
-    const char                *kernel;
-    const char                *text;  /* one sentence, with the places and values of the first occurrence */
-    int64_t                    count; /* how often, per thread */
-    rung_emulator_place        place;
-    rung_emulator_place        other;   /* the other side of a conflict; line 0 if there is none */
-    uint64_t                   address; /* of the first occurrence */
-    int32_t                    bytes;
+    const char *kernel;
+    const char *text; /* one sentence, with the places and values of the first occurrence */
+    int64_t count;    /* how often, per thread */
+    rung_emulator_place place;
+    rung_emulator_place other; /* the other side of a conflict; line 0 if there is none */
+    uint64_t address;          /* of the first occurrence */
+    int32_t bytes;
 } rung_emulator_finding;
 
 /* Returns the number of findings since the last clear, and one of them. Findings are sorted by
  * kernel, line and kind, so that the same launches give the same list with any number of threads. */
-RUNG_API int64_t                      rung_emulator_finding_count(rung_emulator *emulator);
+RUNG_API int64_t rung_emulator_finding_count(rung_emulator *emulator);
 RUNG_API const rung_emulator_finding *rung_emulator_finding_at(rung_emulator *emulator, int64_t index);
-RUNG_API void                         rung_emulator_findings_clear(rung_emulator *emulator);
+RUNG_API void rung_emulator_findings_clear(rung_emulator *emulator);
 
 /* Returns the name of a kind, for example "out-of-bounds". */
 RUNG_API const char *rung_emulator_finding_name(rung_emulator_finding_kind kind);
@@ -233,22 +233,22 @@ RUNG_API const char *rung_emulator_finding_name(rung_emulator_finding_kind kind)
 
 /* Classes of instructions, for the instruction mix. */
 typedef enum rung_emulator_class {
-    RUNG_EMULATOR_FLOAT           = 0, /* add, mul, fma and others of .f16, .bf16, .f32 and .f64 */
-    RUNG_EMULATOR_INTEGER         = 1, /* arithmetic, logic and shifts */
-    RUNG_EMULATOR_SPECIAL         = 2, /* rcp, sqrt, ex2, sin and others of the special function unit */
-    RUNG_EMULATOR_MATRIX          = 3, /* mma, wmma.mma, wgmma */
-    RUNG_EMULATOR_COMPARE         = 4, /* setp, selp and others */
-    RUNG_EMULATOR_MOVE            = 5, /* mov, cvt, cvta */
-    RUNG_EMULATOR_PARAMETER       = 6, /* loads of parameters and constants */
-    RUNG_EMULATOR_GLOBAL          = 7, /* accesses of global memory; generic ones and asynchronous copies, too */
-    RUNG_EMULATOR_SHARED          = 8,
-    RUNG_EMULATOR_LOCAL           = 9,
-    RUNG_EMULATOR_ATOMIC          = 10,
-    RUNG_EMULATOR_WARP            = 11, /* shfl, vote, match, redux */
-    RUNG_EMULATOR_CONTROL         = 12, /* branches, calls, returns */
+    RUNG_EMULATOR_FLOAT = 0,     /* add, mul, fma and others of .f16, .bf16, .f32 and .f64 */
+    RUNG_EMULATOR_INTEGER = 1,   /* arithmetic, logic and shifts */
+    RUNG_EMULATOR_SPECIAL = 2,   /* rcp, sqrt, ex2, sin and others of the special function unit */
+    RUNG_EMULATOR_MATRIX = 3,    /* mma, wmma.mma, wgmma */
+    RUNG_EMULATOR_COMPARE = 4,   /* setp, selp and others */
+    RUNG_EMULATOR_MOVE = 5,      /* mov, cvt, cvta */
+    RUNG_EMULATOR_PARAMETER = 6, /* loads of parameters and constants */
+    RUNG_EMULATOR_GLOBAL = 7,    /* accesses of global memory; generic ones and asynchronous copies, too */
+    RUNG_EMULATOR_SHARED = 8,
+    RUNG_EMULATOR_LOCAL = 9,
+    RUNG_EMULATOR_ATOMIC = 10,
+    RUNG_EMULATOR_WARP = 11,            /* shfl, vote, match, redux */
+    RUNG_EMULATOR_CONTROL = 12,         /* branches, calls, returns */
     RUNG_EMULATOR_SYNCHRONIZATION = 13, /* barriers, fences, waits for copies */
-    RUNG_EMULATOR_OTHER           = 14,
-    RUNG_EMULATOR_CLASS_COUNT     = 15
+    RUNG_EMULATOR_OTHER = 14,
+    RUNG_EMULATOR_CLASS_COUNT = 15
 } rung_emulator_class;
 
 /* Returns the name of a class, for example "float". */
@@ -269,51 +269,51 @@ typedef struct rung_emulator_totals {
 
 /* What a row of the counts is about. */
 typedef enum rung_emulator_line_kind {
-    RUNG_EMULATOR_GLOBAL_LOAD   = 0,
-    RUNG_EMULATOR_GLOBAL_STORE  = 1,
+    RUNG_EMULATOR_GLOBAL_LOAD = 0,
+    RUNG_EMULATOR_GLOBAL_STORE = 1,
     RUNG_EMULATOR_GLOBAL_ATOMIC = 2,
-    RUNG_EMULATOR_SHARED_LOAD   = 3,
-    RUNG_EMULATOR_SHARED_STORE  = 4,
+    RUNG_EMULATOR_SHARED_LOAD = 3,
+    RUNG_EMULATOR_SHARED_STORE = 4,
     RUNG_EMULATOR_SHARED_ATOMIC = 5,
-    RUNG_EMULATOR_LOCAL_LOAD    = 6,
-    RUNG_EMULATOR_LOCAL_STORE   = 7,
+    RUNG_EMULATOR_LOCAL_LOAD = 6,
+    RUNG_EMULATOR_LOCAL_STORE = 7,
     RUNG_EMULATOR_CONSTANT_LOAD = 8, /* requests and bytes only */
-    RUNG_EMULATOR_BRANCH        = 9  /* requests are branches that a warp executed */
+    RUNG_EMULATOR_BRANCH = 9         /* requests are branches that a warp executed */
 } rung_emulator_line_kind;
 
 /* Memory accesses of one source line to one array with one instruction and width, or its branches. */
 typedef struct rung_emulator_line {
-    const char             *file; /* "" if the PTX has no line information */
-    const char             *kernel;
-    int32_t                 line; /* of `file`, or of the PTX text */
+    const char *file; /* "" if the PTX has no line information */
+    const char *kernel;
+    int32_t line; /* of `file`, or of the PTX text */
     rung_emulator_line_kind kind;
-    const char             *instruction;   /* for example "ld.global.v4.f32" */
-    const char             *array;         /* the allocation's or variable's name; "" if several or unknown */
-    int32_t                 width;         /* bytes per lane, after merging */
-    int64_t                 requests;      /* warp-level accesses, after merging adjacent scalar ones */
-    int64_t                 lanes;         /* that took part in the requests */
-    int64_t                 partial;       /* requests of fewer than 32 lanes */
-    int64_t                 sectors;       /* of 32 bytes, for global and local memory */
-    int64_t                 lines;         /* of 128 bytes */
-    int64_t                 ideal_sectors; /* the fewest for the bytes accessed */
-    int64_t                 wavefronts;    /* for shared memory */
-    int64_t                 ideal_wavefronts;
-    int64_t                 bytes;            /* requested by all lanes */
-    int64_t                 distinct_bytes;   /* each byte once per request; in shared memory, each word */
-    int64_t                 atomic_conflicts; /* lanes of an atomic whose address a lower lane of the warp has, too */
-    int64_t                 divergent;        /* branches whose lanes went both ways */
+    const char *instruction; /* for example "ld.global.v4.f32" */
+    const char *array;       /* the allocation's or variable's name; "" if several or unknown */
+    int32_t width;           /* bytes per lane, after merging */
+    int64_t requests;        /* warp-level accesses, after merging adjacent scalar ones */
+    int64_t lanes;           /* that took part in the requests */
+    int64_t partial;         /* requests of fewer than 32 lanes */
+    int64_t sectors;         /* of 32 bytes, for global and local memory */
+    int64_t lines;           /* of 128 bytes */
+    int64_t ideal_sectors;   /* the fewest for the bytes accessed */
+    int64_t wavefronts;      /* for shared memory */
+    int64_t ideal_wavefronts;
+    int64_t bytes;            /* requested by all lanes */
+    int64_t distinct_bytes;   /* each byte once per request; in shared memory, each word */
+    int64_t atomic_conflicts; /* lanes of an atomic whose address a lower lane of the warp has, too */
+    int64_t divergent;        /* branches whose lanes went both ways */
 } rung_emulator_line;
 
 /* Different sectors of 32 bytes of one array in global memory that a kernel accessed. Where the lines of an array count
  * more sectors than this, the others were reused. */
 typedef struct rung_emulator_array {
     const char *kernel;
-    const char *array;                 /* the allocation's or variable's name */
-    int64_t     block_sectors_read;    /* each once per block */
-    int64_t     block_lines_read;      /* of 128 bytes, each once per block */
-    int64_t     block_sectors_written; /* each once per block; atomics included */
-    int64_t     sectors_read;          /* each once per launch */
-    int64_t     sectors_written;
+    const char *array;             /* the allocation's or variable's name */
+    int64_t block_sectors_read;    /* each once per block */
+    int64_t block_lines_read;      /* of 128 bytes, each once per block */
+    int64_t block_sectors_written; /* each once per block; atomics included */
+    int64_t sectors_read;          /* each once per launch */
+    int64_t sectors_written;
 } rung_emulator_array;
 
 /* Fills the totals of a kernel; of all kernels if `kernel` is NULL. Fails with RUNG_STATUS_INVALID if the kernel was not
@@ -324,11 +324,11 @@ RUNG_API rung_status rung_emulator_get_totals(rung_emulator *emulator, const cha
 /* Returns the number of rows since the last clear, and one of them. Rows are sorted by kernel, file, line, kind, array,
  * instruction and width, so that the same launches give the same rows with any number of threads. A row is valid until the
  * next launch or clear. */
-RUNG_API int64_t                   rung_emulator_line_count(rung_emulator *emulator);
+RUNG_API int64_t rung_emulator_line_count(rung_emulator *emulator);
 RUNG_API const rung_emulator_line *rung_emulator_line_at(rung_emulator *emulator, int64_t index);
 
 /* Returns the number of arrays that kernels accessed since the last clear, and one of them, sorted by kernel and name. */
-RUNG_API int64_t                    rung_emulator_array_count(rung_emulator *emulator);
+RUNG_API int64_t rung_emulator_array_count(rung_emulator *emulator);
 RUNG_API const rung_emulator_array *rung_emulator_array_at(rung_emulator *emulator, int64_t index);
 
 /* Forgets the counts of all launches. */
@@ -339,19 +339,19 @@ RUNG_API void rung_emulator_counts_clear(rung_emulator *emulator);
 typedef enum rung_emulator_support {
     RUNG_EMULATOR_IMPLEMENTED = 0,
     RUNG_EMULATOR_APPROXIMATE = 1, /* implemented; bits may differ from the hardware's */
-    RUNG_EMULATOR_REFUSED     = 2  /* a module that contains it does not load */
+    RUNG_EMULATOR_REFUSED = 2      /* a module that contains it does not load */
 } rung_emulator_support;
 
 /* One row of the instruction table. */
 typedef struct rung_emulator_instruction {
-    const char           *opcode;    /* "add" */
-    const char           *modifiers; /* pattern of the modifiers; see docs/reference/ptx.md */
+    const char *opcode;    /* "add" */
+    const char *modifiers; /* pattern of the modifiers; see docs/reference/ptx.md */
     rung_emulator_support support;
-    const char           *note; /* "" if there is none */
+    const char *note; /* "" if there is none */
 } rung_emulator_instruction;
 
 /* Returns the rows of the table of all PTX instructions. */
-RUNG_API int64_t                          rung_emulator_instruction_count(void);
+RUNG_API int64_t rung_emulator_instruction_count(void);
 RUNG_API const rung_emulator_instruction *rung_emulator_instruction_at(int64_t index);
 
 #ifdef __cplusplus
