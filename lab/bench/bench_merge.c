@@ -124,7 +124,7 @@ static double half_interval(const merged_t *merged)
     return n > 1 ? fmax(lab_student_quantile(0.05, (double)(n - 1)) * error, resolution) : (double)NAN;
 }
 
-/* Combines the numbers of a field over all runs that have a time and this field; NAN if there is none. */
+/* Combines the numbers of a field over all runs that have a time and this field. Returns NAN if no run has both. */
 static double combine(const merged_t *merged, const char *name, rule_t rule)
 {
     double numbers[RUNS_MAX], sum = 0, logs = 0, least = INFINITY, most = 0;

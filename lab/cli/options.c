@@ -179,7 +179,7 @@ static void report_unknown_option(int command, const char *name)
             nearest ? " (did you mean --" : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
-/* Returns the index of the option for which getopt_long returned `found`; negative if there is none. */
+/* Returns the index of the option for which getopt_long returned `found`, or a negative number if no option matches. */
 static int option_index_of(int found)
 {
     for (int i = 0; found > 0 && found < 256 && i < OPTION_COUNT; i++)

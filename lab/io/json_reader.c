@@ -139,7 +139,7 @@ static bool read_string(json_reader_t *reader, const char **text)
 
 /* ---- Values ---------------------------------------------------------------------------------------- */
 
-/* Skips one of these characters. The text ends in a zero byte, which is none of them. */
+/* Skips one of these characters. The zero byte at the end of the text is not one of them. */
 static bool skip_one_of(json_reader_t *reader, const char *characters)
 {
     bool is_there = *reader->at && strchr(characters, *reader->at);

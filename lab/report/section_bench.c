@@ -14,7 +14,7 @@ static bool has_call_time(const lab_result *row)
     return lab_json_get_number(row->fields, "call_wall_ns", 0) > 0;
 }
 
-/* Returns the fastest library without a warning, or the fastest kernel; NULL if there is none. */
+/* Returns the fastest library without a warning, or the fastest kernel, or NULL if no row qualifies. */
 static const lab_report_row *fastest(const lab_report_row_group *group, int start, int end, bool library)
 {
     const lab_report_row *best = NULL;

@@ -56,7 +56,7 @@ lab_trial lab_search_trial(const lab_search *search, const char *kernel, uint64_
     return trial;
 }
 
-/* Returns the shortest time on a problem, of one kernel or, with NULL, of all; 0 if there is none. */
+/* Returns the shortest time on a problem, of one kernel or, with NULL, of all. Returns 0 if no row has a time. */
 static int64_t best_ns(const lab_search *search, lab_shape size, const lab_search_kernel *entry)
 {
     int64_t best = 0;

@@ -14,5 +14,5 @@ enum {
     RUNGI_ENGINE_COUNT = RUNG_ENGINE_EMULATED + 1
 };
 
-/* Returns the rung_compute with this name; RUNGI_COMPUTE_COUNT if there is none. In type_names.c. */
+/* Returns the rung_compute with this name, or RUNGI_COMPUTE_COUNT if the name is unknown. In type_names.c. */
 int rungi_compute_find(rungi_string_view name);

@@ -32,7 +32,7 @@ enum { RUNGI_GEMM_TYPES_ALL = (1u << RUNGI_GEMM_TYPES_COUNT) - 1 };
 /* Returns the combination of these types of A, B and C; RUNGI_GEMM_TYPES_COUNT if it is not supported. */
 rungi_gemm_types rungi_gemm_types_of(rung_type a, rung_type b, rung_type c);
 
-/* Returns the combination with this name; RUNGI_GEMM_TYPES_COUNT if there is none. */
+/* Returns the combination with this name, or RUNGI_GEMM_TYPES_COUNT if the name is unknown. */
 rungi_gemm_types rungi_gemm_types_find(rungi_string_view name);
 
 /* Return the name of a combination, "f16:f32", and its accumulator type; "?" and RUNG_TYPE_NONE for invalid values. */

@@ -39,7 +39,7 @@ enum {
                             1u << RUNGI_I8_TO_I32
 };
 
-/* Loads the newest cuBLAS that works with a driver of this CUDA version. Sets library to NULL if there is none.
+/* Loads the newest cuBLAS that works with a driver of this CUDA version. Sets library to NULL if no such version is installed.
  * (cublas.c) */
 void rungi_cublas_load(rungi_cublas *blas, int driver_version);
 

@@ -395,7 +395,7 @@ static rungi_cluster_cached_buffer *find_cached_buffer(rungi_cluster_comm *comm,
     return best;
 }
 
-/* Returns the buffer with this memory; for NULL, an empty one. NULL if there is none. */
+/* Returns the buffer with this memory; for NULL, an empty one. Returns NULL if no buffer has this memory. */
 static rungi_cluster_cached_buffer *buffer_with_memory(rungi_cluster_comm *comm, const void *memory)
 {
     for (int i = 0; i < RUNGI_CLUSTER_MAX_CACHED_BUFFERS; i++)

@@ -35,7 +35,7 @@ static uint64_t key_of(int64_t block, bool strength, int32_t pc, int thread)
            ((uint64_t)pc & KEY_PC_MASK) << KEY_PC_SHIFT | ((uint64_t)thread & KEY_THREAD_MASK);
 }
 
-/* A low key is stored inverted, so that 0 means that there is none, and the maximum is the lowest. */
+/* A low key is stored inverted, so that 0 means that no key is stored, and the maximum is the lowest. */
 static accessor_t accessor_of(uint64_t stored, bool is_low)
 {
     uint64_t key = is_low ? ~stored : stored;

@@ -58,6 +58,21 @@ static inline uint32_t mask_of(const uint32_t flags[PTX_WARP_LANES])
 #endif
 }
 
+/* Reads the addresses of all lanes from operand `index`, whose registers have 4 or 8 bytes, and adds the offset. */
+static inline void rungi_ptx_read_addresses(const ptx_warp_t *warp, const ptx_instruction_t *instruction, int index,
+                                            uint64_t address[PTX_WARP_LANES])
+{
+    const unsigned char *base = instruction->operand[index] ? OPERAND(index) : NULL;
+    for (size_t lane = 0; lane < PTX_WARP_LANES; lane++) {
+        address[lane] = 0;
+        if (base)
+            memcpy(&address[lane], base + lane * instruction->address_bytes, instruction->address_bytes);
+        address[lane] += (uint64_t)instruction->offset;
+        if (instruction->address_bytes == 4)
+            address[lane] = (uint32_t)address[lane];
+    }
+}
+
 /* Repeats the statement for each lane of the mask. The case of all lanes is a loop that the compiler vectorizes. */
 #define FOR_LANES(...)                                      \
     if (mask == ~0u) {                                      \

@@ -5,19 +5,6 @@
 #include "emulator/execute/float_bits.h"
 #include "emulator/ptx/atomic_operations.h"
 
-static void find_addresses(ptx_warp_t *warp, const ptx_instruction_t *instruction, uint64_t address[PTX_WARP_LANES])
-{
-    const unsigned char *base = instruction->operand[1] ? OPERAND(1) : NULL;
-    for (size_t lane = 0; lane < PTX_WARP_LANES; lane++) {
-        address[lane] = 0;
-        if (base)
-            memcpy(&address[lane], base + lane * instruction->address_bytes, instruction->address_bytes);
-        address[lane] += (uint64_t)instruction->offset;
-        if (instruction->address_bytes == 4)
-            address[lane] = (uint32_t)address[lane];
-    }
-}
-
 /* Applies `expression` of the old value x, the operand y and, for cas, z. BITS is the unsigned type of the same size. */
 #define ATOMIC(type, T, BITS, expression)                                                                             \
     static inline BITS combine_##type(BITS old, BITS operand, BITS third, int operation)                              \
@@ -38,7 +25,7 @@ static void find_addresses(ptx_warp_t *warp, const ptx_instruction_t *instructio
         unsigned char *pointer[PTX_WARP_LANES];                                                                       \
         BITS *d = instruction->operand[0] ? OPERAND(0) : NULL;                                                        \
         const BITS *b = OPERAND(2), *c = instruction->operand[3] ? OPERAND(3) : b;                                    \
-        find_addresses(warp, instruction, address);                                                                   \
+        rungi_ptx_read_addresses(warp, instruction, 1, address);                                                      \
         mask = rungi_ptx_access(warp, instruction, mask, address, (int)sizeof(BITS), (ptx_space_t)instruction->space, \
                                 PTX_ATOMIC, pointer);                                                                 \
         for (int lane = 0; lane < PTX_WARP_LANES; lane++) {                                                           \

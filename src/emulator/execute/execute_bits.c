@@ -112,7 +112,7 @@ static inline uint64_t reverse(uint64_t value, int bits)
     return result;
 }
 
-/* Position of the most significant 1; of a negative signed value, of the most significant 0. -1 if there is none. */
+/* Position of the most significant 1; of a negative signed value, of the most significant 0. Returns -1 if the value has no such bit. */
 static inline uint32_t find_leading(uint64_t value, bool is_negative, int bits)
 {
     if (is_negative)

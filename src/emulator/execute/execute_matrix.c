@@ -14,20 +14,6 @@
 
 /* ---- Matrices of 8 x 8 halves -------------------------------------------------------------------------------------- */
 
-static void row_addresses(const ptx_warp_t *warp, const ptx_instruction_t *instruction,
-                          uint64_t address[PTX_WARP_LANES])
-{
-    const unsigned char *base = instruction->operand[0] ? OPERAND(0) : NULL;
-    for (size_t lane = 0; lane < PTX_WARP_LANES; lane++) {
-        address[lane] = 0;
-        if (base)
-            memcpy(&address[lane], base + lane * instruction->address_bytes, instruction->address_bytes);
-        address[lane] += (uint64_t)instruction->offset;
-        if (instruction->address_bytes == 4)
-            address[lane] = (uint32_t)address[lane];
-    }
-}
-
 /* Where lane `lane` keeps the halves of matrix `matrix`: row and column of the lower one; the upper one is one further. */
 typedef struct half_place {
     int row, column;
@@ -87,7 +73,7 @@ static void move_matrices(ptx_warp_t *warp, const ptx_instruction_t *instruction
     int count = instruction->vector_length;
     uint32_t needed = count == 4 ? ~0u : (1u << 8 * count) - 1;
     bool transposes = instruction->flags & PTX_FLAG_TRANSPOSE;
-    row_addresses(warp, instruction, address);
+    rungi_ptx_read_addresses(warp, instruction, 0, address);
     if (kind == PTX_READ && !warp->is_observed && instruction->space == PTX_SPACE_SHARED &&
         load_matrices(warp, instruction, address))
         return;

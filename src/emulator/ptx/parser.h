@@ -98,7 +98,7 @@ bool rungi_ptx_parser_accept_dot(ptx_parser_t *parser, const char *name); /* ".f
 rung_status rungi_ptx_parser_expect_name(ptx_parser_t *parser, rungi_string_view *name);
 rung_status rungi_ptx_parser_expect_integer(ptx_parser_t *parser, int64_t *value);
 
-/* Parses a type such as .f32. Returns PTX_TYPE_NONE if the token is none. */
+/* Parses a type such as .f32. Returns PTX_TYPE_NONE if the token is not a type. */
 ptx_type_t rungi_ptx_parser_accept_type(ptx_parser_t *parser);
 
 /* Parses the body of a function, from "{" to "}". */
