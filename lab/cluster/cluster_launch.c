@@ -13,8 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/lab_clock.h"
 #include "process/oclgrind_process.h"
 #include "process/child_process.h"
+
+enum { FORWARDING_NS = 200000000 };
 
 /* Returns the first environment variable that is set: launchers pass the rank and the number of ranks. */
 static const char *first_environment_value(const char *const *names, int count, const char *default_value)
@@ -37,6 +40,21 @@ static void print_killed_rank(pid_t pid, int signal)
             first_environment_value(ranks, 4, "0"), first_environment_value(sizes, 3, "1"), (long long)pid, host,
             signal, strsignal(signal));
     fflush(stderr);
+}
+
+/* MPICH's launcher does not notice a rank that dies before its first message, and the other ranks wait for it forever. This
+ * process inherited the rank's connection to the launcher, so it can send the message that MPI_Abort would send. The launcher
+ * first gets time to forward what print_killed_rank() wrote. */
+static void abort_job(void)
+{
+    static const char message[] = "cmd=abort exitcode=1\n";
+    const char *connection = getenv("PMI_FD");
+    if (!connection)
+        return;
+    lab_sleep_ns(FORWARDING_NS);
+    signal(SIGPIPE, SIG_IGN);
+    if (write(atoi(connection), message, sizeof message - 1) < 0)
+        fprintf(stderr, "rung: the launcher could not be told to end the job: %s\n", strerror(errno));
 }
 
 static bool find_program(char *path, size_t capacity)
@@ -75,6 +93,7 @@ static int wait_for_child(pid_t child)
      * peer. */
     if (WTERMSIG(wait_status) != SIGKILL)
         sleep(1);
+    abort_job();
     return LAB_EXIT_WRONG;
 }
 

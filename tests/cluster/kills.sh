@@ -22,9 +22,9 @@ ranks_of() {
     [ -n "$parents" ] && pgrep -P "$parents" -f "^$1/rung-cluster "
 }
 
-# kill_one MPI FOLDER: starts a job, kills a rank of it, and looks.
+# kill_one MPI FOLDER: starts a job, kills a rank of it, and looks. One kill in three comes before the ranks know each other.
 kill_one() {
-    local budget=$((1000 + RANDOM)) delay=$((RANDOM % 20)) start victim job code rank
+    local budget=$((1000 + RANDOM)) delay=$((RANDOM % 3 ? RANDOM % 20 : 0)) start victim job code rank
     launch "$1" 4 "$2/rung" bench --cluster --sizes 900 --block 64 --dtype f64 --budget $budget > "$work/said" 2>&1 &
     job=$!
     for _ in $(seq 200); do
