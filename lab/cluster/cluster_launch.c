@@ -54,7 +54,7 @@ static void abort_job(void)
     lab_sleep_ns(FORWARDING_NS);
     signal(SIGPIPE, SIG_IGN);
     if (write(atoi(connection), message, sizeof message - 1) < 0)
-        fprintf(stderr, "rung: the launcher could not be told to end the job: %s\n", strerror(errno));
+        fprintf(stderr, "rung: the message that ends the job was not sent: %s\n", strerror(errno));
 }
 
 static bool find_program(char *path, size_t capacity)
