@@ -27,8 +27,6 @@ int main(int argc, char **argv)
 {
     lab_options options;
     signal(SIGCHLD, SIG_DFL); /* if the parent ignored SIGCHLD, waitpid would not report how a child ended */
-    if (lab_access_counters_is_child(argc, argv))
-        return lab_access_counters_child_main(argc, argv);
     if (argc < 2) {
         lab_command_help(&(lab_options){.argument = NULL});
         printf("\nTry: rung devices, then: rung verify --device cpu\n");

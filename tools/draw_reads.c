@@ -5,13 +5,13 @@
  *   draw_reads KERNEL [DTYPE] > picture.svg
  *
  * Nothing is drawn from a formula: the addresses are those that the kernel computed, on one block,
- * under the microscope (lab/explain/access_counters.h). For the first load of A and the first of B. */
+ * on the emulator (lab/explain/access_counters.h). For the first load of A and the first of B. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "emulate/emulated_multiply.h"
 #include "explain/access_counters.h"
 #include "verify/oracle.h"
 #include "target/target.h"
@@ -57,33 +57,28 @@ static void count_request(warp_request_t *request)
     }
 }
 
-/* The threads of the first place that loads from this array. */
-static bool read_request(const char *path, const char *array, warp_request_t *request)
+/* The threads of the line that loads the start of this array. */
+static bool read_request(const lab_access_counters *counters, const char *array, warp_request_t *request)
 {
-    FILE *file = fopen(path, "r");
-    char line[256], name[64];
-    int access_index, found = -1, number, lane, bytes;
-    int64_t offset;
-    *request = (struct request){.array = array};
-    while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%d\t%d\t%63[^\t]\t%d\t%" SCNd64 "\t%d", &access_index, &number, name, &lane, &offset,
-                   &bytes) != 6 ||
-            strcmp(name, array) != 0 || (found >= 0 && access_index != found) || request->count == WARP)
-            continue;
-        found = access_index;
-        request->line = number;
-        request->touches[request->count++] = (lane_access_t){lane, bytes, offset};
+    const lab_access_line *found = NULL;
+    for (int64_t i = 0; i < counters->line_count; i++) {
+        const lab_access_line *line = &counters->lines[i];
+        if (line->kind == LAB_ACCESS_GLOBAL_LOAD && strcmp(line->array, array) == 0 && line->first_warp == 0 &&
+            (!found || line->first_offsets[0] < found->first_offsets[0] ||
+             (line->first_offsets[0] == found->first_offsets[0] && line->line < found->line)))
+            found = line;
     }
-    if (file)
-        fclose(file);
+    *request = (struct request){.array = array, .line = found ? (int)found->line : 0};
+    for (int lane = 0; found && lane < WARP; lane++)
+        if (found->first_offsets[lane] >= 0)
+            request->touches[request->count++] = (lane_access_t){lane, (int)found->width, found->first_offsets[lane]};
     count_request(request);
-    return found >= 0;
+    return found != NULL;
 }
 
-static bool count_reads(const char *kernel, const lab_dtype *dtype, const char *path, rung_kernel **opened)
+static bool count_reads(const char *kernel, const lab_dtype *dtype, lab_access_counters *counters, rung_kernel **opened)
 {
     char why[4096];
-    lab_access_counters counters;
     char parameters[RUNG_PARAMETERS_BYTES];
     if (!lab_kernel_open(NULL, "opencl", kernel, opened, why, sizeof why)) {
         fprintf(stderr, "draw_reads: %s\n", why);
@@ -103,11 +98,8 @@ static bool count_reads(const char *kernel, const lab_dtype *dtype, const char *
                                 .a_stride = STRIDE,
                                 .b_stride = STRIDE,
                                 .c_stride = STRIDE};
-    setenv("RUNG_MICROSCOPE_ADDRESSES", path, 1);
-    bool good = lab_access_counters_collect(&asked, &counters, why, sizeof why);
-    if (good)
-        lab_access_counters_free(&counters);
-    else
+    bool good = lab_access_counters_collect(&asked, counters, why, sizeof why);
+    if (!good)
         fprintf(stderr, "draw_reads: %s\n", why);
     return good;
 }
@@ -221,26 +213,22 @@ int main(int argc, char **argv)
     rung_compute compute;
     rung_kernel *kernel = NULL;
     warp_request_t requests[2];
-    char path[] = "/tmp/rung-reads-XXXXXX";
-    int count, file;
-    if (lab_access_counters_is_child(argc, argv))
-        return lab_access_counters_child_main(argc, argv);
+    lab_access_counters counters = {.line_count = 0};
+    char why[256];
+    int count;
     if (argc < 2 || argc > 3 || lab_parse_dtypes(&options, &compute, dtypes, &count) || count != 1) {
         fprintf(stderr, "usage: draw_reads KERNEL [DTYPE] > picture.svg\n");
         return LAB_EXIT_USAGE;
     }
-    lab_access_counter_tools parts;
-    lab_access_counter_tools_find(&parts);
-    if (!*parts.oclgrind || !*parts.plugin || (file = mkstemp(path)) < 0) {
-        fprintf(stderr, "draw_reads: it needs Oclgrind and the microscope, see rung explain\n");
+    if (!lab_emulator_is_available(why, sizeof why)) {
+        fprintf(stderr, "draw_reads: %s\n", why);
         return LAB_EXIT_UNAVAILABLE;
     }
-    close(file);
-    bool good = count_reads(argv[1], &dtypes[0], path, &kernel) && read_request(path, "a", &requests[0]) &&
-                read_request(path, "b", &requests[1]);
+    bool good = count_reads(argv[1], &dtypes[0], &counters, &kernel) && read_request(&counters, "a", &requests[0]) &&
+                read_request(&counters, "b", &requests[1]);
     if (good)
         draw(requests, (int)rung_type_size(dtypes[0].product.in), rung_kernel_describe(kernel)->name);
-    unlink(path);
+    lab_access_counters_free(&counters);
     rung_kernel_destroy(kernel);
     return good ? LAB_EXIT_SUCCESS : LAB_EXIT_WRONG;
 }

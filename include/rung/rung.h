@@ -857,15 +857,24 @@ RUNG_API rung_status rung_kernel_evaluate(const rung_kernel *kernel, const char 
 
 /* Result of rung_kernel_compile(). */
 typedef struct rung_code {
-    int64_t     threads_per_block;
-    int64_t     registers_per_thread;
-    int64_t     shared_bytes_per_block; /* static and dynamic */
-    int64_t     spill_bytes;            /* stores plus loads, as ptxas counts them */
-    const char *parameters;             /* all parameters, with the values that were used */
-    const char *path;                   /* variant of the kernel for this problem: "general" supports any problem,
+    int64_t      threads_per_block;
+    int64_t      registers_per_thread;
+    int64_t      shared_bytes_per_block; /* static and dynamic */
+    int64_t      spill_bytes;            /* stores plus loads, as ptxas counts them */
+    const char  *parameters;             /* all parameters, with the values that were used */
+    const char  *path;                   /* variant of the kernel for this problem: "general" supports any problem,
                                          * "wide" and "wide_guarded" load whole vectors; "-": only one variant */
-    const void *image;                  /* cubin with line information */
-    int64_t     image_bytes;
+    const void  *image;                  /* cubin with line information */
+    int64_t      image_bytes;
+    const char  *ptx; /* PTX of the same compilation, with line information; ends with 0 */
+    int64_t      ptx_bytes;
+    const char  *entry;                /* name of the kernel in the image and in the PTX */
+    int64_t      grid[3];              /* of the first launch for this problem; 0 if a launch needs a workspace */
+    int64_t      dynamic_shared_bytes; /* of a launch */
+    int64_t      argument_count;
+    void *const *arguments; /* of the first launch, as cuLaunchKernel takes them. The arguments 4, 6, 9, 13 and 14 are
+                             * addresses. Their values name the operand to replace them with: 1 is A, 2 is B, 3 is C,
+                             * 4 is the bias, 5 is the residual, and 0 is none */
 } rung_code;
 
 /* Compiles a kernel of the backend "cuda" for an NVIDIA architecture ("sm_86") without a GPU. The
@@ -877,6 +886,10 @@ typedef struct rung_code {
 RUNG_API rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem, const char *parameters,
                                          const char *architecture, rung_code **code);
 RUNG_API void        rung_code_destroy(rung_code *code);
+
+/* Changes the grid and the arguments to those of another problem, without compiling. `kernel` is the kernel
+ * that was compiled. Fails with RUNG_STATUS_UNSUPPORTED if the other problem needs other code. */
+RUNG_API rung_status rung_code_set_problem(rung_code *code, const rung_kernel *kernel, const rung_problem *problem);
 
 /* ---- Plans ------------------------------------------------------------------------ */
 

@@ -9,10 +9,11 @@
 #include "cli/terminal.h"
 #include "explain/explain.h"
 #include "io/json_writer.h"
+#include "process/oclgrind_process.h"
 #include "target/target.h"
 #include "verify/verify.h"
 
-enum { TOOL_COUNT = 3, SIZE = 200, SEED = 7 };
+enum { TOOL_COUNT = 2, SIZE = 200, SEED = 7 };
 
 typedef struct device_check {
     const rung_device_info *info;
@@ -28,7 +29,7 @@ typedef struct doctor_report {
     rung_dependency_list *library_dependencies;
     rung_dependency tool_dependencies[TOOL_COUNT]; /* of the lab itself */
     int64_t dependency_count;
-    lab_access_counter_tools tools;
+    char oclgrind[LAB_EXECUTABLE_PATH_BYTES];
     char disassembler[512];
 } doctor_report_t;
 
@@ -61,14 +62,12 @@ static void multiply_on(const char *device, device_check_t *check)
 /* Finds the tools that the lab uses itself. */
 static void find_lab_tools(doctor_report_t *report)
 {
-    lab_access_counter_tools_find(&report->tools);
+    lab_oclgrind_find(report->oclgrind, sizeof report->oclgrind);
     if (!lab_nvdisasm_find(report->disassembler, sizeof report->disassembler))
         *report->disassembler = '\0';
     const rung_dependency tools[TOOL_COUNT] = {
-        {"lab", "Oclgrind", report->tools.oclgrind, "the simulator of rung explain and rung verify FILE",
+        {"lab", "Oclgrind", report->oclgrind, "checks of rung verify FILE where NVRTC is missing",
          "Oclgrind 21.10 (Debian: oclgrind), or set RUNG_OCLGRIND"},
-        {"lab", "microscope", report->tools.plugin, "memory access counts per line for rung explain",
-         "build rung with liboclgrind-dev and llvm-14-dev installed, or set RUNG_MICROSCOPE"},
         {"lab", "nvdisasm", report->disassembler, "the machine code of a kernel for rung explain",
          lab_nvdisasm_install_hint}};
     memcpy(report->tool_dependencies, tools, sizeof tools);

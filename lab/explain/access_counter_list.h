@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_counter_list.h - the list of memory access counters and of their file format. The Oclgrind plugin
- * (tools/access_counters/oclgrind_plugin.cpp) writes the counters and access_counters.c reads them, in this order.
- * Valid C and C++. */
+/* access_counter_list.h - the list of memory access counters, from which access_counters.h and the tables of explain and
+ * of the tests are made. */
 #pragma once
 
-#define LAB_ACCESS_COUNTERS_FORMAT "rung-microscope\t1"
-
-/* Kinds of requests, and their names in the file. */
+/* Kinds of requests, and their names in JSON and in tables. */
 /* clang-format off */
 #define LAB_ACCESS_KIND_LIST(X)                                                                  \
     X(GLOBAL_LOAD,  "global_load")                                                               \
@@ -18,17 +15,15 @@
 /* Counters of the whole run.
  *
  *   idle_lanes       lanes of a warp for which the block has no thread
- *   instructions     LLVM instructions, counted once per thread, without the emulation of a matrix engine
- *   multiply_adds    counted once per thread, without the emulation of a matrix engine
+ *   instructions     PTX instructions, counted once per warp
+ *   multiply_adds    of all lanes of the warps; those of matrix instructions included
  *   branches         counted once per warp; a branch is divergent if the lanes of the warp take different paths
  *   barriers         counted once per block
- *   waits            waits of the block's first thread for global memory, at most one between two barriers. The thread
- *                    waits where it stores a loaded value to shared memory without a multiply-add in between, or where
- *                    it reads copied data with no multiply-add since the copy. */
+ *   waits            of a block for global memory, at most one between two barriers: see rung_emulator_totals */
 /* clang-format off */
 #define LAB_ACCESS_TOTAL_LIST(X)                                                                 \
     X(blocks) X(threads) X(warps) X(idle_lanes) X(instructions) X(multiply_adds)                 \
-    X(engine_products) X(barriers) X(branches) X(divergent) X(waits)
+    X(barriers) X(branches) X(divergent) X(waits)
 /* clang-format on */
 
 /* Counters of one source line. A request with fewer than 32 lanes is partial. `bytes` adds what every lane requests;

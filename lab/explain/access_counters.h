@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_counters.h - counts the memory requests of a kernel's warps, per source line, on a simulator.
+/* access_counters.h - counts the memory requests of a kernel's warps, per source line, on the emulator.
  *
- * The counters come from a child process: this command runs itself again under Oclgrind with our plugin
- * (tools/access_counters) and multiplies once. No GPU is needed and nothing is timed. The counts follow from the
- * addresses alone, with one request per access in the source. NVIDIA's compilers merge some requests where an unrolled
- * loop reads neighbours (04, 06, 07). Ten million instructions take seconds, so the problem should be one block or a
- * few blocks. */
+ * NVRTC compiles the kernel to PTX for the GPU's architecture, and librung-emulator executes the PTX once. No GPU is
+ * needed and nothing is timed. The counts follow from the addresses alone. Accesses that ptxas merges are one request, as
+ * on a GPU. Local memory is not counted: arrays of a thread that stay in PTX's local memory become registers or spills. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,22 +12,25 @@
 #include "common/type_pair.h"
 #include "rung/rung.h"
 #include "explain/access_counter_list.h"
-#include "process/oclgrind_process.h"
 
 /* What to run. A and C are row-major; B is row-major unless `b_col_major` is set. A stride of 0 selects a dense
  * matrix; other strides place a block as in a larger matrix. */
 typedef struct lab_access_request {
     const char *kernel;     /* name, number or file */
     const char *parameters; /* NULL: the parameters of a GPU, whatever its architecture */
+    const char *arch;       /* "sm_86"; NULL: LAB_ACCESS_DEFAULT_ARCH */
     lab_type_pair product;
     rung_compute compute;
     int64_t m, n, k;
     int64_t a_stride, b_stride, c_stride;
     bool b_col_major;
-    double seconds; /* time limit; 0: LAB_ACCESS_RUN_SECONDS, negative: none */
+    double
+        seconds; /* limit of a run, at LAB_ACCESS_INSTRUCTIONS_PER_SECOND; 0: LAB_ACCESS_RUN_SECONDS, negative: none */
 } lab_access_request;
 
-enum { LAB_ACCESS_RUN_SECONDS = 600 };
+/* A time limit is a limit of instructions of one warp, so that it does not depend on the machine. */
+enum { LAB_ACCESS_RUN_SECONDS = 60, LAB_ACCESS_INSTRUCTIONS_PER_SECOND = 1000000 };
+#define LAB_ACCESS_DEFAULT_ARCH "sm_86"
 
 typedef enum lab_access_kind {
 #define X(name, word) LAB_ACCESS_##name,
@@ -47,27 +48,27 @@ typedef struct lab_access_totals {
 #undef X
 } lab_access_totals;
 
-/* Requests of one kind and width to one array. An inlined function's `line` may be called from several lines of the
- * kernel: `call_line` is the calling line, or `line` itself where nothing was called. */
+/* Requests of one kind and width to one array. The line of an inlined function is the line in the kernel's own file. */
 typedef struct lab_access_line {
-    int64_t line, call_line;
+    int64_t line;
     lab_access_kind kind;
-    int64_t width;  /* bytes per lane */
-    char array[64]; /* the kernel's name for the argument or the shared array */
+    int64_t width;                         /* bytes per lane */
+    char array[64];                        /* the kernel's name for the argument or the shared array */
+    int64_t first_warp, first_offsets[32]; /* see rung_emulator_line */
 #define X(name) int64_t name;
     LAB_ACCESS_LINE_LIST(X)
 #undef X
 } lab_access_line;
 
 typedef struct lab_access_branch {
-    int64_t line, call_line, passed, divergent; /* counted per warp */
+    int64_t line, passed, divergent; /* counted per warp */
 } lab_access_branch;
 
 typedef struct lab_access_barrier {
     int64_t line, passed; /* counted per block */
 } lab_access_barrier;
 
-/* A buffer by the kernel's name for it; "places+partials" if two arguments are the same buffer. */
+/* A matrix: "a", "b" or "c". */
 typedef struct lab_access_buffer {
     char name[64];
 #define X(name) int64_t name;
@@ -86,8 +87,13 @@ typedef struct lab_access_counters {
     int64_t line_count, branch_count, barrier_count, buffer_count;
 } lab_access_counters;
 
-/* Runs the request within its time limit. Returns false, with a sentence in `why`, if the tools are missing or the
+/* Runs the request. `kernel` is the kernel of the cuda backend. `code` is its code, which another problem may have, or
+ * NULL; code that does not fit is compiled again. Returns false, with a sentence in `why`, if NVRTC is missing or the
  * kernel is rejected, computes a wrong result or reads out of bounds. Thread-safe. The caller frees the counters. */
+bool lab_access_counters_run(const lab_access_request *request, const rung_kernel *kernel, rung_code *code,
+                             lab_access_counters *counters, char *why, size_t capacity);
+
+/* Opens the kernel and runs the request. */
 bool lab_access_counters_collect(const lab_access_request *request, lab_access_counters *counters, char *why,
                                  size_t capacity);
 void lab_access_counters_free(lab_access_counters *counters);
@@ -102,19 +108,10 @@ lab_access_line lab_access_counters_sum(const lab_access_counters *counters, int
 bool lab_access_request_parameters(const rung_kernel *kernel, lab_type_pair product, const char *given,
                                    char text[RUNG_PARAMETERS_BYTES]);
 
-/* Paths of Oclgrind's driver and of the plugin; "" for a missing tool. */
-typedef struct lab_access_counter_tools {
-    char oclgrind[LAB_EXECUTABLE_PATH_BYTES], plugin[LAB_EXECUTABLE_PATH_BYTES + 128];
-} lab_access_counter_tools;
+/* ---- Internal: from the emulator's rows to the counters (emulated_counts.c) ---- */
 
-/* Finds the tools: RUNG_OCLGRIND and RUNG_MICROSCOPE if they are set, else the usual folders. Returns true if both
- * exist. */
-bool lab_access_counter_tools_find(lab_access_counter_tools *tools);
+struct rung_emulator;
 
-/* The format of a request's numbers, which are one argument of the child: compute mode, whether B is column-major, sizes
- * and strides. `number` is PRId64 or SCNd64. */
-#define LAB_ACCESS_CHILD_NUMBERS(number) "%d,%d,%" number ",%" number ",%" number ",%" number ",%" number ",%" number
-
-/* Runs the child's part. main() must check first whether this process was started as a child. */
-bool lab_access_counters_is_child(int argc, char **argv);
-int lab_access_counters_child_main(int argc, char **argv);
+/* Fills lines, branches, barriers, buffers and totals. Returns false if memory is exhausted. */
+bool lab_access_counters_read(struct rung_emulator *emulator, const rung_kernel *kernel, const rung_code *code,
+                              lab_access_counters *counters);

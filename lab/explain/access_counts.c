@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_counts.c - counts the memory accesses of one block of the real problem from two simulated runs at smaller k:
- * the first input of lab_explain(). */
+/* access_counts.c - counts the memory accesses of one block of the real problem from two runs on the emulator at smaller
+ * k: the second input of lab_explain(). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/checked_arithmetic.h"
+#include "emulate/emulated_multiply.h"
 #include "explain/explain_internal.h"
 
-/* Returns a stride with the same banks, sectors and lines whose matrix is small enough for the simulator. */
+/* Returns a stride with the same banks, sectors and lines whose matrix is small. */
 static int64_t equivalent_stride(int64_t stride)
 {
     enum { STRIDE_MAX = 8192, STRIDE_PERIOD = 1024 };
@@ -21,6 +22,7 @@ static lab_access_request request_one_block(const lab_explain_request *request, 
 {
     return (lab_access_request){.kernel = request->kernel,
                                 .parameters = explanation->parameters,
+                                .arch = request->machine.arch,
                                 .product = request->dtype.product,
                                 .compute = request->dtype.compute,
                                 .m = rungi_min(request->m, explanation->bm),
@@ -40,7 +42,7 @@ static lab_block_counts count_block(const lab_access_counters *counters)
     lab_access_line shared_stores = lab_access_counters_sum(counters, 0, LAB_ACCESS_SHARED_STORE, NULL);
     double blocks = counters->totals.blocks > 0 ? (double)counters->totals.blocks : 1;
     lab_block_counts counts = {
-        .macs = (double)(counters->totals.multiply_adds + counters->totals.engine_products) / blocks,
+        .macs = (double)counters->totals.multiply_adds / blocks,
         .barriers = (double)counters->totals.barriers / blocks,
         .waits = (double)counters->totals.waits / blocks,
         .global_requests = (double)(loads.requests + stores.requests) / blocks,
@@ -83,9 +85,8 @@ static void extrapolate_line_counts(const lab_access_counters *short_run, lab_ac
         lab_access_line *line = &long_run->lines[i], nothing = {0};
         const lab_access_line *before = &nothing;
         for (int64_t j = 0; j < short_run->line_count && before == &nothing; j++)
-            if (short_run->lines[j].line == line->line && short_run->lines[j].call_line == line->call_line &&
-                short_run->lines[j].kind == line->kind && short_run->lines[j].width == line->width &&
-                strcmp(short_run->lines[j].array, line->array) == 0)
+            if (short_run->lines[j].line == line->line && short_run->lines[j].kind == line->kind &&
+                short_run->lines[j].width == line->width && strcmp(short_run->lines[j].array, line->array) == 0)
                 before = &short_run->lines[j];
 #define X(name) line->name = before->name + llround((double)(line->name - before->name) * steps);
         LAB_ACCESS_LINE_LIST(X)
@@ -95,20 +96,20 @@ static void extrapolate_line_counts(const lab_access_counters *short_run, lab_ac
 
 /* Runs one block twice, two steps of k apart; the first run already exceeds the stages of the prologue. Returns false
  * if a run failed. Sets *is_step_too_short if the kernel did no step between the two runs. */
-static bool count_at_two_depths(const lab_explain_request *request, lab_explanation *explanation, int64_t step,
-                                int64_t stages, bool *is_step_too_short)
+static bool count_at_two_depths(const lab_explain_request *request, const lab_backend_kernels *kernels,
+                                lab_explanation *explanation, int64_t step, int64_t stages, bool *is_step_too_short)
 {
     int64_t first = rungi_min((stages + 1) * step, request->k), second = rungi_min(first + 2 * step, request->k);
     lab_access_request run = request_one_block(request, explanation, first);
     lab_access_counters short_run = {.line_count = 0};
     double outputs = (double)run.m * (double)run.n;
     *is_step_too_short = false;
-    if (second > first &&
-        !lab_access_counters_collect(&run, &short_run, explanation->why_uncounted, LAB_EXPLAIN_WHY_BYTES))
+    if (second > first && !lab_access_counters_run(&run, kernels->cuda_kernel, kernels->code, &short_run,
+                                                   explanation->why_uncounted, LAB_EXPLAIN_WHY_BYTES))
         return false;
     run.k = second;
-    bool is_counted = lab_access_counters_collect(&run, &explanation->counters, explanation->why_uncounted,
-                                                  LAB_EXPLAIN_WHY_BYTES);
+    bool is_counted = lab_access_counters_run(&run, kernels->cuda_kernel, kernels->code, &explanation->counters,
+                                              explanation->why_uncounted, LAB_EXPLAIN_WHY_BYTES);
     if (is_counted) {
         lab_block_counts before = count_block(&short_run), after = count_block(&explanation->counters);
         double steps = second > first ? (double)(request->k - first) / (double)(second - first) : 1;
@@ -131,13 +132,18 @@ void lab_explain_count_accesses(const lab_explain_request *request, const lab_ba
     int64_t step = lab_explain_parameter(kernels, explanation, in, "BK", 8);
     int64_t stages = lab_explain_parameter(kernels, explanation, in, "STAGES", 1);
     bool is_step_too_short = true;
-    lab_access_counter_tools tools;
-    if (!lab_access_counter_tools_find(&tools))
-        explanation->missing_tools |= 1u << (*tools.oclgrind ? LAB_TOOL_COUNTERS : LAB_TOOL_OCLGRIND);
+    if (!lab_emulator_is_available(explanation->why_uncounted, LAB_EXPLAIN_WHY_BYTES)) {
+        explanation->missing_tools |= 1u << LAB_TOOL_EMULATOR;
+        return;
+    }
+    if (!kernels->code) {
+        snprintf(explanation->why_uncounted, LAB_EXPLAIN_WHY_BYTES, "%s", explanation->why_not_compiled);
+        return;
+    }
     step = rungi_round_up(step, SECTOR_BYTES / rung_type_size(in));
     for (; is_step_too_short && step <= STEP_MAX; step *= 2) {
         lab_access_counters_free(&explanation->counters);
-        if (!count_at_two_depths(request, explanation, step, stages, &is_step_too_short))
+        if (!count_at_two_depths(request, kernels, explanation, step, stages, &is_step_too_short))
             return;
     }
     explanation->is_counted = !is_step_too_short;

@@ -66,8 +66,8 @@ static bool explain_compile_error(const char *text, char *why, size_t capacity)
     return lab_set_reason(why, capacity, "%s", text);
 }
 
-bool lab_explain_compile(const lab_explain_request *request, const lab_backend_kernels *kernels,
-                         lab_explanation *explanation, char *why, size_t capacity)
+bool lab_explain_compile(const lab_explain_request *request, lab_backend_kernels *kernels, lab_explanation *explanation,
+                         char *why, size_t capacity)
 {
     rung_problem problem = problem_of(request);
     rung_code *code;
@@ -96,6 +96,6 @@ bool lab_explain_compile(const lab_explain_request *request, const lab_backend_k
     snprintf(explanation->parameters, sizeof explanation->parameters, "%s", code->parameters);
     snprintf(explanation->path, sizeof explanation->path, "%s", code->path);
     disassemble_kernel(request, kernels->cuda_kernel, code, explanation);
-    rung_code_destroy(code);
+    kernels->code = code;
     return true;
 }

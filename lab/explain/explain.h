@@ -2,9 +2,9 @@
 /* explain.h - explains the speed of a kernel without a GPU: the memory requests of its warps, its compiled loop, its
  * occupancy, and the bottleneck that follows from them. The interface of lab/explain to the rest of the lab.
  *
- * Two simulated runs of one block, with the strides of the real problem and two values of k, separate the work that a
- * block does once from the work of each step along k. The counts are those of the source. Where the kernel was
- * disassembled, instructions and loads from shared memory are the compiler's, which may be wider and fewer. */
+ * Two runs of one block on the emulator, with the strides of the real problem and two values of k, separate the work
+ * that a block does once from the work of each step along k. The counts are those of the PTX, with the accesses merged
+ * that ptxas merges. Where the kernel was disassembled, instructions and loads from shared memory are ptxas's. */
 #pragma once
 
 #include "explain/access_counters.h"
@@ -20,9 +20,8 @@ enum { LAB_FINDINGS_MAX = 16, LAB_EXPLAIN_WHY_BYTES = 4096 };
  * prediction needs all of them. */
 /* clang-format off */
 #define LAB_TOOL_LIST(X)                                                                            \
-    X(OCLGRIND, "Oclgrind", "memory access counts")                                                 \
-    X(COUNTERS, "rung_microscope.so", "memory access counts")                                       \
-    X(NVRTC, "NVRTC", "registers, shared memory and occupancy")                                     \
+    X(EMULATOR, "librung-emulator", "memory access counts")                                         \
+    X(NVRTC, "NVRTC", "memory access counts, registers, shared memory and occupancy")               \
     X(NVDISASM, "nvdisasm", "the instructions of the hottest loop")
 /* clang-format on */
 
@@ -39,7 +38,7 @@ typedef struct lab_explain_request {
     lab_dtype dtype;
     int64_t m, n, k;
     lab_gpu machine;
-    double seconds; /* time limit of one simulated run, as in lab_access_request */
+    double seconds; /* time limit of one run, as in lab_access_request */
 } lab_explain_request;
 
 /* A mistake in a kernel, and its line. */
@@ -130,7 +129,7 @@ const char *lab_explain_jobs_add_all(lab_explain_jobs *jobs, char *why, size_t c
 const char *lab_explain_jobs_add_kernel(lab_explain_jobs *jobs, const char *name, char *why, size_t capacity);
 const char *lab_explain_jobs_add_table(lab_explain_jobs *jobs, const char *path, char *why, size_t capacity);
 
-/* Runs all jobs, several at a time, because each mostly waits for a child process. Shows the progress. */
+/* Runs all jobs, one per processor at a time. Shows the progress. */
 void lab_explain_jobs_run(lab_explain_jobs *jobs);
 
 /* Prints errors to standard error and returns the exit code of the jobs. */

@@ -8,10 +8,11 @@
 
 /* ---- One explanation ---- */
 
-/* The same kernel file for both backends. */
+/* The same kernel file for both backends, and its code. */
 typedef struct lab_backend_kernels {
-    rung_kernel *opencl_kernel; /* simulated */
-    rung_kernel *cuda_kernel;   /* compiled; NULL in a library without CUDA */
+    rung_kernel *opencl_kernel; /* describes the kernel, also in a library without CUDA */
+    rung_kernel *cuda_kernel;   /* compiled and run on the emulator; NULL in a library without CUDA */
+    rung_code *code;            /* NULL if it was not compiled */
 } lab_backend_kernels;
 
 /* Returns the value of a parameter expression for this explanation, or `otherwise` if the kernel has no such
@@ -20,8 +21,8 @@ int64_t lab_explain_parameter(const lab_backend_kernels *kernels, const lab_expl
                               const char *expression, int64_t otherwise);
 
 /* Compiles and disassembles the kernel (compiled_kernel.c). Returns false, with a sentence, if the request is invalid. */
-bool lab_explain_compile(const lab_explain_request *request, const lab_backend_kernels *kernels,
-                         lab_explanation *explanation, char *why, size_t capacity);
+bool lab_explain_compile(const lab_explain_request *request, lab_backend_kernels *kernels, lab_explanation *explanation,
+                         char *why, size_t capacity);
 
 /* Counts the memory accesses of one block (access_counts.c). */
 void lab_explain_count_accesses(const lab_explain_request *request, const lab_backend_kernels *kernels,

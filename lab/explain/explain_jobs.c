@@ -143,7 +143,7 @@ static void *run_jobs(void *opaque)
     }
 }
 
-/* Updates the progress line while the workers wait for their children. */
+/* Updates the progress line while the workers run. */
 static void watch_progress(lab_explain_jobs *jobs)
 {
     bool is_done = false;
@@ -181,7 +181,7 @@ void lab_explain_jobs_run(lab_explain_jobs *jobs)
 int lab_explain_jobs_exit_code(const lab_explain_jobs *jobs)
 {
     int counted = 0, rejected = 0, requested = 0;
-    lab_access_counter_tools tools;
+    unsigned missing_tools = 0;
     for (int i = 0; i < jobs->count; i++) {
         const lab_explain_job *job = &jobs->jobs[i];
         if (job->is_next_kernel)
@@ -191,12 +191,11 @@ int lab_explain_jobs_exit_code(const lab_explain_jobs *jobs)
         requested++;
         rejected += !job->good;
         counted += job->good && job->explanation.is_counted;
+        missing_tools |= job->explanation.missing_tools & (1u << LAB_TOOL_EMULATOR | 1u << LAB_TOOL_NVRTC);
     }
     if (counted > 0)
         return LAB_EXIT_SUCCESS;
-    return rejected == requested                   ? LAB_EXIT_USAGE
-           : lab_access_counter_tools_find(&tools) ? LAB_EXIT_WRONG
-                                                   : LAB_EXIT_UNAVAILABLE;
+    return rejected == requested ? LAB_EXIT_USAGE : missing_tools ? LAB_EXIT_UNAVAILABLE : LAB_EXIT_WRONG;
 }
 
 void lab_explain_job_reason(const lab_explain_job *job, char *text, size_t capacity)

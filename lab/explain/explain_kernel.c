@@ -11,7 +11,7 @@
 static bool open_kernels(const char *name, lab_backend_kernels *kernels, char *why, size_t capacity)
 {
     char ignored[LAB_EXPLAIN_WHY_BYTES];
-    *kernels = (lab_backend_kernels){NULL, NULL};
+    *kernels = (lab_backend_kernels){.opencl_kernel = NULL};
     if (!lab_kernel_open(NULL, "opencl", name, &kernels->opencl_kernel, why, capacity))
         return false;
     if (!lab_kernel_open(NULL, "cuda", name, &kernels->cuda_kernel, ignored, sizeof ignored))
@@ -25,12 +25,10 @@ int64_t lab_explain_parameter(const lab_backend_kernels *kernels, const lab_expl
     return lab_kernel_value_or(kernels->opencl_kernel, explanation->parameters, in, expression, otherwise);
 }
 
-/* Computes the occupancy, which needs the compiler's registers. The simulation knows the number of threads, too. */
+/* Computes the occupancy, which needs the compiler's registers. */
 static void compute_occupancy(const lab_explain_request *request, lab_explanation *explanation)
 {
     const lab_sm_limits *limits = lab_sm_limits_of(request->machine.arch);
-    if (!explanation->is_compiled && explanation->is_counted && explanation->counters.totals.blocks > 0)
-        explanation->threads = explanation->counters.totals.threads / explanation->counters.totals.blocks;
     if (limits && explanation->is_compiled)
         explanation->occupancy = lab_occupancy_of(limits, explanation->threads, explanation->registers,
                                                   explanation->shared_bytes);
@@ -74,6 +72,7 @@ bool lab_explain(const lab_explain_request *request, lab_explanation *explanatio
     good = good && lab_explain_compile(request, &kernels, explanation, why, capacity);
     if (good)
         explain_kernels(request, &kernels, explanation);
+    rung_code_destroy(kernels.code);
     rung_kernel_destroy(kernels.opencl_kernel);
     rung_kernel_destroy(kernels.cuda_kernel);
     return good;
@@ -113,7 +112,7 @@ static const char *first_missing(const lab_explanation *explanation, unsigned wa
 
 const char *lab_explanation_why_not_counted(const lab_explanation *explanation)
 {
-    const char *missing = first_missing(explanation, 1u << LAB_TOOL_OCLGRIND | 1u << LAB_TOOL_COUNTERS);
+    const char *missing = first_missing(explanation, 1u << LAB_TOOL_EMULATOR | 1u << LAB_TOOL_NVRTC);
     return explanation->is_counted ? "" : missing ? missing : explanation->why_uncounted;
 }
 

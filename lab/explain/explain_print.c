@@ -134,7 +134,7 @@ static void print_access_counts(const lab_explanation *explanation)
         printf("\nMemory accesses were not counted: %s\n", lab_explanation_why_not_counted(explanation));
         return;
     }
-    printf("\nAs written: requests of the warps of one block, counted by Oclgrind (%s)\n", explanation->file);
+    printf("\nRequests of the warps of one block, counted by the emulator (%s)\n", explanation->file);
     print_lines(explanation);
     printf("  all lines: %.2f sectors per request (ideal %.2f)", lab_sectors_per_request(explanation),
            lab_sectors_ideal(explanation));

@@ -176,8 +176,8 @@ static bool is_exact(const lab_tested_kernel *subject, const lab_case *problem)
            largest < limit;
 }
 
-static void check_result(const lab_tested_kernel *subject, const lab_case *problem, const lab_case_data *data,
-                         lab_case_result *result)
+void lab_case_check_result(const lab_tested_kernel *subject, const lab_case *problem, const lab_case_data *data,
+                           lab_case_result *result)
 {
     rung_problem run = lab_case_problem(subject, problem, data);
     run.c = lab_case_output(data)->view;
@@ -219,7 +219,7 @@ void lab_case_run(const lab_tested_kernel *subject, const lab_case *problem, lab
     if (lab_case_data_create(subject, problem, &data)) {
         rung_status status = run_case(subject, problem, &data);
         if (status == RUNG_OK)
-            check_result(subject, problem, &data, result);
+            lab_case_check_result(subject, problem, &data, result);
         else
             set_error_result(status, result);
     } else {

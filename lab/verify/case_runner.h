@@ -26,6 +26,10 @@ typedef struct lab_case_result {
     char message[4096]; /* what is wrong, or why the case did not run */
 } lab_case_result;
 
+/* Checks every element of the output and the memory around it. */
+void lab_case_check_result(const lab_tested_kernel *subject, const lab_case *problem, const lab_case_data *data,
+                           lab_case_result *result);
+
 /* Runs one case and checks every element and the memory around the output. */
 void lab_case_run(const lab_tested_kernel *subject, const lab_case *problem, lab_case_result *result);
 

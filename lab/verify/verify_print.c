@@ -34,9 +34,9 @@ static void write_findings(lab_json *json, const lab_verify_session *session)
     for (int i = 0; i < session->file_check_count; i++) {
         const lab_file_check *file_check = &session->file_checks[i];
         lab_failure_counts failure_counts = sum_failure_counts(session, file_check);
-        char text[LAB_OCLGRIND_TEXT_BYTES];
+        char text[LAB_KERNEL_FINDING_BYTES];
         for (int j = 0; j < file_check->check.count; j++)
-            lab_json_finding(json, lab_oclgrind_finding_kind_name(file_check->check.findings[j].kind), file_check->file,
+            lab_json_finding(json, lab_kernel_finding_kind_name(file_check->check.findings[j].kind), file_check->file,
                              file_check->check.findings[j].line, file_check->check.findings[j].text);
         lab_failure_counts_explain(&failure_counts, text, sizeof text);
         if (*text)
@@ -45,7 +45,7 @@ static void write_findings(lab_json *json, const lab_verify_session *session)
     lab_json_end(json, ']');
 }
 
-/* Writes which files Oclgrind has checked, because a file without findings may not have been checked. */
+/* Writes which files were checked, because a file without findings may not have been checked. */
 static void write_checks(lab_json *json, const lab_verify_session *session)
 {
     lab_json_begin(json, "checks", '[');
@@ -53,6 +53,7 @@ static void write_checks(lab_json *json, const lab_verify_session *session)
         const lab_file_check *file_check = &session->file_checks[i];
         lab_json_begin(json, NULL, '{');
         lab_json_string(json, "file", file_check->file);
+        lab_json_string(json, "checker", file_check->check.ran ? file_check->check.checker : "");
         lab_json_boolean(json, "ran", file_check->check.ran);
         lab_json_boolean(json, "uninitialised_reads", file_check->check.ran && !file_check->check.is_partial);
         lab_json_string(json, "why_not", file_check->check.ran ? "" : file_check->check.why_not);
@@ -198,9 +199,9 @@ static void print_table(const lab_verify_session *session)
 /* Prints the findings of a kernel file. */
 static void print_findings(const lab_verify_session *session, const lab_file_check *file_check)
 {
-    const lab_oclgrind_check *check = &file_check->check;
+    const lab_kernel_check *check = &file_check->check;
     lab_failure_counts failure_counts = sum_failure_counts(session, file_check);
-    char text[LAB_OCLGRIND_TEXT_BYTES];
+    char text[LAB_KERNEL_FINDING_BYTES];
     lab_failure_counts_explain(&failure_counts, text, sizeof text);
     if (check->count == 0 && !*text)
         return;
@@ -219,13 +220,13 @@ static void print_findings(const lab_verify_session *session, const lab_file_che
     fputc('\n', stdout);
 }
 
-/* Prints that Oclgrind found nothing, or why it did not run. */
-static void print_check(const lab_oclgrind_check *check)
+/* Prints that the checker found nothing, or why it did not run. */
+static void print_check(const lab_kernel_check *check)
 {
     if (!check->ran && *check->why_not)
         printf("\nNot checked for data races: %s.\n", check->why_not);
     else if (check->count == 0)
-        printf("\nOclgrind found no data race%s.\n",
+        printf("\n%s found no data race%s.\n", check->checker,
                check->is_partial ? " and no out-of-bounds access; it could not check for uninitialised reads"
                                  : ", no out-of-bounds access and no uninitialised read");
 }

@@ -84,13 +84,16 @@ static lab_file_check *find_file_check(lab_verify_session *session, const rung_k
     return NULL;
 }
 
-/* Checks kernel files on Oclgrind before they run on the device, because a kernel that writes out of bounds could crash
- * this process. A single problem of --m is not checked, nor is a kernel that already runs on Oclgrind. */
+/* Checks kernel files on the emulator or on Oclgrind before they run on the device, because a kernel that writes out of
+ * bounds could crash this process. A single problem of --m is not checked, nor is a kernel that already runs on Oclgrind
+ * or on the emulated driver with its checks. */
 static void check_files(lab_verify_session *session)
 {
     const rung_device_info *device = rung_device_describe(session->target.device);
-    bool is_checkable = strcmp(device->backend, "opencl") == 0 && !session->device.is_simulator;
-    for (int i = 0; is_checkable && !session->options->m && !lab_is_interrupted() && i < session->variant_count; i++) {
+    bool is_opencl = strcmp(device->backend, "opencl") == 0 && !session->device.is_simulator;
+    bool is_cuda = strcmp(device->backend, "cuda") == 0 && !getenv("RUNG_EMULATED_CHECKS");
+    for (int i = 0;
+         (is_opencl || is_cuda) && !session->options->m && !lab_is_interrupted() && i < session->variant_count; i++) {
         const lab_verify_variant *variant = &session->variants[i];
         char what[512], given[LAB_PARAMETERS_BYTES] = ""; /* the parameters of --params that this kernel has */
         if (!lab_variant_is_file(variant) || find_file_check(session, variant->kernel) ||
@@ -100,14 +103,27 @@ static void check_files(lab_verify_session *session)
         const rung_kernel_info *kernel = rung_kernel_describe(variant->kernel);
         file_check->kernel = variant->kernel;
         snprintf(file_check->file, sizeof file_check->file, "%s", kernel->file);
-        snprintf(what, sizeof what, "%.400s under Oclgrind", kernel->file);
+        snprintf(what, sizeof what, "checking %.400s", kernel->file);
         lab_progress_show(&(lab_progress){
             .what = what, .done = session->file_check_count, .count = session->variant_count, .units = "files"});
         if (session->options->params) /* lab_verify_add_variants() has checked the length */
             lab_parameters_select(variant->kernel, session->options->params, given, sizeof given);
-        lab_oclgrind_check_kernel(variant->kernel, *given ? given : NULL, lab_type_pair_name(variant->dtype.product),
-                                  LAB_VERIFY_SIMULATOR_TIME_FACTOR * session->time_limit, &file_check->check);
-        file_check->is_unsafe = lab_oclgrind_check_is_unsafe(&file_check->check);
+        lab_kernel_check_run(variant->kernel, *given ? given : NULL, &variant->dtype, session->time_limit, is_opencl,
+                             &file_check->check);
+        file_check->is_unsafe = lab_kernel_check_is_unsafe(&file_check->check);
+    }
+}
+
+/* Adds the wrong results of the emulator to the findings of files that were correct on the device. */
+static void add_emulated_results(lab_verify_session *session)
+{
+    for (int i = 0; i < session->file_check_count; i++) {
+        lab_file_check *file_check = &session->file_checks[i];
+        int64_t wrong = 0;
+        for (int j = 0; j < session->variant_count; j++)
+            wrong += session->variants[j].kernel == file_check->kernel ? session->variants[j].wrong : 0;
+        if (wrong == 0 && file_check->check.count == 0 && *file_check->check.wrong_result)
+            lab_kernel_check_add(&file_check->check, LAB_FINDING_OTHER, 0, "%s", file_check->check.wrong_result);
     }
 }
 
@@ -123,6 +139,7 @@ static int run_all(lab_verify_session *session)
         if (!file_check || !file_check->is_unsafe)
             code = run_variant(session, &session->variants[i]);
     }
+    add_emulated_results(session);
     session->is_complete = !lab_is_interrupted();
     lab_progress_end();
     return code;

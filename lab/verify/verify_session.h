@@ -11,7 +11,7 @@
 #include "target/target.h"
 #include "verify/case_runner.h"
 #include "verify/failure_traits.h"
-#include "verify/oclgrind_check.h"
+#include "verify/kernel_check.h"
 
 enum {
     LAB_VERIFY_VARIANTS_MAX = 512,
@@ -33,11 +33,11 @@ typedef struct lab_verify_variant {
     lab_failure_counts failure_counts;
 } lab_verify_variant;
 
-/* The Oclgrind check of one kernel file. */
+/* The check of one kernel file. */
 typedef struct lab_file_check {
     const rung_kernel *kernel;
     char file[1024];
-    lab_oclgrind_check check;
+    lab_kernel_check check;
     bool is_unsafe; /* the kernel was therefore not run on the device */
 } lab_file_check;
 

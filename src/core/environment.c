@@ -111,7 +111,7 @@ const char *rungi_environment_value(const char *name)
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         if (strcmp(variables[i].name, name) == 0)
             return rungi_environment_variable_value(&variables[i]);
-    RUNGI_ASSERT(!"unknown variable");
+    RUNGI_ASSERT(false && "unknown variable");
     return NULL;
 }
 

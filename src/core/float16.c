@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* float16.c - the public functions that convert 16-bit types. */
-#include "core/float16.h"
+#include "base/float16.h"
 
 #include "rung/rung.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_compile.c - compiles a kernel for a device that need not be present: creates a plan up to the point where the
  * device would be called. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/cancellation.h"
 #include "base/try.h"
 #include "core/caller_structs.h"
@@ -22,19 +25,33 @@ static rung_status check_compilable(const rung_kernel *kernel, const rung_proble
     return rungi_problem_check_form(problem);
 }
 
-/* Compiles by a plan whose device has an architecture and no functions. */
+/* Compiles by a plan whose device has an architecture and no functions. Code that was compiled before only gets the launch
+ * of this problem. */
 static rung_status fill_code(rungi_code *code, const rung_kernel *kernel, const rung_problem *problem,
                              const char *parameters, const char *architecture)
 {
     rung_device offline_device = {.backend = kernel->backend, .context = kernel->context, .architecture = architecture};
     rung_plan plan = {.device = &offline_device};
     rungi_device_info_init(&offline_device.info, kernel->backend->name);
+    rung_problem normalized = *problem;
     rungi_plan_set_problem(&plan, problem);
+    rungi_problem_normalize(&normalized);
+    for (int i = 0; i < RUNGI_OPERAND_COUNT; i++) /* a plan has none, and the arguments of a launch do */
+        rungi_problem_operand(&plan.problem, i)->offset = rungi_problem_view(&normalized, i)->offset;
     TRY(rungi_choose_set_kernel(&plan, kernel, parameters && *parameters ? parameters : NULL, RUNG_ORIGIN_GIVEN,
                                 "given"));
     TRY(kernel->backend->compile(&plan, code));
+    snprintf(code->architecture, sizeof code->architecture, "%s", architecture);
     rungi_kernel_format_parameters(kernel, &plan.values, code->parameters, sizeof code->parameters);
     return RUNG_OK;
+}
+
+static void release_code(rung_context *context, rungi_code *code)
+{
+    rungi_release(context, code->image);
+    rungi_release(context, code->ptx);
+    rungi_release(context, code->launch);
+    rungi_release(context, code);
 }
 
 rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem, const char *parameters,
@@ -50,15 +67,31 @@ rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *p
     TRY(rungi_allocated(code));
     rung_status status = fill_code(code, kernel, &copy, parameters, architecture);
     if (status != RUNG_OK) {
-        rungi_release(kernel->context, code);
+        release_code(kernel->context, code);
         return status;
     }
     code->context = rungi_context_retain(kernel->context);
     code->code.parameters = code->parameters;
     code->code.path = code->path;
     code->code.image = code->image;
+    code->code.ptx = code->ptx;
     *out = &code->code;
     return RUNG_OK;
+}
+
+rung_status rung_code_set_problem(rung_code *code, const rung_kernel *kernel, const rung_problem *problem)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    rung_problem copy;
+    if (!code || !kernel || !problem)
+        return rungi_invalid("rung_code_set_problem: code, kernel or problem is NULL");
+    rungi_code *own = (rungi_code *)code;
+    TRY(rungi_problem_read(problem, &copy));
+    TRY(check_compilable(kernel, &copy));
+    char parameters[sizeof own->parameters], architecture[sizeof own->architecture];
+    memcpy(parameters, own->parameters, sizeof parameters);
+    memcpy(architecture, own->architecture, sizeof architecture);
+    return fill_code(own, kernel, &copy, parameters, architecture);
 }
 
 void rung_code_destroy(rung_code *code)
@@ -68,7 +101,6 @@ void rung_code_destroy(rung_code *code)
     if (!own)
         return;
     rung_context *context = own->context;
-    rungi_release(context, own->image);
-    rungi_release(context, own);
+    release_code(context, own);
     rungi_context_release(context);
 }

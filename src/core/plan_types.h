@@ -48,11 +48,12 @@ static inline int64_t rungi_plan_threads(const rung_plan *plan, const rung_run_o
     return options->threads > 0 && options->threads < threads ? options->threads : threads;
 }
 
-/* A rung_code and its memory. The backend fills everything except `parameters` and `context`. */
+/* A rung_code and its memory. The backend fills everything except `parameters` and `context`; `launch` is the memory of
+ * rung_code.entry and rung_code.arguments. */
 struct rungi_code {
     rung_code code;
     rung_context *context;
     char parameters[RUNG_PARAMETERS_BYTES];
-    char path[64];
-    void *image;
+    char path[64], architecture[32];
+    void *image, *ptx, *launch;
 };

@@ -45,6 +45,9 @@ rung_status rungi_cu_load(rungi_cu *cu)
 #define X(name, symbol, since, arguments) TRY(find_function(cu, #symbol, since, &cu->name, sizeof cu->name));
     RUNGI_CU_FUNCTION_LIST(X)
 #undef X
+    void *(*host_address)(rungi_cu_pointer, size_t);
+    cu->executes_ptx = rungi_library_symbol(cu->library, "rung_emulated_host_address", &host_address,
+                                            sizeof host_address);
     return start(cu);
 }
 

@@ -120,7 +120,8 @@ typedef enum rungi_cu_kind {
 
 typedef struct rungi_cu {
     void *library;
-    int version; /* the driver's CUDA version, 12040 for 12.4 */
+    int version;       /* the driver's CUDA version, 12040 for 12.4 */
+    bool executes_ptx; /* and no cubins: the driver of librung-emulator */
     atomic_long live[RUNGI_CU_KINDS];
 #define X(name, symbol, since, arguments) rungi_cu_result(*name) arguments;
     RUNGI_CU_FUNCTION_LIST(X)

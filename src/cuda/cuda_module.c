@@ -62,8 +62,7 @@ static rung_status load(rungi_cuda_device *device, const char *name, const void 
     return RUNG_OK;
 }
 
-/* Of the images that run on the device, a cubin is preferred to PTX, and a newer one to an older one. */
-static const rungi_cuda_image *find_image(const char *name, int architecture, bool is_ptx)
+const rungi_cuda_image *rungi_cuda_find_image(const char *name, int architecture, bool is_ptx)
 {
     const rungi_cuda_image *best = NULL;
     for (const rungi_cuda_image *image = rungi_cuda_images; image->name; image++)
@@ -88,13 +87,14 @@ static rung_status load_embedded(rungi_cuda_device *device, const rungi_cuda_ima
     return status;
 }
 
+/* Loads an embedded image: a cubin if there is one and the driver executes cubins, otherwise PTX. */
 static rung_status load_image(rungi_cuda_device *device, const rungi_cuda_function_spec *spec, const char *name,
                               rungi_cu_module *module)
 {
     bool is_ours = spec->kernel->info.number >= 0 || spec->kernel->is_reduction;
     rung_status status = RUNG_STATUS_NOT_FOUND;
-    for (int is_ptx = 0; is_ours && is_ptx < 2 && status != RUNG_OK; is_ptx++) {
-        const rungi_cuda_image *image = find_image(name, device->architecture, is_ptx);
+    for (int is_ptx = device->cu->executes_ptx; is_ours && is_ptx < 2 && status != RUNG_OK; is_ptx++) {
+        const rungi_cuda_image *image = rungi_cuda_find_image(name, device->architecture, is_ptx);
         if (image)
             status = load_embedded(device, image, module);
         if (status == RUNG_OK)
@@ -150,7 +150,8 @@ static rung_status load_compiled(rungi_cuda_device *device, const rungi_cuda_fun
     if (!nvrtc)
         return RUNG_STATUS_NOT_FOUND;
     job.architecture = rungi_nvrtc_best_architecture(nvrtc, device->architecture);
-    job.to_ptx = job.architecture != device->architecture;
+    job.to_ptx = job.architecture != device->architecture || device->cu->executes_ptx;
+    job.has_line_info = device->cu->executes_ptx; /* for the messages of the emulator */
     if (job.architecture == 0)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "NVRTC %d.%d no longer compiles for sm_%d; install NVRTC 12 (pip install "

@@ -32,3 +32,6 @@ static inline bool rungi_cuda_image_can_run_on(const rungi_cuda_image *image, in
     bool same_generation = image->architecture / 10 == architecture / 10;
     return image->architecture <= architecture && (image->is_ptx || same_generation);
 }
+
+/* Returns the newest cubin (or PTX) of this name that runs on the architecture, or NULL. (cuda_module.c) */
+const rungi_cuda_image *rungi_cuda_find_image(const char *name, int architecture, bool is_ptx);

@@ -333,8 +333,11 @@ static void get_image(image_builder_t *builder, const image_job_t *job, compress
     rungi_cuda_image_name(job->kernel, &job->values, &job->path, image->name);
     if (rungi_cuda_image_source(job->kernel, image->name, &source) != RUNG_OK)
         die(image->name);
-    rungi_nvrtc_job work = {job->kernel->info.file, source,      strchr(image->name, ' ') + 1,
-                            job->architecture,      job->to_ptx, NULL};
+    rungi_nvrtc_job work = {.file = job->kernel->info.file,
+                            .source = source,
+                            .defines = strchr(image->name, ' ') + 1,
+                            .architecture = job->architecture,
+                            .to_ptx = job->to_ptx};
     const char *key[] = {source, work.defines, compiler, target, "packed, PTX 8.0"};
     image->code = rungi_code_cache_read(builder->context, builder->cache, key, 5, &image->bytes);
     if (!image->code || image->bytes <= sizeof(size_t)) {

@@ -149,10 +149,10 @@ rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc,
     int count = split_defines(job->defines, texts, options);
     snprintf(target, sizeof target, "--gpu-architecture=%s_%d", job->to_ptx ? "compute" : "sm", job->architecture);
     options[count++] = target;
-    if (job->report) {
+    if (job->report)
         options[count++] = "--ptxas-options=-v";
+    if (job->report || job->has_line_info)
         options[count++] = "--generate-line-info";
-    }
     int error = nvrtc->create(&program, job->source, job->file, 0, NULL, NULL);
     if (error != 0)
         return rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC could not create a program for %s (error %d)", job->file,
@@ -163,6 +163,8 @@ rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc,
         status = read_report(context, nvrtc, program, job);
     if (status == RUNG_OK)
         status = get_code(context, nvrtc, program, job->to_ptx, code, bytes);
+    if (status == RUNG_OK && job->ptx)
+        status = get_code(context, nvrtc, program, true, job->ptx, job->ptx_bytes);
     nvrtc->destroy(&program);
     return status;
 }

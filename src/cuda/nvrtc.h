@@ -58,7 +58,10 @@ typedef struct rungi_nvrtc_job {
     const char *file, *source, *defines;
     int architecture;
     bool to_ptx;                /* otherwise to a cubin for exactly this architecture */
-    rungi_nvrtc_report *report; /* filled unless NULL; the cubin then has line information */
+    bool has_line_info;         /* always with a report */
+    rungi_nvrtc_report *report; /* of a cubin: filled unless NULL */
+    void **ptx;                 /* receives the PTX of a cubin, too, unless NULL; the caller releases it */
+    size_t *ptx_bytes;
 } rungi_nvrtc_job;
 
 /* Returns the code, which the caller releases. The size of PTX includes its terminating zero. */

@@ -110,12 +110,12 @@ rung_status rung_emulator_set_checks(rung_emulator *emulator, uint32_t checks, b
 /* ---- Modules and kernels ------------------------------------------------------------------------------------------- */
 
 static rung_status allocate_variable(void *user, const char *name, int64_t bytes, int64_t alignment,
-                                     const void *contents, bool is_constant, uint64_t *address)
+                                     const void *contents, int64_t content_bytes, bool is_constant, uint64_t *address)
 {
     rung_emulator *emulator = user;
     TRY(rungi_ptx_allocate(emulator, name, bytes > 0 ? bytes : 1, alignment, is_constant, address));
-    if (contents)
-        memcpy(emulator->global + (*address - PTX_GLOBAL_BASE), contents, (size_t)bytes);
+    if (content_bytes > 0)
+        memcpy(emulator->global + (*address - PTX_GLOBAL_BASE), contents, (size_t)content_bytes);
     rungi_ptx_check_host_write(emulator, *address, bytes); /* variables without initial values are zero */
     return RUNG_OK;
 }
@@ -292,6 +292,33 @@ static rung_status check_shared(const rung_emulator_launch *launch, const ptx_fu
     return RUNG_OK;
 }
 
+/* Sets the size of the clusters: that of the launch, that of .reqnctapercluster, or 1. */
+static rung_status set_cluster(const rung_emulator_launch *launch, const ptx_function_t *function,
+                               int compute_capability, ptx_launch_t *running)
+{
+    enum { BLOCKS_MAX = 16 };
+    uint64_t blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        uint32_t own = function->required_cluster[i], asked = launch->cluster[i], size = asked ? asked : own ? own : 1;
+        if (asked && own && asked != own)
+            return rungi_fail(RUNG_STATUS_INVALID, "cluster[%d] is %u; %s requires %u", i, asked, function->name, own);
+        if (size > BLOCKS_MAX || launch->grid[i] % size != 0)
+            return rungi_fail(RUNG_STATUS_INVALID,
+                              "cluster[%d] is %u; 1 to %d are valid, and grid[%d], %u, is a multiple", i, size,
+                              BLOCKS_MAX, i, launch->grid[i]);
+        running->cluster[i] = size;
+        running->has_explicit_cluster = running->has_explicit_cluster || asked || own;
+        blocks *= size;
+    }
+    if (blocks > BLOCKS_MAX)
+        return rungi_fail(RUNG_STATUS_INVALID, "a cluster of %llu blocks is too large; the maximum is %d",
+                          (unsigned long long)blocks, BLOCKS_MAX);
+    if (blocks > 1 && compute_capability < 90)
+        return rungi_fail(RUNG_STATUS_INVALID, "a cluster of %llu blocks needs sm_90; the GPU is sm_%d",
+                          (unsigned long long)blocks, compute_capability);
+    return RUNG_OK;
+}
+
 static rung_status copy_parameters(const rung_emulator_kernel *kernel, const rung_emulator_launch *launch,
                                    ptx_launch_t *running)
 {
@@ -347,10 +374,7 @@ rung_status rung_emulator_launch_kernel(rung_emulator_kernel *kernel, const rung
                             .max_instructions = emulator->options.max_instructions};
     memcpy(running.grid, read.grid, sizeof running.grid);
     memcpy(running.size, read.block, sizeof running.size);
-    for (int i = 0; i < 3; i++)
-        running.cluster[i] = read.cluster[i]                 ? read.cluster[i]
-                             : function->required_cluster[i] ? function->required_cluster[i]
-                                                             : 1;
+    TRY(set_cluster(&read, function, capability, &running));
     emulator->failure = -1;
     rung_status status = copy_parameters(kernel, &read, &running);
     if (status == RUNG_OK)

@@ -23,7 +23,7 @@ sed -i 's/^    TRY(check_views(problem));/    if (problem->later_field != 0)\n  
 grep -q RUNG_TYPE_LATER "$work/source/src/core/enum_counts.h" && grep -q RUNG_TYPE_LATER "$work/source/src/core/type_names.c" &&
     grep -q 'later_field' "$work/source/src/core/problem.c" || { echo "the sources have changed: adapt this script"; exit 1; }
 cmake -S "$work/source" -B "$work/build" -DCMAKE_BUILD_TYPE=Debug -DRUNG_CUDA=OFF -DRUNG_OPENCL=OFF -DRUNG_BLAS=OFF \
-      -DRUNG_OUTOFCORE=OFF -DRUNG_CLUSTER=OFF -DRUNG_LAB=OFF -DRUNG_TESTS=OFF -DRUNG_EXAMPLES=OFF > "$work/log"
+      -DRUNG_OUTOFCORE=OFF -DRUNG_CLUSTER=OFF -DRUNG_EMULATOR=OFF -DRUNG_LAB=OFF -DRUNG_TESTS=OFF -DRUNG_EXAMPLES=OFF > "$work/log"
 cmake --build "$work/build" -j 2 --target rung_library > "$work/log" 2>&1 || { tail -30 "$work/log"; exit 1; }
 bash "$RUNG_SOURCE/tests/abi/client.sh" "$work/build"
 echo "with $fields fields and $enumerators enumerators more"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Who may include whom: base knows nothing above it, core knows no device, a device knows no other, the lab uses the
-# public headers and base alone, the drop-in the public headers and two headers of base, and the out-of-core and cluster
-# libraries the public headers and base. MPI is in one folder of each.
+# public headers and base alone, the drop-in the public headers and two headers of base, and the out-of-core, cluster
+# and emulator libraries the public headers and base. MPI is in one folder of each.
 set -u
 cd "$RUNG_SOURCE" || exit 1
 bad=0
@@ -23,10 +23,10 @@ check src/opencl 'cpu/|cuda/'
 check src/cuda 'cpu/|opencl/|CL/|cuda\.h|nvrtc\.h|cublas'
 check src/blas 'base/|core/|cpu/|simt/|opencl/|cuda/|CL/' 'assert|cancellation'
 # The libraries on top use their public header and base.
-check src/outofcore 'core/|cpu/|simt/|opencl/|cuda/|blas/|cluster/|rung/cluster\.h|CL/'
-check src/cluster 'core/|cpu/|simt/|opencl/|cuda/|blas/|outofcore/|rung/outofcore\.h|CL/'
+check src/outofcore 'core/|cpu/|simt/|opencl/|cuda/|blas/|cluster/|emulator/|rung/(cluster|emulator)\.h|CL/'
+check src/cluster 'core/|cpu/|simt/|opencl/|cuda/|blas/|outofcore/|emulator/|rung/(outofcore|emulator)\.h|CL/'
 check src/emulator 'core/|cpu/|simt/|opencl/|cuda/|blas/|outofcore/|cluster/|rung/(outofcore|cluster)\.h|CL/'
-for folder in base core cpu simt opencl cuda blas; do check src/$folder '(outofcore|cluster|emulator)/|rung/(outofcore|cluster)\.h'; done
+for folder in base core cpu simt opencl cuda blas; do check src/$folder '(outofcore|cluster|emulator)/|rung/(outofcore|cluster|emulator)\.h'; done
 for folder in base core cpu simt opencl cuda; do check src/$folder 'blas/'; done
 check lab 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'

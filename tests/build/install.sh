@@ -81,6 +81,48 @@ PROGRAM
     done
 fi
 
+# The emulator runs a kernel in PTX, by its own header and pkg-config file.
+if [ -e "$library/librung-emulator.so" ]; then
+    cat > "$work/emulate.c" <<'PROGRAM'
+#include <rung/emulator.h>
+
+static const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                           ".visible .entry twice(.param .u64 x)\n{\n"
+                           "    .reg .b64 %rd<3>;\n    .reg .b32 %r<3>;\n"
+                           "    ld.param.u64 %rd1, [x];\n    mov.u32 %r1, %tid.x;\n"
+                           "    mul.wide.u32 %rd2, %r1, 4;\n    add.u64 %rd2, %rd2, %rd1;\n"
+                           "    ld.global.u32 %r2, [%rd2];\n    add.u32 %r2, %r2, %r2;\n"
+                           "    st.global.u32 [%rd2], %r2;\n    ret;\n}\n";
+
+int main(void)
+{
+    int32_t               values[] = {2, 3};
+    uint64_t              x = 0;
+    rung_emulator        *emulator = NULL;
+    rung_emulator_module *module = NULL;
+    rung_emulator_kernel *kernel = NULL;
+    void                 *arguments[] = {&x};
+    rung_emulator_launch  launch = rung_emulator_launch_of(1, 2, arguments);
+    rung_emulator_options options = rung_emulator_options_default();
+    options.checks = RUNG_EMULATOR_CHECK_ALL;
+    rung_emulator_create(&options, &emulator);
+    rung_emulator_module_load(emulator, "twice.ptx", text, sizeof text - 1, &module);
+    rung_emulator_kernel_find(module, "twice", &kernel);
+    rung_emulator_allocate(emulator, sizeof values, "x", &x);
+    rung_emulator_write(emulator, x, values, sizeof values);
+    rung_status status = rung_emulator_launch_kernel(kernel, &launch);
+    rung_emulator_read(emulator, x, values, sizeof values);
+    printf("%s %d %d, %d findings\n", rung_status_text(status), values[0], values[1], (int)rung_emulator_finding_count(emulator));
+    rung_emulator_destroy(emulator);
+    return status != RUNG_OK;
+}
+PROGRAM
+    for language in c c++; do
+        cc -x $language -Wall -Wextra -Wpedantic -Werror "$work/emulate.c" -o "$work/emulate" $(pkg-config --cflags --libs rung-emulator)
+        [ "$("$work/emulate")" = "success 4 6, 0 findings" ]
+    done
+fi
+
 mkdir "$work/project"
 cp "$work/hello.c" "$work/project"
 cat > "$work/project/CMakeLists.txt" <<'PROJECT'
@@ -94,7 +136,7 @@ cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/usr
 cmake --build "$work/project/build" > "$work/log"
 [ "$("$work/project/build/hello")" = "$expected" ]
 # ... and each library as a component; one that is not installed is not found.
-for component in outofcore cluster cluster-mpi; do
+for component in outofcore cluster cluster-mpi emulator; do
     [ -e "$library/librung-$component.so" ] || continue
     sed "s/REQUIRED)/REQUIRED COMPONENTS $component)/; s/rung::rung/rung::$component/" "$work/project/CMakeLists.txt" > "$work/parts"
     mkdir -p "$work/$component" && cp "$work/parts" "$work/$component/CMakeLists.txt" && cp "$work/hello.c" "$work/$component"
@@ -166,8 +208,4 @@ done
 for root in "$work/usr" "$work/stage/opt/rung"; do
     (cd "$work" && LD_LIBRARY_PATH=$library "$root/bin/rung" plan --machine dgx-a100 --m 20000 --ranks 64 --dtype f64) | grep 'of peak'
 done
-# ... and its microscope, if there is one.
-if [ -e "$RUNG_BUILD/rung_microscope.so" ]; then
-    OCL_ICD_VENDORS=$work "$work/usr/bin/rung" doctor | grep "microscope: $work/usr/"
-fi
 find "$work/usr" -type f | sed "s,$work,," | sort

@@ -1,22 +1,29 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ptx.sh [EVERY] - NVIDIA's assembler takes the PTX that the library carries, all of it or one
-# in so many: it says a version that is older than the compiler's, and must use nothing that is
-# newer. ptxas 13 begins at sm_75, which is the way of PTX: older text, newer machine.
+# ptx.sh VERSION [EVERY] - assembles every EVERY-th PTX image of the library with NVIDIA's ptxas of CUDA 12.0 or 13. The
+# images are labelled as PTX 8.0, older than the compiler that made them, so that drivers of CUDA 12.0 load them; they must
+# use nothing newer. ptxas 12.0 assembles for the architecture of the image. ptxas 13 begins at sm_75, and assembles older
+# images for it, as newer drivers do.
 set -u
-every=${1:-1}
-ptxas=$(ls "$RUNG_TEST_TOOLS"/python/lib/python3*/site-packages/nvidia/cu13/bin/ptxas 2> /dev/null | head -n 1)
-[ -n "$ptxas" ] || { echo "ptxas is not here; see tools/install-test-tools"; exit 77; }
+version=$1
+every=${2:-1}
+folder=$([ "$version" = 12.0 ] && echo cuda_nvcc || echo cu13)
+ptxas=$(ls "$RUNG_TEST_TOOLS"/python/lib/python3*/site-packages/nvidia/$folder/bin/ptxas 2> /dev/null | head -n 1)
+[ -n "$ptxas" ] || { echo "ptxas $version was not found; run tools/install-test-tools"; exit 77; }
+"$ptxas" --version | grep -q "release $version" || { "$ptxas" --version; echo "$ptxas is not version $version"; exit 1; }
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 count=$("$RUNG_BUILD/tests/build/unpack_images" "$work") || { echo "the images do not unpack"; exit 1; }
-[ "$count" -gt 0 ] || { echo "the library was built without NVRTC and carries no images"; exit 77; }
-bad=0 assembled=0
-for ((i = 0; i < count; i += every)); do
-    file=$(ls "$work/$(printf %03d $i)"_*.ptx)
-    grep -q '^\.version 8\.0' "$file" || { echo "$file says another version"; bad=1; }
-    target=$(grep -o '^\.target sm_[0-9]*' "$file" | cut -c 12-)
-    assembled=$((assembled + 1))
-    "$ptxas" -arch=sm_$((target < 75 ? 75 : target)) "$file" -o "$work/out.cubin" || { echo "$file"; bad=1; }
-done
-echo "$assembled of $count assembled"
-exit $bad
+[ "$count" -gt 0 ] || { echo "the library was built without NVRTC and has no images"; exit 77; }
+
+assemble() {
+    local target oldest=$3
+    grep -q '^\.version 8\.0' "$1" || { echo "$1 has another PTX version"; return 1; }
+    target=$(grep -o '^\.target sm_[0-9]*' "$1" | cut -c 12-)
+    "$2" -arch=sm_$((target < oldest ? oldest : target)) "$1" -o "$1.cubin" || { echo "$1"; return 1; }
+    rm "$1.cubin"
+}
+export -f assemble
+for ((i = 0; i < count; i += every)); do ls "$work/$(printf %03d $i)"_*.ptx; done > "$work/files"
+xargs -P "$(nproc)" -I FILE bash -c 'assemble FILE "$0" "$1"' "$ptxas" $([ "$version" = 12.0 ] && echo 50 || echo 75) \
+    < "$work/files" || exit 1
+echo "$(wc -l < "$work/files") of $count assembled with ptxas $version"

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unpack_images FOLDER - writes the PTX that the library carries into files, for ptx.sh:
- * NUMBER_ARCHITECTURE.ptx each. */
+/* unpack_images FOLDER - writes the embedded PTX images to files NUMBER_ARCHITECTURE.ptx, writes their names to the file
+ * names, one per line as the log of the device has them, and prints their number. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cuda/embedded_images.h"
 #include "cuda/lz4.h"
+
+static int write_name(const char *folder, int number, const rungi_cuda_image *image)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/names", folder);
+    FILE *file = fopen(path, number == 0 ? "w" : "a");
+    int good = file && fprintf(file, "compute_%d, of %s\n", image->architecture, image->name) > 0;
+    if (file)
+        good = fclose(file) == 0 && good;
+    return good;
+}
 
 static int write_image(const char *folder, int number, const rungi_cuda_image *image)
 {
@@ -27,8 +38,10 @@ int main(int argc, char **argv)
 {
     int number = 0, good = argc == 2;
     for (const rungi_cuda_image *image = rungi_cuda_images; good && image->name; image++)
-        if (image->is_ptx)
-            good = write_image(argv[1], number++, image);
+        if (image->is_ptx) {
+            good = write_name(argv[1], number, image) && write_image(argv[1], number, image);
+            number++;
+        }
     printf("%d\n", number);
     return good ? 0 : 1;
 }

@@ -29,7 +29,7 @@ name=$(find "$folder" -type f) good=$work/good
 cp -p "$name" "$good"
 
 # Another driver and another architecture are other keys.
-RUNG_EMULATED_DRIVER_VERSION=12080 compiles || wrong "another driver takes the same code"
+RUNG_EMULATED_DRIVER_VERSION=13000 compiles || wrong "another driver takes the same code"
 RUNG_EMULATED_ARCH=89 compiles || wrong "another architecture takes the same code"
 [ "$(files)" -eq 3 ] || wrong "$(ls -l "$folder")"
 compiles && wrong "the first code is gone"

@@ -15,7 +15,7 @@ verify() {
         grep -q -e "$words" "$work/out" || { cat "$work/out"; wrong "not \"$words\": $*"; }
 }
 
-verify "compiled 10_pipeline.cu.*-DSTAGES=4.*for sm_86, driver 12090" --kernels 10 --params deep --m 128 --k 64
+verify "compiled 10_pipeline.cu.*-DSTAGES=4.*for compute_86, driver 12090" --kernels 10 --params deep --m 128 --k 64
 RUNG_EMULATED_ARCH=75 with_compiler "$RUNG" verify --device cuda --kernels 10 --params deep --m 128 --k 64 > "$work/out" 2>&1
 grep -q "bytes of shared memory per block; cuda:0 has 65536" "$work/out" || { cat "$work/out"; wrong "64 KiB are not told"; }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The drawings of docs/ladder/reads are what the kernels do: each is drawn again and compared. With --update they are
-# written. 77 where Oclgrind or the microscope is missing.
+# written. 77 where NVRTC or the emulator is missing.
 set -u
 cd "$RUNG_SOURCE" || exit 1
+export VIRTUAL_ENV=${RUNG_TEST_TOOLS:-build/tools}/python
 draw=${RUNG_BUILD:-build/release}/draw_reads
 folder=docs/ladder/reads
 bad=0 drawn=0

@@ -3,7 +3,7 @@
 # page_output.sh PAGE [--update] - what a page says is what happens. The commands of its ```sh blocks are typed line by line, in the
 # repository's folder; the lines of the ```text block behind them must be printed by them, in that order, each whole.
 # A line `...` stands for any others. With --update a quote that is not printed is replaced by what was found. Blocks that install or build are not typed: they begin with sudo, cmake or git.
-# 77 where Oclgrind, the microscope or NVRTC is missing, without which half of the words are.
+# 77 where NVRTC is missing, without which half of the words are.
 set -u
 cd "$RUNG_SOURCE" || exit 1
 page=$1 update=${2:-}

@@ -21,8 +21,7 @@ needs() {
 }
 needs '^cmake ' cmake make gcc
 needs 'rung .*(--device opencl|bench [0-9])' opencl-headers ocl-icd-libopencl1 pocl-opencl-icd
-needs 'rung verify [^ ]*\.cu' oclgrind
-needs 'rung explain ' oclgrind liboclgrind-dev llvm-14-dev g++ # the simulator, and what the access counters are built with
+needs 'rung verify [^ ]*\.cu' oclgrind # without NVRTC
 needs 'import numpy' python3-numpy
 needs '\bpip ' python3-venv
 

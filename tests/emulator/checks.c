@@ -53,6 +53,8 @@ static const bug_t bugs[] = {
     {"copy_no_barrier", RUNG_EMULATOR_RACE, 1, 64, 1024, 1024, 0},
     {"copy_too_early", RUNG_EMULATOR_RACE, 1, 64, 1024, 1024, 0},
     {"copy_overwritten", RUNG_EMULATOR_ASYNC_COPY, 1, 64, 1024, 1024, 0},
+    {"copy_source_overwritten", RUNG_EMULATOR_ASYNC_COPY, 1, 64, 1024, 1024, 0},
+    {"copy_source_same_thread", RUNG_EMULATOR_ASYNC_COPY, 1, 64, 1024, 1024, 0},
     {"barrier_divergent", RUNG_EMULATOR_BARRIER, 1, 64, 1024, 1024, FAILS},
     {"barrier_two_branches", RUNG_EMULATOR_BARRIER, 1, 64, 1024, 1024, 0},
     {"barrier_exited", RUNG_EMULATOR_BARRIER, 1, 64, 1024, 1024, 0},
@@ -74,6 +76,7 @@ static const bug_t correct[] = {
     {"histogram", 0, 4, 256, 4096, 1024, 0},
     {"bytes", 0, 4, 99, 396, 396, 0},
     {"halves", 0, 4, 33, 264, 264, 0},
+    {"copy_sources", 0, 1, 64, 2048, 1024, 0},
 };
 
 /* Reads a file beside this one into memory that the caller frees. */
@@ -442,6 +445,31 @@ static void plain_launches_initialize(void **state)
     rung_emulator_destroy(emulator);
 }
 
+/* Findings of a kernel whose name is longer than what a finding keeps are one per line, too. */
+static void groups_findings_of_long_names(void **state)
+{
+    char text[1024], name[400];
+    rung_emulator_module *module;
+    rung_emulator_kernel *kernel;
+    uint64_t address = 0;
+    void *arguments[] = {&address};
+    rung_emulator *emulator = create(1, RUNG_EMULATOR_CHECK_ALL);
+    rung_emulator_launch launch = rung_emulator_launch_of(1, 32, arguments);
+    (void)state;
+    memset(name, 'k', sizeof name);
+    name[sizeof name - 1] = 0;
+    snprintf(text, sizeof text,
+             ".version 8.3\n.target sm_86\n.address_size 64\n.visible .entry %s(.param .u64 p)\n{\n.reg .b64 %%a;\n"
+             "ld.param.u64 %%a, [p];\nst.global.b32 [%%a], 1;\nret;\n}\n",
+             name);
+    assert_int_equal(rung_emulator_module_load(emulator, "long.ptx", text, strlen(text), &module), RUNG_OK);
+    assert_int_equal(rung_emulator_kernel_find(module, name, &kernel), RUNG_OK);
+    rung_emulator_launch_kernel(kernel, &launch);
+    assert_int_equal(rung_emulator_finding_count(emulator), 1);
+    assert_int_equal(rung_emulator_finding_at(emulator, 0)->count, 32);
+    rung_emulator_destroy(emulator);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +481,7 @@ int main(void)
         cmocka_unit_test(gemm_has_no_findings),
         cmocka_unit_test(finds_bugs_of_matrix_products),
         cmocka_unit_test(plain_launches_initialize),
+        cmocka_unit_test(groups_findings_of_long_names),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);

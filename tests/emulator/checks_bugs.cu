@@ -312,3 +312,27 @@ extern "C" __global__ void barrier_deadlock(const int *in, int *out)
         asm volatile("bar.sync 2, 64;" ::: "memory"); // OTHER barrier_deadlock
     out[t] = in[t];
 }
+// A copy may read its source until it is waited for: a barrier is not enough.
+extern "C" __global__ void copy_source_overwritten(float *in, float *out)
+{
+    __shared__ __align__(16) float tile[256];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&tile[4 * t], &in[4 * t], 16); // OTHER copy_source_overwritten
+    __pipeline_commit();
+    __syncthreads();
+    in[(4 * t + 128) & 255] = 0; // BUG copy_source_overwritten
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    out[t] = tile[t];
+}
+extern "C" __global__ void copy_source_same_thread(float *in, float *out)
+{
+    __shared__ __align__(16) float tile[256];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&tile[4 * t], &in[4 * t], 16); // OTHER copy_source_same_thread
+    __pipeline_commit();
+    in[4 * t + 3] = 0; // BUG copy_source_same_thread
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    out[t] = tile[t];
+}

@@ -240,3 +240,22 @@ extern "C" __global__ void gemm_double_buffered(const float *a, const float *b, 
         for (int j = 0; j < 4; j++)
             c[(size_t)(64 * blockIdx.y + row + i) * n + 64 * blockIdx.x + col + j] = sum[i][j];
 }
+// The sources of copies are written after the wait; of copies that are still in flight, the memory beside them is.
+extern "C" __global__ void copy_sources(float *in, float *out)
+{
+    __shared__ __align__(16) float tile[2][256];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&tile[0][4 * t], &in[8 * t], 16);
+    __pipeline_commit();
+    __pipeline_memcpy_async(&tile[1][4 * t], &in[8 * t + 4], 16, 12); // reads 4 bytes
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    __syncthreads();
+    *(float4 *)&in[(8 * t + 128) & 511] = make_float4(1, 2, 3, 4);
+    in[8 * t + 5] = 5;
+    in[8 * t + 7] = 7;
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    in[8 * t + 4] = tile[1][4 * t];
+    out[t] = tile[0][t] + tile[1][t];
+}

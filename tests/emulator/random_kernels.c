@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* random_kernels.c - runs random kernels in the emulator and on the host, and compares all bits of the results.
  *
- *     random_kernels [--kernels N] [--seed S] [--batch B] [--folder FOLDER] [--nvcc PROGRAM]
+ *     random_kernels --nvrtc LIBRARY [--kernels N] [--seed S] [--batch B] [--folder FOLDER] [--compiler PROGRAM]
  *
- * Writes N kernels (500 unless told) as C, B per file (25). nvcc compiles each file to PTX for the emulator, gcc
- * compiles it for the host; neither contracts products and sums. Files of batches that fail stay in FOLDER. The batches
- * use different target architectures, and some are compiled without optimization. */
+ * Writes N kernels (500 unless told) as C, B per file (25). NVRTC compiles each file to PTX for the emulator, the host's
+ * compiler (gcc unless told) compiles it for the host; neither contracts products and sums. Files of batches that fail stay in
+ * FOLDER. The batches use different target architectures, and some are compiled for debugging. Kernel i of a batch with seed S
+ * depends on S + i alone. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "nvrtc_program.h"
 #include "random_source.h"
 #include "rung/emulator.h"
 
@@ -21,17 +23,16 @@ static const uint32_t special_words[] = {0,          1,          2,          0xf
 
 typedef struct run {
     long long kernels, seed, batch;
-    const char *folder, *nvcc;
+    const char *folder, *nvrtc, *compiler;
     long long passed, failed, refused;
     uint32_t in[THREADS * RANDOM_INPUTS], expected[THREADS * RANDOM_OUTPUTS], got[THREADS * RANDOM_OUTPUTS];
 } run_t;
 
 /* ---- Compilers ----------------------------------------------------------------------------------------------------- */
 
-static bool compile(const run_t *run, uint64_t seed, int count, int batch)
+/* Writes the source of a batch and compiles it for the host. */
+static bool compile_for_host(const run_t *run, uint64_t seed, int count, int batch)
 {
-    static const char *const options[] = {"-arch=sm_86",    "-arch=sm_75",  "-arch=sm_90",
-                                          "-arch=sm_86 -G", "-arch=sm_120", "-arch=sm_86 -lineinfo"};
     char path[512], command[2048];
     snprintf(path, sizeof path, "%s/random.cu", run->folder);
     FILE *file = fopen(path, "w");
@@ -40,12 +41,24 @@ static bool compile(const run_t *run, uint64_t seed, int count, int batch)
     random_source_write(file, seed, count);
     if (fclose(file) != 0)
         return false;
-    snprintf(
-        command, sizeof command,
-        "%s -ptx %s -w -fmad=false -o %s/random.ptx %s/random.cu && "
-        "gcc -x c -std=gnu11 -O1 -w -ffp-contract=off -fno-strict-aliasing -fPIC -shared -o %s/random%d.so %s/random.cu -lm",
-        run->nvcc, options[batch % 6], run->folder, run->folder, run->folder, batch, run->folder);
+    snprintf(command, sizeof command,
+             "%s -x c -std=gnu11 -O0 -w -ffp-contract=off -fno-strict-aliasing -fPIC -shared -o %s/random%d.so "
+             "%s/random.cu -lm",
+             run->compiler, run->folder, batch, run->folder);
     return system(command) == 0;
+}
+
+/* Compiles a source with NVRTC. Returns the PTX, or NULL. */
+static char *compile_for_device(const char *source, int batch, size_t *bytes)
+{
+    static const char *const variants[][2] = {{"--gpu-architecture=compute_86", "--generate-line-info"},
+                                              {"--gpu-architecture=compute_75", ""},
+                                              {"--gpu-architecture=compute_90", ""},
+                                              {"--gpu-architecture=compute_86", "--device-debug"},
+                                              {"--gpu-architecture=compute_120", ""},
+                                              {"--gpu-architecture=compute_61", ""}};
+    const char *options[] = {"--fmad=false", "--disable-warnings", variants[batch % 6][0], variants[batch % 6][1]};
+    return nvrtc_compile("random.cu", source, *options[3] ? 4 : 3, options, bytes);
 }
 
 static char *read_text(const char *path, size_t *bytes)
@@ -56,7 +69,7 @@ static char *read_text(const char *path, size_t *bytes)
     fseek(file, 0, SEEK_END);
     long size = ftell(file);
     rewind(file);
-    char *text = size > 0 ? malloc((size_t)size) : NULL;
+    char *text = size > 0 ? calloc(1, (size_t)size + 1) : NULL;
     *bytes = text ? fread(text, 1, (size_t)size, file) : 0;
     fclose(file);
     return text;
@@ -119,7 +132,23 @@ static void fill_inputs(run_t *run, uint64_t seed)
     }
 }
 
-/* Returns the number of kernels that fail. */
+/* Keeps source and PTX of a batch. */
+static void keep_files(const run_t *run, int batch, const char *ptx)
+{
+    char path[512], kept[512];
+    snprintf(path, sizeof path, "%s/random.cu", run->folder);
+    snprintf(kept, sizeof kept, "%s/failed%d.cu", run->folder, batch);
+    if (rename(path, kept) != 0)
+        printf("the source of batch %d cannot be kept\n", batch);
+    snprintf(kept, sizeof kept, "%s/failed%d.ptx", run->folder, batch);
+    FILE *file = ptx ? fopen(kept, "w") : NULL;
+    if (file) {
+        fputs(ptx, file);
+        fclose(file);
+    }
+}
+
+/* Returns the number of kernels that are not executed. */
 static long long run_batch(run_t *run, int batch, int count)
 {
     char path[512];
@@ -128,13 +157,14 @@ static long long run_batch(run_t *run, int batch, int count)
     rung_emulator *emulator;
     rung_emulator_module *module;
     rung_emulator_options options = rung_emulator_options_default();
-    long long failed = 0;
-    if (!compile(run, seed, count, batch) || rung_emulator_create(&options, &emulator) != RUNG_OK) {
+    long long failed = 0, before = run->failed;
+    if (!compile_for_host(run, seed, count, batch) || rung_emulator_create(&options, &emulator) != RUNG_OK) {
         printf("batch of seed %llu does not compile\n", (unsigned long long)seed);
         return count;
     }
-    snprintf(path, sizeof path, "%s/random.ptx", run->folder);
-    char *text = read_text(path, &bytes);
+    snprintf(path, sizeof path, "%s/random.cu", run->folder);
+    char *source = read_text(path, &bytes);
+    char *text = source ? compile_for_device(source, batch, &bytes) : NULL;
     snprintf(path, sizeof path, "%s/random%d.so", run->folder, batch);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!text || !library || rung_emulator_module_load(emulator, "random.ptx", text, bytes, &module) != RUNG_OK) {
@@ -150,51 +180,60 @@ static long long run_batch(run_t *run, int batch, int count)
     if (library)
         dlclose(library);
     remove(path);
+    if (failed || run->failed > before)
+        keep_files(run, batch, text);
+    free(source);
     free(text);
     rung_emulator_destroy(emulator);
     return failed;
 }
 
-static void keep_files(const run_t *run, int batch)
+static bool read_arguments(run_t *run, int count, char **arguments)
 {
-    char command[2048];
-    snprintf(command, sizeof command, "cp %s/random.cu %s/failed%d.cu; cp %s/random.ptx %s/failed%d.ptx", run->folder,
-             run->folder, batch, run->folder, run->folder, batch);
-    if (system(command) != 0)
-        printf("the files of batch %d cannot be copied\n", batch);
+    for (int i = 1; i + 1 < count; i += 2) {
+        const char *value = arguments[i + 1];
+        if (strcmp(arguments[i], "--kernels") == 0)
+            run->kernels = atoll(value);
+        else if (strcmp(arguments[i], "--seed") == 0)
+            run->seed = atoll(value);
+        else if (strcmp(arguments[i], "--batch") == 0)
+            run->batch = atoll(value);
+        else if (strcmp(arguments[i], "--folder") == 0)
+            run->folder = value;
+        else if (strcmp(arguments[i], "--nvrtc") == 0)
+            run->nvrtc = value;
+        else if (strcmp(arguments[i], "--compiler") == 0)
+            run->compiler = value;
+        else
+            return false;
+    }
+    return count % 2 == 1 && run->nvrtc && run->kernels > 0 && run->batch > 0 && run->batch <= 1000;
 }
 
 int main(int count, char **arguments)
 {
-    static run_t run = {.kernels = 500, .seed = 1, .batch = 25, .folder = "/tmp", .nvcc = "nvcc"};
-    for (int i = 1; i + 1 < count; i += 2) {
-        const char *value = arguments[i + 1];
-        if (strcmp(arguments[i], "--kernels") == 0)
-            run.kernels = atoll(value);
-        else if (strcmp(arguments[i], "--seed") == 0)
-            run.seed = atoll(value);
-        else if (strcmp(arguments[i], "--batch") == 0)
-            run.batch = atoll(value);
-        else if (strcmp(arguments[i], "--folder") == 0)
-            run.folder = value;
-        else if (strcmp(arguments[i], "--nvcc") == 0)
-            run.nvcc = value;
-    }
-    if (count % 2 == 0 || run.kernels < 1 || run.batch < 1 || run.batch > 1000) {
-        fprintf(
-            stderr,
-            "usage: random_kernels [--kernels N] [--seed S] [--batch 1..1000] [--folder FOLDER] [--nvcc PROGRAM]\n");
+    static run_t run = {.kernels = 500, .seed = 1, .batch = 25, .folder = "/tmp", .compiler = "gcc"};
+    if (!read_arguments(&run, count, arguments)) {
+        fprintf(stderr, "usage: random_kernels --nvrtc LIBRARY [--kernels N] [--seed S] [--batch 1..1000] "
+                        "[--folder FOLDER] [--compiler PROGRAM]\n");
         return 2;
+    }
+    const char *error = nvrtc_load(run.nvrtc);
+    if (error) {
+        fprintf(stderr, "random_kernels: NVRTC cannot be used: %s\n", error);
+        return 77;
     }
     int batch = 0;
     for (long long done = 0; done < run.kernels; done += run.batch, batch++) {
-        long long left = run.kernels - done, before = run.failed;
+        long long left = run.kernels - done;
         run.refused += run_batch(&run, batch, (int)(left < run.batch ? left : run.batch));
-        if (run.refused || run.failed > before)
-            keep_files(&run, batch);
+        if (batch % 10 == 9)
+            fprintf(stderr, "%lld equal, %lld different, %lld not executed\n", run.passed, run.failed, run.refused);
         fflush(stdout);
     }
-    printf("%lld kernels: %lld equal, %lld different, %lld not executed\n", run.kernels, run.passed, run.failed,
+    printf("%lld kernels, seeds %lld to %lld, %d threads each with %d results: %lld equal, %lld different, "
+           "%lld not executed\n",
+           run.kernels, run.seed, run.seed + run.kernels - 1, THREADS, RANDOM_OUTPUTS, run.passed, run.failed,
            run.refused);
     return run.failed || run.refused;
 }

@@ -99,7 +99,7 @@
     "OP float add_f(float x, float y) { return x + y; }\nOP float sub_f(float x, float y) { return x - y; }\n"       \
     "OP float mul_f(float x, float y) { return x * y; }\nOP float div_f(float x, float y) { return x / y; }\n"       \
     "OP float root_f(float x) { return sqrtf(x); }\nOP float neg_f(float x) { return -x; }\n"                        \
-    "OP float less_f(float x, float y) { return x < y ? x : y; }\n"                                                  \
+    "OP float less_f(float x, float y) { return (x < y ? x : y) + 0.0f; }\n"                                         \
     "OP float sign_f(float x, float y) { return y != y ? x : copysignf(x, y); }\n"                                   \
     "OP double add_d(double x, double y) { return x + y; }\nOP double sub_d(double x, double y) { return x - y; }\n" \
     "OP double mul_d(double x, double y) { return x * y; }\nOP double div_d(double x, double y) { return x / y; }\n" \
@@ -110,4 +110,5 @@
     "OP int32_t from_double_i(double x) { return x > -2e9 && x < 2e9 ? (int32_t)x : 5; }\n"                          \
     "OP int64_t from_double_l(double x) { return x > -9e18 && x < 9e18 ? (int64_t)x : 3; }\n\n"
 
-static const char random_prologue[] = PROLOGUE_PLATFORM PROLOGUE_HOST PROLOGUE_INTEGER PROLOGUE_WIDE PROLOGUE_FLOAT;
+static const char *const random_prologue[] = {PROLOGUE_PLATFORM, PROLOGUE_HOST, PROLOGUE_INTEGER, PROLOGUE_WIDE,
+                                              PROLOGUE_FLOAT};

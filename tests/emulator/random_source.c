@@ -2,7 +2,8 @@
 /* random_source.c - see random_source.h.
  *
  * The programs avoid what C leaves undefined: sums are computed as unsigned numbers, shifts are masked, divisors are
- * checked, and conversions from floating point are kept in range. NaNs are made equal before their bits are stored. */
+ * checked, and conversions from floating point are kept in range. NaNs are made equal before their bits are stored. They also
+ * avoid what NVRTC changes: it makes min.f32 of x < 0 ? x : 0, which keeps -0, so less_f adds 0 to its result. */
 #include "random_source.h"
 
 #include <stdbool.h>
@@ -394,7 +395,7 @@ static void put_function(generator_t *generator, int index)
                 generator->kernel);
     generator->in_function = true;
     generator->functions = index;
-    put_block(generator, 1, 4);
+    put_block(generator, 1, 1 + (int)draw(generator, 3));
     generator->in_function = false;
     fprintf(generator->file,
             "    pair_t result = {u0 ^ u1 ^ (uint32_t)i0, f0, add_l(l0, bits_f(f1))};\n    return result;\n}\n\n");
@@ -410,7 +411,10 @@ static void put_phase(generator_t *generator, bool is_last)
             "    uint32_t local[8] = {0, 1, 2, 3, 4, 5, 6, thread};\n    float floats[4] = {0.5f, 1, 2, 3};\n"
             "    u0 ^= thread;\n");
     generator->reads_shared = is_last; /* other threads write shared memory in the first phase */
-    put_block(generator, 3, is_last ? 7 : 3);
+    /* Depth and length differ: most kernels are small, because compiling them takes nearly all of the time. */
+    int depth = draw(generator, 10) == 0 ? 3 : 1 + (int)draw(generator, 2);
+    int statements = is_last ? 2 + (int)draw(generator, 4) : 1 + (int)draw(generator, 2);
+    put_block(generator, depth, statements);
     if (!is_last) {
         fprintf(generator->file,
                 "    (void)out;\n    shared[thread] = u0 ^ u1 ^ (uint32_t)i0 ^ (uint32_t)bits_f(f0);\n}\n\n");
@@ -436,7 +440,8 @@ static void put_phase(generator_t *generator, bool is_last)
 
 void random_source_write(FILE *file, uint64_t seed, int count)
 {
-    fputs(random_prologue, file);
+    for (size_t i = 0; i < sizeof random_prologue / sizeof *random_prologue; i++)
+        fputs(random_prologue[i], file);
     for (int i = 0; i < count; i++) {
         generator_t generator = {
             .file = file, .state = (seed + (uint64_t)i) * 0x9e3779b97f4a7c15u + 12345, .kernel = i};

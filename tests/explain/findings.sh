@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Planted mistakes are named by `rung explain`, each with the line it is in, and the same kernels
-# without them are not accused. Needs Oclgrind, the microscope, and for the last two NVRTC and
-# nvdisasm from tools/install-test-tools; 77 where they are missing.
+# without them are not accused. Needs NVRTC and nvdisasm from tools/install-test-tools; 77 where they
+# are missing.
 set -u
 here=$RUNG_SOURCE/tests/explain/kernels
 export VIRTUAL_ENV=$RUNG_TEST_TOOLS/python
@@ -75,7 +75,7 @@ blames_not "occupancy cliff"
 
 # Loads that the compiler widens, and the loop that stands in for one that nvdisasm does not read.
 explain 04 --m 1024
-says "1.25 as compiled, 2 as written"
+says "a_tile *16  *" # four words of a row at once
 "$RUNG" explain 04 --machine p100 --m 1024 --quiet > "$log" 2>&1 || { echo "no p100"; wrong=1; }
 says "hottest loop, compiled for sm_75"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* print_access_counters.c - prints what the microscope sees, for eyes and for scripts:
+/* print_access_counters.c - prints what the memory access counters count, for eyes and for scripts:
  *
  *   look KERNEL M N K [DTYPE [PARAMETERS [col]]]      ("" for a GPU's parameters; col: B's columns)
  */
@@ -18,14 +18,13 @@ static void print_lines(const lab_access_counters *counters)
         LAB_ACCESS_KIND_LIST(X)
 #undef X
     };
-    printf("line\tfrom\tkind\twidth\tarray");
+    printf("line\tkind\twidth\tarray");
 #define X(name) printf("\t" #name);
     LAB_ACCESS_LINE_LIST(X)
 #undef X
     for (int64_t i = 0; i < counters->line_count; i++) {
         const lab_access_line *line = &counters->lines[i];
-        printf("\n%" PRId64 "\t%" PRId64 "\t%s\t%" PRId64 "\t%s", line->line, line->call_line, kinds[line->kind],
-               line->width, line->array);
+        printf("\n%" PRId64 "\t%s\t%" PRId64 "\t%s", line->line, kinds[line->kind], line->width, line->array);
 #define X(name) printf("\t%" PRId64, line->name);
         LAB_ACCESS_LINE_LIST(X)
 #undef X
@@ -36,9 +35,8 @@ static void print_lines(const lab_access_counters *counters)
 static void print_rest(const lab_access_counters *counters)
 {
     for (int64_t i = 0; i < counters->branch_count; i++)
-        printf("branch at %" PRId64 " from %" PRId64 ": %" PRId64 ", divergent %" PRId64 "\n",
-               counters->branches[i].line, counters->branches[i].call_line, counters->branches[i].passed,
-               counters->branches[i].divergent);
+        printf("branch at %" PRId64 ": %" PRId64 ", divergent %" PRId64 "\n", counters->branches[i].line,
+               counters->branches[i].passed, counters->branches[i].divergent);
     for (int64_t i = 0; i < counters->barrier_count; i++)
         printf("barrier at %" PRId64 ": %" PRId64 "\n", counters->barriers[i].line, counters->barriers[i].passed);
     for (int64_t i = 0; i < counters->buffer_count; i++) {
@@ -76,8 +74,6 @@ int main(int argc, char **argv)
     lab_access_request look;
     lab_access_counters counters;
     char why[1000];
-    if (lab_access_counters_is_child(argc, argv))
-        return lab_access_counters_child_main(argc, argv);
     if (!parse_arguments(argc, argv, &look)) {
         fprintf(stderr, "look KERNEL M N K [DTYPE [PARAMETERS [col]]]\n");
         return LAB_EXIT_USAGE;

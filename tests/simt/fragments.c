@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "instruction_kernels.h"
 #include "ptx_layouts.h"
 #include "sources.h"
 
@@ -203,83 +204,12 @@ static void expect_sum(const fragment_engine_t *engine, const fragment_product_t
 
 /* ---- Kernels on the device --------------------------------------------------------- */
 
-static const char kernels[] =
-    "#define THREADS 64\n"
-    "#define ENGINE_HERE launch_args_t launch_args; launch_args.scratch_offset = 0; \\\n"
-    "    const engine_t engine = engine_of(launch_args, THREADS)\n"
-    "KERNEL(THREADS)\n"
-    "multiply(GLOBAL const uint *a, GLOBAL const uint *b, GLOBAL sum_t *c ENGINE_ARGUMENT)\n{\n"
-    "    ENGINE_HERE;\n"
-    "    const uint thread = blockIdx.x * THREADS + threadIdx.x;\n"
-    "    uint a_fragment[4 * ROWS], b_fragment[2 * COLS];\n    sum_t sum[4 * ROWS * COLS];\n"
-    "    for (uint i = 0; i < 4 * ROWS; i++) a_fragment[i] = a[thread * (4 * ROWS) + i];\n"
-    "    for (uint i = 0; i < 2 * COLS; i++) b_fragment[i] = b[thread * (2 * COLS) + i];\n"
-    "    for (uint i = 0; i < 4 * ROWS * COLS; i++) sum[i] = c[thread * (4 * ROWS * COLS) + i];\n"
-    "    mma_all(engine, sum, a_fragment, b_fragment, ROWS, COLS);\n"
-    "    for (uint i = 0; i < 4 * ROWS * COLS; i++) c[thread * (4 * ROWS * COLS) + i] = sum[i];\n"
-    "}\n"
-    "KERNEL(32)\n"
-    "take(GLOBAL const in_t *from, GLOBAL uint *to, uint tile_mn, uint tile_bytes, int mn_major,\n"
-    "     int is_b ENGINE_ARGUMENT)\n{\n"
-    "    __shared__ __align__(128) in_t tile[TILE_MAX / IN_BYTES];\n"
-    "    ENGINE_HERE;\n"
-    "    const uint tile_k = tile_bytes / IN_BYTES;\n"
-    "    const uint row_bytes = mn_major ? tile_mn * IN_BYTES : tile_bytes;\n"
-    "    for (uint i = threadIdx.x; i < tile_mn * tile_k; i += 32)\n"
-    "        tile[element_offset(i / tile_k, i % tile_k, row_bytes, IN_BYTES, mn_major) / IN_BYTES] =\n"
-    "            from[i];\n"
-    "    __syncthreads();\n"
-    "    for (uint l = 0; l < tile_mn; l += 16)\n"
-    "        for (uint k = 0; k < tile_bytes; k += 32) {\n"
-    "            uint part[4];\n"
-    "            load_fragment(engine, part, tile, l, k, row_bytes, mn_major, is_b);\n"
-    "            for (uint r = 0; r < 4; r++)\n"
-    "                to[(l / 16 * (tile_bytes / 32) + k / 32) * 128 + engine.lane * 4 + r] = part[r];\n"
-    "        }\n"
-    "}\n"
-    "#define LD (WK + 16 / IN_BYTES)\n"
-    "#define C_LD 20\n"
-    "KERNEL(THREADS)\n"
-    "multiply_boxes(GLOBAL const in_t *a, GLOBAL const in_t *b, GLOBAL sum_t *c ENGINE_ARGUMENT)\n{\n"
-    "    __shared__ __align__(32) in_t a_tile[THREADS * LD], b_tile[THREADS * LD];\n"
-    "    __shared__ __align__(32) sum_t c_tile[THREADS / 2 * C_LD];\n"
-    "    ENGINE_HERE;\n"
-    "    const uint warp = threadIdx.x / 32, lane = engine.lane, row = warp * 32 + lane;\n"
-    "    const index_t first = (index_t)(blockIdx.x * THREADS + row) * WK;\n"
-    "    for (uint i = 0; i < WK; i++) {\n"
-    "        a_tile[row * LD + i] = a[first + i];\n"
-    "        b_tile[row * LD + i] = b[first + i];\n"
-    "    }\n"
-    "    __syncthreads();\n"
-    "    fragment_t a_fragment, b_fragment;\n    sums_t sums;\n"
-    "    for (uint i = 0; i < 8; i++) sums.values[i] = 0;\n"
-    "    for (uint step = 0; step < 2; step++) {\n"
-    "        wmma_load(&a_fragment, &a_tile[(warp * 32 + step * 16) * LD], LD, 0);\n"
-    "        wmma_load(&b_fragment, &b_tile[(warp * 32 + step * 16) * LD], LD, 1);\n"
-    "        wmma_mma(engine, &sums, &a_fragment, &b_fragment);\n"
-    "    }\n"
-    "    wmma_store(&c_tile[warp * 16 * C_LD], &sums, C_LD);\n"
-    "    __syncthreads();\n"
-    "    for (uint i = lane; i < 256; i += 32)\n"
-    "        c[(blockIdx.x * (THREADS / 32) + warp) * 256 + i] =\n"
-    "            c_tile[(warp * 16 + i / 16) * C_LD + i % 16];\n"
-    "}\n"
-    "KERNEL(32)\n"
-    "round_all(GLOBAL uint *bits)\n{\n"
-    "    bits[blockIdx.x * 32 + threadIdx.x] = tf32_of(bits[blockIdx.x * 32 + threadIdx.x]);\n"
-    "}\n";
-
 static cl_program programs[ENGINES];
 
 static cl_program program_of(const fragment_engine_t *engine)
 {
-    const char *const texts[] = {rungi_source_dialect,
-                                 rungi_source_epilogue,
-                                 rungi_source_swizzle,
-                                 rungi_source_engine,
-                                 rungi_source_mma,
-                                 rungi_source_wmma,
-                                 kernels};
+    const char *const texts[] = {rungi_source_dialect, rungi_source_epilogue, rungi_source_swizzle, rungi_source_engine,
+                                 rungi_source_mma,     rungi_source_wmma,     instruction_kernels};
     cl_program *program = &programs[engine - engines];
     rungi_opencl_device *own = rungi_opencl_device_of(device);
     char options[256], log[4096] = "";

@@ -4,11 +4,10 @@
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 out=$work/out block=$work/block
-mkdir "$work/bin" && ln -s "$RUNG" "$work/bin/rung" && ln -s "$(dirname "$RUNG")/rung_microscope.so" "$work/bin/rung_microscope.so"
+mkdir "$work/bin" && ln -s "$RUNG" "$work/bin/rung"
 export PATH=$work/bin:$PATH VIRTUAL_ENV=$RUNG_TEST_TOOLS/python
 RUNG_NVDISASM=$(ls -d "$RUNG_TEST_TOOLS"/python/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm 2> /dev/null | head -n 1)
 export RUNG_NVDISASM
-export RUNG_MICROSCOPE=${RUNG_MICROSCOPE:-$(dirname "$RUNG")/rung_microscope.so}
 rung verify --device opencl --kernels 01 --m 2 > "$out" 2>&1
 [ $? -ne 77 ] || { cat "$out"; exit 77; }
 rung explain 01 --m 64 --quiet > "$out" 2>&1

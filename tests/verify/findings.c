@@ -110,15 +110,15 @@ static void races_have_lines(void **state)
         "Read-write data race at local memory address 0x1000000000004\n"
         "\tAt line 30 (column 1) of folder/mine.cu:\n\t  x\n\tAt line 35 (column 20) of folder/mine.cu:\n\t  x\n\n"
         "Oclgrind: 2 errors generated - suppressing further errors\n";
-    lab_oclgrind_check check = {.count = 0};
+    lab_kernel_check check = {.count = 0};
     (void)state;
     lab_oclgrind_check_parse_log(log, &mine, &check);
     assert_int_equal(check.count, 1);
-    assert_int_equal(check.findings[0].kind, LAB_OCLGRIND_DATA_RACE);
+    assert_int_equal(check.findings[0].kind, LAB_FINDING_DATA_RACE);
     assert_int_equal(check.findings[0].line, 30);
     assert_non_null(
         strstr(check.findings[0].text, "line 35 reads what line 30 writes; put __syncthreads() between them"));
-    assert_false(lab_oclgrind_check_is_unsafe(&check));
+    assert_false(lab_kernel_check_is_unsafe(&check));
 }
 
 /* With a barrier between the two lines, the race is between one iteration of a loop and the next. */
@@ -128,7 +128,7 @@ static void races_across_iterations_are_reported(void **state)
         "Read-write data race at local memory address 0x1000000000000\n"
         "\tAt line 5 (column 20) of mine.cu:\n\t  x\n\tAt line 2 (column 36) of mine.cu:\n\t  x\n";
     rung_kernel_info kernel = mine;
-    lab_oclgrind_check check = {.count = 0};
+    lab_kernel_check check = {.count = 0};
     (void)state;
     kernel.source = "loop\nstore\n\n__syncthreads();\nread\nend\n";
     lab_oclgrind_check_parse_log(log, &kernel, &check);
@@ -150,18 +150,18 @@ static void other_files_have_no_line(void **state)
                               "\tAt line 272 (column 8) of dialect.h:\n\t  x\n\n"
                               "Uninitialized value written to global memory address 0x3000000000000\n"
                               "\tAt line 272 (column 8) of dialect.h:\n\t  x\n";
-    lab_oclgrind_check check = {.count = 0};
+    lab_kernel_check check = {.count = 0};
     (void)state;
     lab_oclgrind_check_parse_log(log, &mine, &check);
     assert_int_equal(check.count, 1); /* the second follows from the first */
-    assert_int_equal(check.findings[0].kind, LAB_OCLGRIND_OUT_OF_BOUNDS);
+    assert_int_equal(check.findings[0].kind, LAB_FINDING_OUT_OF_BOUNDS);
     assert_int_equal(check.findings[0].line, 0);
-    assert_true(lab_oclgrind_check_is_unsafe(&check));
+    assert_true(lab_kernel_check_is_unsafe(&check));
 }
 
 static void unknown_log_lines_are_quoted(void **state)
 {
-    lab_oclgrind_check check = {.count = 0};
+    lab_kernel_check check = {.count = 0};
     (void)state;
     lab_oclgrind_check_parse_log("Something new\n\tAt line 7 (column 8) of mine.cu:\n", &mine, &check);
     assert_int_equal(check.count, 1);

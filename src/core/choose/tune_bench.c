@@ -13,7 +13,7 @@
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "core/choose/choose_kernel.h"
-#include "core/float16.h"
+#include "base/float16.h"
 #include "core/matrix.h"
 #include "core/plan.h"
 

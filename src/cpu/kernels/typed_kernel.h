@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/checked_arithmetic.h"
-#include "core/float16.h"
+#include "base/float16.h"
 #include "cpu/kernels/cpu_kernels.h"
 
 #ifndef VARIANT

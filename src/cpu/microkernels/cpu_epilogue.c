@@ -5,7 +5,7 @@
  * compiler vectorizes, and the result is rounded once. */
 #include "cpu/microkernels/cpu_epilogue.h"
 
-#include "core/float16.h"
+#include "base/float16.h"
 #include "cpu/microkernels/scalar_epilogue.h"
 
 enum { EPILOGUE_CHUNK = 64 };

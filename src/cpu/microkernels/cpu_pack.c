@@ -2,7 +2,7 @@
 /* cpu_pack.c - see cpu_pack.h. */
 #include "cpu/microkernels/cpu_pack.h"
 
-#include "core/float16.h"
+#include "base/float16.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "emulator/checks/checker.h"
+#include "emulator/machine/cluster.h"
 
 const char *rungi_ptx_action_name(ptx_access_t kind)
 {
@@ -25,23 +26,31 @@ static bool allocate(ptx_checker_t *checker)
 {
     const ptx_block_t *block = checker->block;
     size_t warps = (size_t)block->warp_count, shared = (size_t)block->shared_bytes + 16;
+    size_t clock = (size_t)checker->clock_count;
     checker->shared_shadow = malloc(shared);
     checker->shared.cells = calloc(shared / 4 + 4, sizeof *checker->shared.cells);
     checker->shared.reads = malloc(PTX_LOGGED_READS_MAX * sizeof *checker->shared.reads);
     checker->global.reads = malloc(PTX_LOGGED_READS_MAX * sizeof *checker->global.reads);
+    checker->shared.lists = malloc(PTX_LOGGED_LISTS_MAX * sizeof *checker->shared.lists);
+    checker->global.lists = malloc(PTX_LOGGED_LISTS_MAX * sizeof *checker->global.lists);
     checker->global.base = PTX_GLOBAL_BASE;
+    rungi_ptx_divide(&checker->shared, shared);
+    rungi_ptx_divide(&checker->global, block->launch->global_bytes);
     checker->allocation_of = calloc((size_t)block->launch->module->instruction_count + 1,
                                     sizeof *checker->allocation_of);
     checker->warp_time = calloc(warps, sizeof *checker->warp_time);
     checker->warp_synced = calloc(warps, sizeof *checker->warp_synced);
     checker->lane_synced = calloc(warps, sizeof *checker->lane_synced);
-    checker->clocks = calloc(warps * warps, sizeof *checker->clocks);
-    checker->fenced = calloc(warps * warps, sizeof *checker->fenced);
+    checker->clocks = calloc(warps * clock, sizeof *checker->clocks);
+    checker->fenced = calloc(warps * clock, sizeof *checker->fenced);
+    checker->proxy_fenced = calloc(warps, sizeof *checker->proxy_fenced);
     checker->has_fenced = calloc(warps, sizeof *checker->has_fenced);
-    checker->barrier_clocks = calloc(warps * PTX_BARRIERS, sizeof *checker->barrier_clocks);
-    return checker->shared_shadow && checker->shared.cells && checker->shared.reads && checker->global.reads &&
-           checker->allocation_of && checker->warp_time && checker->warp_synced && checker->lane_synced &&
-           checker->clocks && checker->fenced && checker->has_fenced && checker->barrier_clocks;
+    checker->barrier_clocks = calloc(clock * PTX_BARRIERS, sizeof *checker->barrier_clocks);
+    bool has_lists = checker->shared.lists && checker->global.lists;
+    return has_lists && checker->shared_shadow && checker->shared.cells && checker->shared.reads &&
+           checker->global.reads && checker->allocation_of && checker->warp_time && checker->warp_synced &&
+           checker->lane_synced && checker->clocks && checker->fenced && checker->has_fenced &&
+           checker->barrier_clocks && checker->proxy_fenced;
 }
 
 /* Reserves the cells of global memory. Without them, races in global memory are not found. */
@@ -54,6 +63,8 @@ static void reserve_cells(ptx_checker_t *checker)
     void *memory = mmap(NULL, checker->global_cell_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     checker->global.cells = memory == MAP_FAILED ? NULL : memory;
+    if (checker->global.cells) /* faults of small pages take longer than the accesses */
+        madvise(memory, checker->global_cell_bytes, MADV_HUGEPAGE);
 }
 
 rung_status rungi_ptx_check_block_create(ptx_block_t *block)
@@ -63,6 +74,8 @@ rung_status rungi_ptx_check_block_create(ptx_block_t *block)
         return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the checks of a block");
     block->checker = checker;
     checker->block = block;
+    checker->clock_count = block->warp_count * rungi_ptx_cluster_size(block->launch);
+    checker->first_warp = block->warp_count * (int)block->cluster_rank;
     if (!allocate(checker))
         return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the checks of a block");
     reserve_cells(checker);
@@ -82,7 +95,8 @@ void rungi_ptx_check_block_free(ptx_block_t *block)
                            checker->warp_time,      checker->warp_synced,    checker->lane_synced,
                            checker->clocks,         checker->fenced,         checker->has_fenced,
                            checker->barrier_clocks, checker->sync_variables, checker->sync_clocks,
-                           checker->shared.reads,   checker->global.reads};
+                           checker->shared.reads,   checker->global.reads,   checker->shared.lists,
+                           checker->global.lists,   checker->remote,         checker->proxy_fenced};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
     free(checker);
@@ -111,13 +125,17 @@ void rungi_ptx_check_block_start(ptx_block_t *block)
     if (checker->time > PTX_TIME_MAX / 2)
         rungi_ptx_checker_restart(checker);
     checker->floor = checker->start = ++checker->time;
-    checker->shared.read_count = checker->global.read_count = 0;
-    checker->shared.written = checker->global.written = 0;
+    rungi_ptx_begin_interval(&checker->shared);
+    rungi_ptx_begin_interval(&checker->global);
     memset(checker->shared_shadow, PTX_SHADOW_UNINITIALIZED, (size_t)block->shared_bytes);
     checker->shadow_count = block->shared_bytes;
-    memset(checker->clocks, 0, warps * warps * sizeof *checker->clocks);
+    size_t clock = (size_t)checker->clock_count;
+    memset(checker->clocks, 0, warps * clock * sizeof *checker->clocks);
+    memset(checker->proxy_fenced, 0, warps * sizeof *checker->proxy_fenced);
+    if (checker->remote)
+        memset(checker->remote, 0, ((size_t)block->shared_bytes / 4 + 4) * sizeof *checker->remote);
     memset(checker->has_fenced, 0, warps * sizeof *checker->has_fenced);
-    memset(checker->barrier_clocks, 0, warps * PTX_BARRIERS * sizeof *checker->barrier_clocks);
+    memset(checker->barrier_clocks, 0, clock * PTX_BARRIERS * sizeof *checker->barrier_clocks);
     for (int i = 0; i < block->warp_count; i++) {
         checker->warp_time[i] = checker->warp_synced[i] = checker->time;
         if (block->warps[i].local_shadow)
@@ -126,6 +144,7 @@ void rungi_ptx_check_block_start(ptx_block_t *block)
     if (checker->sync_count > 0)
         memset(checker->sync_variables, 0, (size_t)checker->sync_capacity * sizeof *checker->sync_variables);
     checker->sync_count = 0;
+    checker->copies_in_flight = 0;
     checker->block_has_fenced = false;
     checker->acquired_block = -1;
 }
@@ -141,6 +160,8 @@ static uint32_t check_global(const ptx_checked_access_t *access, uint32_t mask)
 {
     ptx_checker_t *checker = access->warp->block->checker;
     mask = rungi_ptx_check_global(access, mask);
+    if (access->kind != PTX_READ && checker->copies_in_flight > 0)
+        rungi_ptx_check_copy_sources(access, mask);
     if (!mask || !checker->global.cells)
         return mask;
     if (rungi_ptx_is_strong(access))
@@ -150,18 +171,16 @@ static uint32_t check_global(const ptx_checked_access_t *access, uint32_t mask)
     return mask;
 }
 
-/* Shared memory of other blocks of the cluster is not checked. */
 static void check_shared(const ptx_checked_access_t *access, uint32_t mask)
 {
     const ptx_block_t *block = access->warp->block;
-    for (uint32_t lanes = access->instruction->space == PTX_SPACE_SHARED ? 0 : mask; lanes; lanes &= lanes - 1)
-        if (access->address[__builtin_ctz(lanes)] >= (uint64_t)block->shared_bytes)
-            mask &= ~(1u << __builtin_ctz(lanes));
     mask = rungi_ptx_check_shared_bytes(access, mask);
     if (!mask || !(block->launch->checks & RUNG_EMULATOR_CHECK_RACES))
         return;
     if (rungi_ptx_is_strong(access))
         rungi_ptx_check_strong_access(access, mask, true);
+    if (block->checker->remote)
+        rungi_ptx_check_remote_conflicts(access, mask);
     rungi_ptx_check_races(access, mask, &block->checker->shared);
 }
 
@@ -182,7 +201,7 @@ static uint32_t check_space(const ptx_checked_access_t *access, ptx_space_t spac
 {
     switch (space) {
     case PTX_SPACE_SHARED: check_shared(access, mask); return mask;
-    case PTX_SPACE_SHARED_CLUSTER: check_shared(access, mask); return mask;
+    case PTX_SPACE_SHARED_CLUSTER: rungi_ptx_check_remote(access, mask); return mask;
     case PTX_SPACE_LOCAL: rungi_ptx_check_local_bytes(access, mask); return mask;
     case PTX_SPACE_PARAM: return check_parameters(access, mask);
     default: return check_global(access, mask);
@@ -192,7 +211,7 @@ static uint32_t check_space(const ptx_checked_access_t *access, ptx_space_t spac
 uint32_t rungi_ptx_check_access(const ptx_checked_access_t *access)
 {
     uint32_t left = access->mask, valid = 0;
-    if (access->instruction->space != PTX_SPACE_GENERIC)
+    if (access->instruction->space != PTX_SPACE_GENERIC && access->instruction->space != PTX_SPACE_SHARED_CLUSTER)
         return check_space(access, access->space[__builtin_ctz(left)], left);
     while (left) { /* generic addresses of one access may be in several spaces */
         ptx_space_t space = access->space[__builtin_ctz(left)];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* block_races.c - races between the blocks of a launch, in global memory.
  *
- * Blocks run in any order, on several threads. Each cell keeps the lowest and the highest block that read and that wrote
- * it; the launch's end compares them. So the findings do not depend on the order. Kernels that synchronize blocks with
- * fences and atomics run their blocks in order on one thread, since the order then decides what is synchronized. */
+ * Blocks run in any order, on several threads. For each word, each thread keeps the lowest and the highest of its blocks that
+ * read it and that wrote it; the launch's end merges and compares them. So the findings do not depend on the order. Kernels
+ * that synchronize blocks with fences and atomics run their blocks in order on one thread, since the order then decides what
+ * is synchronized. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -68,11 +69,12 @@ static void report(const ptx_launch_t *launch, const accessor_t *writer, const a
         is_named ? "\"" : "");
 }
 
-/* Reports the first conflict of a cell. */
-static void evaluate(const ptx_launch_t *launch, const ptx_block_cell_t *cell, uint64_t address, int bytes)
+/* Reports the first conflict of the blocks that read and wrote some bytes. */
+static void evaluate(const ptx_launch_t *launch, const ptx_block_range_t *read, const ptx_block_range_t *written,
+                     uint64_t address, int bytes)
 {
-    accessor_t writers[2] = {accessor_of(cell->write_low, true), accessor_of(cell->write_high, false)};
-    accessor_t readers[2] = {accessor_of(cell->read_low, true), accessor_of(cell->read_high, false)};
+    accessor_t writers[2] = {accessor_of(written->low, true), accessor_of(written->high, false)};
+    accessor_t readers[2] = {accessor_of(read->low, true), accessor_of(read->high, false)};
     if (!writers[0].exists)
         return;
     if (conflict(&writers[0], &writers[1])) {
@@ -87,12 +89,26 @@ static void evaluate(const ptx_launch_t *launch, const ptx_block_cell_t *cell, u
             }
 }
 
-static ptx_block_cell_t merge(const ptx_block_cell_t *x, const ptx_block_cell_t *y)
+static void merge(ptx_block_range_t *range, const ptx_block_range_t *other)
 {
-    return (ptx_block_cell_t){x->read_low > y->read_low ? x->read_low : y->read_low,
-                              x->read_high > y->read_high ? x->read_high : y->read_high,
-                              x->write_low > y->write_low ? x->write_low : y->write_low,
-                              x->write_high > y->write_high ? x->write_high : y->write_high};
+    range->low = other->low > range->low ? other->low : range->low;
+    range->high = other->high > range->high ? other->high : range->high;
+}
+
+/* Merges what all threads know about a word, or about one of its bytes. */
+static void evaluate_word(const ptx_launch_t *launch, size_t word, uint64_t address, int bytes)
+{
+    const ptx_launch_checker_t *checker = launch->checker;
+    ptx_block_range_t read = {0, 0}, written = {0, 0};
+    for (int i = 0; i < checker->thread_count; i++) {
+        merge(&read, &checker->accesses[i].word_reads[word]);
+        merge(&written, &checker->accesses[i].word_writes[word]);
+    }
+    for (int i = 0; bytes == 1 && i < checker->thread_count; i++) {
+        merge(&read, &checker->accesses[i].byte_reads[address - PTX_GLOBAL_BASE]);
+        merge(&written, &checker->accesses[i].byte_writes[address - PTX_GLOBAL_BASE]);
+    }
+    evaluate(launch, &read, &written, address, bytes);
 }
 
 static void evaluate_page(const ptx_launch_t *launch, size_t page)
@@ -102,29 +118,14 @@ static void evaluate_page(const ptx_launch_t *launch, size_t page)
     if (end > launch->global_bytes)
         end = (size_t)launch->global_bytes;
     for (size_t at = first; at < end; at += 4) {
-        if (!checker->byte_pages[page]) {
-            evaluate(launch, &checker->words[at / 4], PTX_GLOBAL_BASE + at, 4);
-            continue;
-        }
-        for (size_t i = at; i < at + 4; i++) {
-            ptx_block_cell_t cell = merge(&checker->words[at / 4], &checker->bytes[i]);
-            evaluate(launch, &cell, PTX_GLOBAL_BASE + i, 1);
-        }
+        if (!checker->byte_pages[page])
+            evaluate_word(launch, at / 4, PTX_GLOBAL_BASE + at, 4);
+        for (size_t i = at; checker->byte_pages[page] && i < at + 4; i++)
+            evaluate_word(launch, at / 4, PTX_GLOBAL_BASE + i, 1);
     }
 }
 
 /* ---- Recording ----------------------------------------------------------------------------------------------------- */
-
-static inline void raise(uint64_t *value, uint64_t key, bool is_sequential)
-{
-    uint64_t old = __atomic_load_n(value, __ATOMIC_RELAXED);
-    if (is_sequential) {
-        *value = old > key ? old : key;
-        return;
-    }
-    while (old < key && !__atomic_compare_exchange_n(value, &old, key, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
-}
 
 static bool is_released(const ptx_launch_checker_t *launch, const accessor_t *accessor, const ptx_checker_t *checker)
 {
@@ -133,13 +134,18 @@ static bool is_released(const ptx_launch_checker_t *launch, const accessor_t *ac
            (block <= checker->acquired_block && launch->released[block]);
 }
 
+/* The bytes that one lane accesses: reads and writes of words, or of single bytes. */
+typedef struct target {
+    ptx_block_range_t *reads, *writes;
+} target_t;
+
 /* Forgets accesses of other blocks that happened before this block's. Conflicts among them are reported first. */
-static void forget_ordered(ptx_launch_t *launch, const ptx_checker_t *checker, ptx_block_cell_t *cell, uint64_t address,
+static void forget_ordered(ptx_launch_t *launch, const ptx_checker_t *checker, target_t target, uint64_t address,
                            int bytes)
 {
     const ptx_launch_checker_t *state = launch->checker;
-    accessor_t accessors[4] = {accessor_of(cell->read_low, true), accessor_of(cell->read_high, false),
-                               accessor_of(cell->write_low, true), accessor_of(cell->write_high, false)};
+    accessor_t accessors[4] = {accessor_of(target.reads->low, true), accessor_of(target.reads->high, false),
+                               accessor_of(target.writes->low, true), accessor_of(target.writes->high, false)};
     bool has_others = false;
     for (int i = 0; i < 4; i++) {
         if (!is_released(state, &accessors[i], checker))
@@ -148,15 +154,15 @@ static void forget_ordered(ptx_launch_t *launch, const ptx_checker_t *checker, p
     }
     if (!has_others)
         return;
-    evaluate(launch, cell, address, bytes);
-    *cell = (ptx_block_cell_t){0};
+    evaluate(launch, target.reads, target.writes, address, bytes);
+    *target.reads = *target.writes = (ptx_block_range_t){0, 0};
 }
 
-/* A strong access acquires what the blocks that wrote the cell have released, and releases this block's accesses. */
+/* A strong access acquires what the blocks that wrote the bytes have released, and releases this block's accesses. */
 static void synchronize(ptx_launch_checker_t *state, ptx_checker_t *checker, const ptx_checked_access_t *access,
-                        const ptx_block_cell_t *cell)
+                        const ptx_block_range_t *written)
 {
-    accessor_t writer = accessor_of(cell->write_high, false);
+    accessor_t writer = accessor_of(written->high, false);
     if (access->kind != PTX_WRITE && writer.exists && writer.is_strong &&
         writer.party.block > checker->acquired_block && writer.party.block != checker->block->linear_id)
         checker->acquired_block = writer.party.block;
@@ -167,18 +173,16 @@ static void synchronize(ptx_launch_checker_t *state, ptx_checker_t *checker, con
 /* The keys of one access. */
 typedef struct keys {
     uint64_t low, high; /* of lane 0; the thread is added */
-    bool is_read, is_strong, is_sequential;
+    bool is_read, is_strong;
 } keys_t;
 
-static inline void record_cell(ptx_block_cell_t *cell, const keys_t *keys, int lane)
+static inline void record(ptx_block_range_t *range, const keys_t *keys, int lane)
 {
     uint64_t low = keys->low - (uint64_t)lane, high = keys->high + (uint64_t)lane;
-    uint64_t *lowest = keys->is_read ? &cell->read_low : &cell->write_low;
-    uint64_t *highest = keys->is_read ? &cell->read_high : &cell->write_high;
-    if (low > __atomic_load_n(lowest, __ATOMIC_RELAXED))
-        raise(lowest, low, keys->is_sequential);
-    if (high > __atomic_load_n(highest, __ATOMIC_RELAXED))
-        raise(highest, high, keys->is_sequential);
+    if (low > range->low)
+        range->low = low;
+    if (high > range->high)
+        range->high = high;
 }
 
 static void record_lane(const ptx_checked_access_t *access, const keys_t *keys, int lane)
@@ -188,7 +192,9 @@ static void record_lane(const ptx_checked_access_t *access, const keys_t *keys, 
     ptx_launch_checker_t *state = launch->checker;
     uint64_t offset = access->address[lane] - PTX_GLOBAL_BASE;
     bool by_bytes = access->bytes < 4;
-    ptx_block_cell_t *cell = by_bytes ? &state->bytes[offset] : &state->words[offset / 4];
+    const ptx_block_accesses_t *own = &state->accesses[access->warp->block->worker];
+    target_t target = {by_bytes ? own->byte_reads + offset : own->word_reads + offset / 4,
+                       by_bytes ? own->byte_writes + offset : own->word_writes + offset / 4};
     int count = by_bytes ? access->bytes : access->bytes / 4;
     unsigned char *page = &state->written_pages[offset >> PAGE_SHIFT];
     if (!keys->is_read && !*page)
@@ -196,26 +202,27 @@ static void record_lane(const ptx_checked_access_t *access, const keys_t *keys, 
     if (by_bytes && !state->byte_pages[offset >> PAGE_SHIFT])
         state->byte_pages[offset >> PAGE_SHIFT] = 1;
     if (keys->is_strong && state->is_sequential)
-        synchronize(state, checker, access, cell);
-    for (int i = 0; i < count; i++) {
+        synchronize(state, checker, access, target.writes);
+    for (int i = 0; i < count; i++, target.reads++, target.writes++) {
         if (checker->acquired_block >= 0)
-            forget_ordered(launch, checker, &cell[i], access->address[lane] + (uint64_t)(by_bytes ? i : 4 * i),
+            forget_ordered(launch, checker, target, access->address[lane] + (uint64_t)(by_bytes ? i : 4 * i),
                            by_bytes ? 1 : 4);
-        record_cell(&cell[i], keys, lane);
+        record(keys->is_read ? target.reads : target.writes, keys, lane);
     }
 }
 
 /* Records reads of words that synchronize nothing. */
-static void record_words(ptx_block_cell_t *words, const ptx_checked_access_t *access, uint32_t mask, const keys_t *keys)
+static void record_words(ptx_block_range_t *words, const ptx_checked_access_t *access, uint32_t mask,
+                         const keys_t *keys)
 {
     int count = access->bytes / 4;
     uint64_t previous = UINT64_MAX;
     for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
         int lane = __builtin_ctz(lanes);
-        ptx_block_cell_t *cell = words + (access->address[lane] - PTX_GLOBAL_BASE) / 4;
+        ptx_block_range_t *range = words + (access->address[lane] - PTX_GLOBAL_BASE) / 4;
         if (access->address[lane] != previous)
             for (int i = 0; i < count; i++)
-                record_cell(&cell[i], keys, lane);
+                record(&range[i], keys, lane);
         previous = access->address[lane];
     }
 }
@@ -226,14 +233,12 @@ void rungi_ptx_check_block_races(const ptx_checked_access_t *access, uint32_t ma
     if (!block->launch->checker)
         return;
     int thread = PTX_WARP_LANES * access->warp->index;
-    keys_t keys = {.is_read = access->kind == PTX_READ,
-                   .is_strong = rungi_ptx_is_strong(access),
-                   .is_sequential = block->launch->checker->is_sequential};
+    keys_t keys = {.is_read = access->kind == PTX_READ, .is_strong = rungi_ptx_is_strong(access)};
     keys.low = ~key_of(block->linear_id, keys.is_strong, access->warp->pc, thread);
     keys.high = key_of(block->linear_id, !keys.is_strong, access->warp->pc, thread);
     uint64_t previous = UINT64_MAX;
     if (keys.is_read && !keys.is_strong && access->bytes >= 4 && block->checker->acquired_block < 0) {
-        record_words(block->launch->checker->words, access, mask, &keys);
+        record_words(block->launch->checker->accesses[block->worker].word_reads, access, mask, &keys);
         return;
     }
     for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
@@ -278,32 +283,53 @@ static bool synchronizes_blocks(const ptx_launch_t *launch)
 static void *reserve(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, bytes, MADV_HUGEPAGE); /* faults of small pages take longer than the accesses */
+    return memory;
 }
 
-static bool create(ptx_launch_checker_t *state, const ptx_launch_t *launch)
+static bool create(ptx_launch_checker_t *state, const ptx_launch_t *launch, int threads)
 {
     uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     uint64_t cells = launch->global_bytes + 64;
-    if (cells > SIZE_MAX / sizeof(ptx_block_cell_t) || blocks > (UINT64_C(1) << 31))
+    if (cells > SIZE_MAX / sizeof(ptx_block_range_t) || blocks > (UINT64_C(1) << 31))
         return false;
-    state->word_bytes = (cells / 4 + 1) * sizeof(ptx_block_cell_t);
-    state->byte_bytes = cells * sizeof(ptx_block_cell_t);
+    state->word_bytes = (cells / 4 + 1) * sizeof(ptx_block_range_t);
+    state->byte_bytes = cells * sizeof(ptx_block_range_t);
     state->page_count = (cells >> PAGE_SHIFT) + 1;
-    state->words = reserve(state->word_bytes);
-    state->bytes = reserve(state->byte_bytes);
+    state->thread_count = threads;
+    state->accesses = calloc((size_t)threads, sizeof *state->accesses);
+    bool has_accesses = state->accesses;
+    for (int i = 0; has_accesses && i < threads; i++) {
+        ptx_block_accesses_t *own = &state->accesses[i];
+        own->word_reads = reserve(state->word_bytes);
+        own->word_writes = reserve(state->word_bytes);
+        own->byte_reads = reserve(state->byte_bytes);
+        own->byte_writes = reserve(state->byte_bytes);
+        has_accesses = own->word_reads && own->word_writes && own->byte_reads && own->byte_writes;
+    }
     state->written_pages = calloc(state->page_count, 1);
     state->byte_pages = calloc(state->page_count, 1);
     state->released = calloc(blocks, 1);
-    return state->words && state->bytes && state->written_pages && state->byte_pages && state->released;
+    return has_accesses && state->written_pages && state->byte_pages && state->released;
+}
+
+static void release(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes);
 }
 
 static void destroy(ptx_launch_checker_t *state)
 {
-    if (state->words)
-        munmap(state->words, state->word_bytes);
-    if (state->bytes)
-        munmap(state->bytes, state->byte_bytes);
+    for (int i = 0; state->accesses && i < state->thread_count; i++) {
+        release(state->accesses[i].word_reads, state->word_bytes);
+        release(state->accesses[i].word_writes, state->word_bytes);
+        release(state->accesses[i].byte_reads, state->byte_bytes);
+        release(state->accesses[i].byte_writes, state->byte_bytes);
+    }
+    free(state->accesses);
     free(state->written_pages);
     free(state->byte_pages);
     free(state->released);
@@ -321,16 +347,17 @@ rung_status rungi_ptx_check_launch_start(ptx_launch_t *launch, int *threads)
     int64_t blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     if (!(launch->checks & RUNG_EMULATOR_CHECK_RACES) || blocks == 1)
         return RUNG_OK;
+    bool is_ordered = synchronizes_blocks(launch);
+    if (is_ordered)
+        *threads = 1;
     ptx_launch_checker_t *state = calloc(1, sizeof *state);
-    if (!state || !create(state, launch)) {
+    if (!state || !create(state, launch, *threads)) {
         if (state)
             destroy(state);
         return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory to check for races between blocks; launch without "
                                                  "RUNG_EMULATOR_CHECK_RACES");
     }
-    state->is_ordered = synchronizes_blocks(launch);
-    if (state->is_ordered)
-        *threads = 1;
+    state->is_ordered = is_ordered;
     state->is_sequential = *threads == 1;
     launch->checker = state;
     return RUNG_OK;

@@ -12,7 +12,8 @@
 enum {
     PTX_SHADOW_UNINITIALIZED = 1, /* nobody has written the byte */
     PTX_SHADOW_IN_FLIGHT = 2,     /* an asynchronous copy will write the byte */
-    PTX_SHADOW_WRITTEN = 4        /* a block of this launch has written the byte */
+    PTX_SHADOW_WRITTEN = 4,       /* a block of this launch has written the byte */
+    PTX_SHADOW_BEING_READ = 8     /* a bulk store or wgmma may still read the byte */
 };
 
 /* One access in 64 bits, the time first, so that one comparison with the floor's stamp tells old accesses. 0: none. */
@@ -42,22 +43,44 @@ typedef struct ptx_cell {
     ptx_stamp_t reader, reader2; /* the last one, and one of another thread */
 } ptx_cell_t;
 
-/* A read by all lanes of a warp that is not yet recorded in the cells. */
+/* A read by all lanes of a warp that is not yet recorded in the cells. The first cells of its lanes are in a list, or those
+ * of each half of the warp are equal (step 0) or follow each other (step 1). */
 typedef struct ptx_logged_read {
     ptx_stamp_t stamp; /* of lane 0 */
     int32_t count;     /* cells of one lane */
-    uint32_t cell[PTX_WARP_LANES];
+    int32_t list;      /* index in `lists`, or -1 */
+    uint32_t first[2], step[2];
 } ptx_logged_read_t;
-enum { PTX_LOGGED_READS_MAX = 512 };
+enum { PTX_LOGGED_READS_MAX = 4096, PTX_LOGGED_LISTS_MAX = 1024 };
+typedef uint32_t ptx_cell_list_t[PTX_WARP_LANES];
+
+/* A set of regions of a memory, one bit each. */
+typedef uint64_t ptx_regions_t;
 
 /* Cells of one memory, and its reads since the last barrier of the whole block. Most of them are forgotten at the next. */
 typedef struct ptx_race_memory {
     ptx_cell_t *cells;
     uint64_t base; /* address of the first cell */
     ptx_logged_read_t *reads;
-    int read_count;
-    uint32_t written; /* time of the last write */
+    ptx_cell_list_t *lists;
+    int read_count, list_count;
+    int region_shift;              /* a region has 2^region_shift cells */
+    ptx_regions_t read_regions;    /* of the logged reads */
+    ptx_regions_t written_regions; /* of the writes since the last barrier of the whole block */
 } ptx_race_memory_t;
+
+/* Divides a memory into up to 64 regions of at least 512 bytes. */
+static inline void rungi_ptx_divide(ptx_race_memory_t *memory, uint64_t bytes)
+{
+    memory->region_shift = 7;
+    while (bytes >> 2 >> memory->region_shift >= 64)
+        memory->region_shift++;
+}
+
+static inline ptx_regions_t rungi_ptx_region(const ptx_race_memory_t *memory, uint64_t cell)
+{
+    return (ptx_regions_t)1 << (cell >> memory->region_shift & 63);
+}
 
 /* A location that threads synchronize through: the clock that its writers have released. */
 typedef struct ptx_sync_variable {
@@ -65,8 +88,24 @@ typedef struct ptx_sync_variable {
     int32_t clock;    /* index of the vector in `sync_clocks` */
 } ptx_sync_variable_t;
 
+/* Accesses of other blocks of the cluster to 4 bytes of shared memory. */
+typedef struct ptx_remote_access {
+    uint32_t time; /* 0: none */
+    int32_t pc;
+    uint16_t thread;
+    uint8_t rank;
+    bool is_strong;
+} ptx_remote_access_t;
+typedef struct ptx_remote_cell {
+    ptx_remote_access_t writer, reader;
+} ptx_remote_cell_t;
+
 struct ptx_checker {
     ptx_block_t *block;
+    int clock_count;                  /* entries of a vector clock: the warps of all blocks of the cluster */
+    int first_warp;                   /* entry of the block's first warp */
+    ptx_remote_cell_t *remote;        /* of shared memory; NULL until another block accesses it */
+    uint32_t *proxy_fenced;           /* per warp: writes up to this time are visible to the asynchronous proxy */
     unsigned char *shared_shadow;     /* one byte per byte */
     int64_t shadow_count;             /* bytes of it that are not 0 */
     ptx_race_memory_t shared, global; /* cells of global memory are reserved addresses, or NULL */
@@ -84,18 +123,28 @@ struct ptx_checker {
     ptx_sync_variable_t *sync_variables; /* hash table */
     uint32_t *sync_clocks;
     int32_t sync_count, sync_capacity;
-    bool block_has_fenced;  /* with a fence that reaches beyond the block */
-    int64_t acquired_block; /* accesses of released blocks up to this one happened before; -1: none */
+    int64_t copies_in_flight;          /* asynchronous copies with a source */
+    uint64_t source_start, source_end; /* range that contains their sources */
+    bool block_has_fenced;             /* with a fence that reaches beyond the block */
+    int64_t acquired_block;            /* accesses of released blocks up to this one happened before; -1: none */
 };
 
-/* Accesses of all blocks to 4 bytes, or to 1 byte, of global memory: the lowest and the highest block. Each is the maximum
+/* Blocks that read, or that wrote, 4 bytes or 1 byte of global memory: the lowest and the highest block. Each is the maximum
  * of keys, so that the order of blocks does not matter. 0: none. */
-typedef struct ptx_block_cell {
-    uint64_t read_low, read_high, write_low, write_high;
-} ptx_block_cell_t;
+typedef struct ptx_block_range {
+    uint64_t low, high;
+} ptx_block_range_t;
+
+/* Reads and writes of the blocks that one thread runs: reserved addresses, of which most are read or written and few are
+ * both. */
+typedef struct ptx_block_accesses {
+    ptx_block_range_t *word_reads, *word_writes;
+    ptx_block_range_t *byte_reads, *byte_writes; /* accesses of less than 4 bytes */
+} ptx_block_accesses_t;
 
 struct ptx_launch_checker {
-    ptx_block_cell_t *words, *bytes; /* reserved addresses; `bytes` holds accesses of less than 4 bytes */
+    ptx_block_accesses_t *accesses; /* per thread, so that threads do not wait for each other; merged in the end */
+    int thread_count;
     size_t word_bytes, byte_bytes;
     unsigned char *written_pages, *byte_pages; /* 1 for each 4096 bytes that were written, or accessed by bytes */
     size_t page_count;
@@ -103,6 +152,21 @@ struct ptx_launch_checker {
     bool is_sequential;      /* blocks run in order on one thread */
     bool is_ordered;         /* whatever the number of threads, because the kernel may synchronize its blocks */
 };
+
+/* A range was written by something else than a checked access: later reads of it are compared with the cells. */
+static inline void rungi_ptx_mark_written(ptx_race_memory_t *memory, uint64_t address, uint64_t bytes)
+{
+    uint64_t step = UINT64_C(4) << memory->region_shift, first = (address - memory->base) & ~(step - 1);
+    for (uint64_t at = first; at < address - memory->base + bytes; at += step)
+        memory->written_regions |= rungi_ptx_region(memory, at >> 2);
+}
+
+/* Begins an interval between barriers of the whole block: what was accessed before happened before what follows. */
+static inline void rungi_ptx_begin_interval(ptx_race_memory_t *memory)
+{
+    memory->read_count = memory->list_count = 0;
+    memory->read_regions = memory->written_regions = 0;
+}
 
 static inline bool rungi_ptx_is_strong(const ptx_checked_access_t *access)
 {
@@ -125,6 +189,11 @@ uint32_t rungi_ptx_check_global(const ptx_checked_access_t *access, uint32_t mas
 uint32_t rungi_ptx_check_shared_bytes(const ptx_checked_access_t *access, uint32_t mask);
 void rungi_ptx_check_local_bytes(const ptx_checked_access_t *access, uint32_t mask);
 
+/* Sources of asynchronous copies: begin and end of a copy, and writes to the sources of copies in flight. */
+void rungi_ptx_copy_source_issued(ptx_checker_t *checker, const ptx_async_copy_t *copy);
+void rungi_ptx_copy_source_completed(ptx_checker_t *checker, const ptx_async_copy_t *copy);
+void rungi_ptx_check_copy_sources(const ptx_checked_access_t *access, uint32_t mask);
+
 /* Races between the threads of a block. */
 void rungi_ptx_check_races(const ptx_checked_access_t *access, uint32_t mask, ptx_race_memory_t *memory);
 
@@ -136,6 +205,30 @@ bool rungi_ptx_happened_before(const ptx_checker_t *checker, ptx_stamp_t stamp, 
 
 /* A strong access synchronizes with earlier strong accesses of the same address. */
 void rungi_ptx_check_strong_access(const ptx_checked_access_t *access, uint32_t mask, bool is_shared);
+
+/* Reports an access to the destination of a bulk copy in flight, or a write to bytes that the asynchronous proxy reads.
+ * Returns false if there is no such copy or read. */
+bool rungi_ptx_report_bulk_in_flight(const ptx_checked_access_t *access, const ptx_block_t *block, int lane,
+                                     uint64_t address);
+bool rungi_ptx_report_being_read(const ptx_checked_access_t *access, int lane);
+
+/* Shared memory of other blocks of the cluster. */
+void rungi_ptx_check_remote(const ptx_checked_access_t *access, uint32_t mask);
+
+/* Compares an access of the block with those of other blocks to its shared memory. */
+void rungi_ptx_check_remote_conflicts(const ptx_checked_access_t *access, uint32_t mask);
+
+/* Records reads that were only logged, before the cells are compared with a write. */
+void rungi_ptx_record_reads(ptx_race_memory_t *memory, uint32_t floor);
+
+/* Sets shadow bytes of shared memory. */
+void rungi_ptx_set_shared_shadow(ptx_checker_t *checker, uint64_t address, int64_t bytes, unsigned char value);
+
+/* Returns the bits that are set in any of `bytes` shadow bytes. */
+unsigned rungi_ptx_shadow_bits(const unsigned char *shadow, int bytes);
+
+/* Returns the time up to which a warp knows the accesses of a warp of the cluster. */
+uint32_t rungi_ptx_known_time(const ptx_checker_t *checker, int warp, int cluster_warp);
 
 /* Races between blocks. */
 void rungi_ptx_check_block_races(const ptx_checked_access_t *access, uint32_t mask);

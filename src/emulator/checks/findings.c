@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "emulator/machine/emulator.h"
+#include "emulator/ptx/instruction_table.h"
+#include "emulator/ptx/vector.h"
 
 static const char *const kind_names[] = {"out-of-bounds", "misaligned", "use-after-free", "uninitialized",    "race",
                                          "barrier",       "async-copy", "warp-sync",      "division-by-zero", "trap",
@@ -34,7 +36,46 @@ static source_line_t line_of(const ptx_module_t *module, int32_t pc)
     return (source_line_t){is_known ? file : 0, module->locations[location].line};
 }
 
-static rung_emulator_place place_of(const ptx_launch_t *launch, const ptx_party_t *party)
+/* Returns the memory that an instruction accessed. Addresses of shared and local memory are offsets. */
+static rung_emulator_memory memory_of(const ptx_launch_t *launch, int32_t pc, uint64_t address, int bytes)
+{
+    if (bytes == 0 || pc < 0)
+        return RUNG_EMULATOR_MEMORY_NONE;
+    if (address >= PTX_GLOBAL_BASE)
+        return RUNG_EMULATOR_MEMORY_GLOBAL;
+    ptx_space_t space = (ptx_space_t)launch->module->instructions[pc].space;
+    bool is_other = space == PTX_SPACE_LOCAL || space == PTX_SPACE_PARAM || space == PTX_SPACE_FUNCTION_PARAM;
+    return is_other ? RUNG_EMULATOR_MEMORY_OTHER : RUNG_EMULATOR_MEMORY_SHARED;
+}
+
+/* Returns what an instruction did to the memory. A copy reads one memory and writes the other one. */
+static rung_emulator_access access_of(const ptx_launch_t *launch, int32_t pc, rung_emulator_memory memory)
+{
+    static const struct {
+        const char *opcode;
+        rung_emulator_access access;
+    } rows[] = {{"ld", RUNG_EMULATOR_ACCESS_READ},        {"ldu", RUNG_EMULATOR_ACCESS_READ},
+                {"ldmatrix", RUNG_EMULATOR_ACCESS_READ},  {"wgmma", RUNG_EMULATOR_ACCESS_READ},
+                {"st", RUNG_EMULATOR_ACCESS_WRITE},       {"stmatrix", RUNG_EMULATOR_ACCESS_WRITE},
+                {"atom", RUNG_EMULATOR_ACCESS_ATOMIC},    {"red", RUNG_EMULATOR_ACCESS_ATOMIC},
+                {"mbarrier", RUNG_EMULATOR_ACCESS_ATOMIC}};
+    const rung_emulator_instruction *entry = &rungi_ptx_table_row(launch->module->instructions[pc].row)->entry;
+    if (memory == RUNG_EMULATOR_MEMORY_NONE)
+        return RUNG_EMULATOR_ACCESS_NONE;
+    if (strcmp(entry->opcode, "wmma") == 0)
+        return strncmp(entry->modifiers, "op:store", 8) == 0 ? RUNG_EMULATOR_ACCESS_WRITE : RUNG_EMULATOR_ACCESS_READ;
+    if (strcmp(entry->opcode, "cp") == 0) {
+        bool is_to_global = strstr(entry->modifiers, "dst:global") != NULL;
+        return is_to_global == (memory == RUNG_EMULATOR_MEMORY_GLOBAL) ? RUNG_EMULATOR_ACCESS_WRITE
+                                                                       : RUNG_EMULATOR_ACCESS_READ;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(entry->opcode, rows[i].opcode) == 0)
+            return rows[i].access;
+    return RUNG_EMULATOR_ACCESS_NONE;
+}
+
+static rung_emulator_place place_of(const ptx_launch_t *launch, const ptx_party_t *party, rung_emulator_memory memory)
 {
     uint64_t block = (uint64_t)party->block;
     uint32_t thread = (uint32_t)party->thread;
@@ -45,6 +86,7 @@ static rung_emulator_place place_of(const ptx_launch_t *launch, const ptx_party_
     place.thread[0] = thread % launch->size[0];
     place.thread[1] = thread / launch->size[0] % launch->size[1];
     place.thread[2] = thread / launch->size[0] / launch->size[1];
+    place.access = party->pc < 0 ? RUNG_EMULATOR_ACCESS_NONE : access_of(launch, party->pc, memory);
     return place;
 }
 
@@ -56,17 +98,20 @@ static const char *file_of(const ptx_launch_t *launch, int32_t pc)
 
 static ptx_finding_t *add_finding(rung_emulator *emulator)
 {
-    if (emulator->finding_count == emulator->finding_capacity) {
-        int64_t capacity = emulator->finding_capacity ? 2 * emulator->finding_capacity : 16;
-        ptx_finding_t *findings = realloc(emulator->findings, (size_t)capacity * sizeof *findings);
-        if (!findings)
-            return NULL;
-        emulator->findings = findings;
-        emulator->finding_capacity = capacity;
-    }
+    ptx_finding_t *findings = rungi_ptx_grow(emulator->findings, emulator->finding_count + 1,
+                                             &emulator->finding_capacity, sizeof *findings);
+    if (!findings)
+        return NULL;
+    emulator->findings = findings;
     ptx_finding_t *added = &emulator->findings[emulator->finding_count++];
     memset(added, 0, sizeof *added);
     return added;
+}
+
+/* Compares with a text that may be cut off: names of C++ templates have thousands of characters. */
+static bool begins_alike(const char *stored, size_t capacity, const char *text)
+{
+    return strncmp(stored, text, capacity - 1) == 0;
 }
 
 /* Finds the finding of the same kind at the same lines, or adds one. Returns NULL if memory is short. */
@@ -79,8 +124,10 @@ static ptx_finding_t *find_or_add(const ptx_launch_t *launch, rung_emulator_find
     for (int64_t i = 0; i < emulator->finding_count; i++) {
         ptx_finding_t *found = &emulator->findings[i];
         if (found->finding.kind == kind && found->finding.place.line == line &&
-            found->finding.other.line == other_line && strcmp(found->kernel, launch->kernel->name) == 0 &&
-            strcmp(found->file, file) == 0 && strcmp(found->other_file, other_file) == 0)
+            found->finding.other.line == other_line &&
+            begins_alike(found->kernel, sizeof found->kernel, launch->kernel->name) &&
+            begins_alike(found->file, sizeof found->file, file) &&
+            begins_alike(found->other_file, sizeof found->other_file, other_file))
             return found;
     }
     ptx_finding_t *added = add_finding(emulator);
@@ -108,9 +155,11 @@ static int64_t record(const ptx_launch_t *launch, rung_emulator_finding_kind kin
         found->finding.count++;
         if (here->block < found->block) {
             found->block = here->block;
-            found->finding.place = place_of(launch, here);
+            rung_emulator_memory memory = memory_of(launch, here->pc, address, bytes);
+            found->finding.memory = memory;
+            found->finding.place = place_of(launch, here, memory);
             if (other)
-                found->finding.other = place_of(launch, other);
+                found->finding.other = place_of(launch, other, memory);
             found->finding.address = address;
             found->finding.bytes = bytes;
             vsnprintf(found->text, sizeof found->text, format, arguments);

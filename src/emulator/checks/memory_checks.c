@@ -101,8 +101,7 @@ static const ptx_allocation_t *find_allocation(const ptx_checked_access_t *acces
 
 /* ---- Shadow bytes -------------------------------------------------------------------------------------------------- */
 
-/* Returns the bits that are set in any of `bytes` shadow bytes. */
-static inline unsigned shadow_bits(const unsigned char *shadow, int bytes)
+unsigned rungi_ptx_shadow_bits(const unsigned char *shadow, int bytes)
 {
     uint64_t bits = 0, word;
     for (; bytes >= 8; bytes -= 8, shadow += 8) {
@@ -122,6 +121,44 @@ static inline unsigned shadow_bits(const unsigned char *shadow, int bytes)
     bits |= bits >> 16;
     bits |= bits >> 8;
     return (unsigned)bits & 0xff;
+}
+
+/* Returns whether any shadow bit of the lanes' words is set, whose shadow begins at address `base`. A quick test before each lane is looked at. */
+static bool any_shadow(const unsigned char *shadow, uint64_t base, const ptx_checked_access_t *access, uint32_t mask)
+{
+    const ptx_address_pattern_t *pattern = access->pattern;
+    uint32_t bits = 0, word;
+    int bytes = access->bytes;
+    if (bytes < 4)
+        return true;
+    if (pattern)
+        return rungi_ptx_shadow_bits(shadow + (pattern->first[0] - base), pattern->step[0] ? 64 : bytes) ||
+               rungi_ptx_shadow_bits(shadow + (pattern->first[1] - base), pattern->step[1] ? 64 : bytes);
+    if (bytes % 8 == 0) {
+        uint64_t all = 0, eight, previous = UINT64_MAX;
+        for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
+            uint64_t address = access->address[__builtin_ctz(lanes)];
+            for (int i = 0; address != previous && i < bytes; i += 8) {
+                memcpy(&eight, shadow + (address - base) + i, 8);
+                all |= eight;
+            }
+            previous = address;
+        }
+        return all != 0;
+    }
+    if (mask == ~0u && bytes == 4) {
+        for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
+            memcpy(&word, shadow + (access->address[lane] - base), 4);
+            bits |= word;
+        }
+        return bits != 0;
+    }
+    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1)
+        for (int i = 0; i < bytes; i += 4) {
+            memcpy(&word, shadow + (access->address[__builtin_ctz(lanes)] - base) + i, 4);
+            bits |= word;
+        }
+    return bits != 0;
 }
 
 static int first_uninitialized(const unsigned char *shadow, int bytes)
@@ -170,6 +207,30 @@ static bool has_block_written(const ptx_checked_access_t *access, int lane)
     return true;
 }
 
+/* Returns whether a read is inside of the allocation that the instruction read last, and initialized. A quick test before each
+ * lane is looked at. */
+static bool is_common_read(const ptx_checked_access_t *access, uint32_t mask, bool checks_bounds,
+                           const unsigned char *shadow)
+{
+    const ptx_warp_t *warp = access->warp;
+    const ptx_allocation_t *cached =
+        &warp->block->launch->emulator->allocations[warp->block->checker->allocation_of[warp->pc]];
+    uint64_t lowest = UINT64_MAX, highest = 0;
+    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
+        uint64_t address = access->address[__builtin_ctz(lanes)];
+        lowest = address < lowest ? address : lowest;
+        highest = address > highest ? address : highest;
+    }
+    if (checks_bounds && !(is_inside(cached, lowest, access->bytes) && is_inside(cached, highest, access->bytes) &&
+                           !cached->is_freed && !cached->is_constant))
+        return false;
+    if (!shadow)
+        return true;
+    if (highest - lowest < 512) /* one look at all bytes between them */
+        return !rungi_ptx_shadow_bits(shadow + (lowest - PTX_GLOBAL_BASE), (int)(highest - lowest) + access->bytes);
+    return !any_shadow(shadow, PTX_GLOBAL_BASE, access, mask);
+}
+
 uint32_t rungi_ptx_check_global(const ptx_checked_access_t *access, uint32_t mask)
 {
     ptx_warp_t *warp = access->warp;
@@ -179,6 +240,8 @@ uint32_t rungi_ptx_check_global(const ptx_checked_access_t *access, uint32_t mas
     unsigned char *shadow = launch->checks & RUNG_EMULATOR_CHECK_UNINITIALIZED ? emulator->shadow : NULL;
     unsigned char written = is_deferred(launch) ? PTX_SHADOW_UNINITIALIZED | PTX_SHADOW_WRITTEN : 0;
     uint32_t valid = mask;
+    if (access->kind == PTX_READ && is_common_read(access, mask, checks_bounds, shadow))
+        return mask;
     for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
         int lane = __builtin_ctz(lanes);
         const ptx_allocation_t *cached = &emulator->allocations[warp->block->checker->allocation_of[warp->pc]];
@@ -189,7 +252,7 @@ uint32_t rungi_ptx_check_global(const ptx_checked_access_t *access, uint32_t mas
             continue;
         }
         unsigned char *bytes = shadow ? shadow + (access->address[lane] - PTX_GLOBAL_BASE) : NULL;
-        if (!bytes || !shadow_bits(bytes, access->bytes))
+        if (!bytes || !rungi_ptx_shadow_bits(bytes, access->bytes))
             continue;
         if (access->kind != PTX_WRITE && !has_block_written(access, lane))
             report_uninitialized_global(access, lane, bytes);
@@ -218,8 +281,10 @@ static void report_in_flight(const ptx_checked_access_t *access, int lane)
     const ptx_block_t *block = access->warp->block;
     int warp;
     const ptx_async_copy_t *copy = find_copy(block, access->address[lane], access->bytes, &warp);
-    if (!copy)
+    if (!copy) {
+        rungi_ptx_report_bulk_in_flight(access, block, lane, access->address[lane]);
         return;
+    }
     int thread = PTX_WARP_LANES * access->warp->index + lane, copier = PTX_WARP_LANES * warp + copy->lane;
     bool is_committed = copy->group < block->warps[warp].copy_group[copy->lane];
     ptx_party_t here = rungi_ptx_party(block->checker, access->warp->pc, thread);
@@ -234,11 +299,22 @@ static void report_in_flight(const ptx_checked_access_t *access, int lane)
                      : "the copy was not committed to a group, or not waited for");
 }
 
-/* Sets shadow bytes of shared memory. */
-static void set_shared_shadow(ptx_checker_t *checker, uint64_t address, int bytes, unsigned char value)
+void rungi_ptx_set_shared_shadow(ptx_checker_t *checker, uint64_t address, int64_t bytes, unsigned char value)
 {
     unsigned char *shadow = checker->shared_shadow + address;
-    for (int i = 0; i < bytes; i++) {
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    int64_t whole = bytes / 8 * 8;
+    for (int64_t i = 0; i < whole; i += 8) {
+        uint64_t word;
+        memcpy(&word, shadow + i, 8);
+        word |= word >> 4;
+        word |= word >> 2;
+        word |= word >> 1; /* bit 0 of each byte: the byte is not 0 */
+        word &= ones;
+        checker->shadow_count += (value ? 8 : 0) - (int64_t)(word * ones >> 56);
+        memset(shadow + i, value, 8);
+    }
+    for (int64_t i = whole; i < bytes; i++) {
         checker->shadow_count += (value != 0) - (shadow[i] != 0);
         shadow[i] = value;
     }
@@ -246,8 +322,10 @@ static void set_shared_shadow(ptx_checker_t *checker, uint64_t address, int byte
 
 void rungi_ptx_check_copy_issued(ptx_warp_t *warp, const ptx_async_copy_t *copy)
 {
-    if (warp->block->checker)
-        set_shared_shadow(warp->block->checker, copy->to, copy->bytes, PTX_SHADOW_IN_FLIGHT);
+    if (!warp->block->checker)
+        return;
+    rungi_ptx_set_shared_shadow(warp->block->checker, copy->to, copy->bytes, PTX_SHADOW_IN_FLIGHT);
+    rungi_ptx_copy_source_issued(warp->block->checker, copy);
 }
 
 void rungi_ptx_check_copy_completed(ptx_warp_t *warp, const ptx_async_copy_t *copy)
@@ -255,36 +333,15 @@ void rungi_ptx_check_copy_completed(ptx_warp_t *warp, const ptx_async_copy_t *co
     ptx_checker_t *checker = warp->block->checker;
     if (!checker)
         return;
-    set_shared_shadow(checker, copy->to, copy->bytes, 0);
+    rungi_ptx_copy_source_completed(checker, copy);
+    rungi_ptx_set_shared_shadow(checker, copy->to, copy->bytes, 0);
     ptx_stamp_t stamp = rungi_ptx_stamp(checker, warp->index, copy->lane, copy->pc, false);
     for (uint32_t i = copy->to / 4; i < (copy->to + copy->bytes) / 4; i++)
         checker->shared.cells[i].writer = stamp;
-    checker->shared.written = checker->time;
+    rungi_ptx_mark_written(&checker->shared, copy->to, copy->bytes);
 }
 
 /* ---- Shared and local memory --------------------------------------------------------------------------------------- */
-
-/* Returns whether any shadow bit of the lanes' words is set. A quick test before each lane is looked at. */
-static bool any_shadow(const unsigned char *shadow, const ptx_checked_access_t *access, uint32_t mask)
-{
-    uint32_t bits = 0, word;
-    int bytes = access->bytes;
-    if (bytes < 4)
-        return true;
-    if (mask == ~0u && bytes == 4) {
-        for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
-            memcpy(&word, shadow + access->address[lane], 4);
-            bits |= word;
-        }
-        return bits != 0;
-    }
-    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1)
-        for (int i = 0; i < bytes; i += 4) {
-            memcpy(&word, shadow + access->address[__builtin_ctz(lanes)] + i, 4);
-            bits |= word;
-        }
-    return bits != 0;
-}
 
 /* Returns whether a read of uninitialized bytes is a mistake. At the edge of a matrix, tiles have rows that nobody fills;
  * products of such rows belong to elements that nobody stores. Matrix loads of whole rows are not reported therefore. */
@@ -302,11 +359,11 @@ uint32_t rungi_ptx_check_shared_bytes(const ptx_checked_access_t *access, uint32
     uint32_t checks = access->warp->block->launch->checks;
     ptx_checker_t *checker = access->warp->block->checker;
     uint32_t settled = mask;
-    if (checker->shadow_count == 0 || !any_shadow(checker->shared_shadow, access, mask))
+    if (checker->shadow_count == 0 || !any_shadow(checker->shared_shadow, 0, access, mask))
         return mask;
     for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
         int lane = __builtin_ctz(lanes);
-        unsigned bits = shadow_bits(checker->shared_shadow + access->address[lane], access->bytes);
+        unsigned bits = rungi_ptx_shadow_bits(checker->shared_shadow + access->address[lane], access->bytes);
         if (!bits)
             continue;
         if (bits & PTX_SHADOW_IN_FLIGHT)
@@ -316,8 +373,11 @@ uint32_t rungi_ptx_check_shared_bytes(const ptx_checked_access_t *access, uint32
         else if ((checks & RUNG_EMULATOR_CHECK_UNINITIALIZED) &&
                  is_uninitialized_read(access, checker->shared_shadow + access->address[lane]))
             report_uninitialized(access, lane, "shared memory", NULL, access->address[lane]);
+        if ((bits & PTX_SHADOW_BEING_READ) && access->kind != PTX_READ && (checks & RUNG_EMULATOR_CHECK_BARRIERS) &&
+            rungi_ptx_report_being_read(access, lane))
+            settled &= ~(1u << lane);
         if (access->kind != PTX_READ)
-            set_shared_shadow(checker, access->address[lane], access->bytes, 0);
+            rungi_ptx_set_shared_shadow(checker, access->address[lane], access->bytes, 0);
     }
     return settled;
 }
@@ -332,7 +392,7 @@ void rungi_ptx_check_local_bytes(const ptx_checked_access_t *access, uint32_t ma
         int lane = __builtin_ctz(lanes);
         unsigned char *bytes = warp->local_shadow + (size_t)lane * (size_t)warp->block->local_bytes +
                                access->address[lane];
-        if (!shadow_bits(bytes, access->bytes))
+        if (!rungi_ptx_shadow_bits(bytes, access->bytes))
             continue;
         if (access->kind != PTX_WRITE && reports)
             report_uninitialized(access, lane, "local memory", NULL, access->address[lane]);

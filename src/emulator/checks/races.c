@@ -4,6 +4,8 @@
  * Two accesses of the same bytes by different threads race if one of them writes, not both are strong (atomic, volatile,
  * relaxed, acquire or release), and nothing orders them. The lanes of one instruction do not race with each other: all
  * lanes are compared with earlier accesses before any of them is recorded. */
+#include <string.h>
+
 #include "emulator/checks/checker.h"
 
 ptx_stamp_t rungi_ptx_stamp(const ptx_checker_t *checker, int warp, int lane, int32_t pc, bool is_strong)
@@ -21,9 +23,11 @@ bool rungi_ptx_happened_before(const ptx_checker_t *checker, ptx_stamp_t stamp, 
         return true;
     int thread = rungi_ptx_stamp_thread(stamp), other = thread / PTX_WARP_LANES, other_lane = thread % PTX_WARP_LANES;
     if (other != warp)
-        return time <= checker->clocks[warp * checker->block->warp_count + other];
+        return time <= checker->clocks[warp * checker->clock_count + checker->first_warp + other];
     if (other_lane == lane || time < checker->warp_synced[warp])
         return true;
+    if (time <= checker->clocks[warp * checker->clock_count + checker->first_warp + warp])
+        return true; /* lanes of a warp may synchronize through an mbarrier or a flag */
     const uint32_t *lanes = checker->lane_synced[warp];
     return lanes && time < lanes[lane * PTX_WARP_LANES + other_lane];
 }
@@ -200,11 +204,11 @@ static inline bool are_halves_equal(const uint32_t cell[PTX_WARP_LANES])
 
 /* Records a read of whole words by all lanes. Of lanes that read the same cell, two are recorded. Returns the lanes whose
  * cells were written since the last barrier of the whole block. */
-static inline uint32_t record_full_read(ptx_cell_t *cells, const ptx_logged_read_t *read, ptx_stamp_t floor, int count)
+static inline uint32_t record_full_read(ptx_cell_t *cells, const ptx_logged_read_t *read,
+                                        const uint32_t index[PTX_WARP_LANES], ptx_stamp_t floor, int count)
 {
     const ptx_stamp_t one_lane = (ptx_stamp_t)1 << PTX_STAMP_THREAD_SHIFT, thread = 1023 * one_lane,
                       warp = 992 * one_lane;
-    const uint32_t *index = read->cell;
     bool is_halved = are_halves_equal(index);
     int lanes = is_halved ? PTX_WARP_LANES / 2 : PTX_WARP_LANES;
     ptx_stamp_t stamp = read->stamp, different = is_halved ? warp : thread;
@@ -225,41 +229,127 @@ static inline uint32_t record_full_read(ptx_cell_t *cells, const ptx_logged_read
     return is_halved ? written | written << PTX_WARP_LANES / 2 : written;
 }
 
-static uint32_t record_read_of_any_size(ptx_cell_t *cells, const ptx_logged_read_t *read, ptx_stamp_t floor)
+static uint32_t record_read_of_any_size(ptx_cell_t *cells, const ptx_logged_read_t *read,
+                                        const uint32_t index[PTX_WARP_LANES], ptx_stamp_t floor)
 {
     if (read->count == 1) /* the common cases are compiled for their size */
-        return record_full_read(cells, read, floor, 1);
+        return record_full_read(cells, read, index, floor, 1);
     if (read->count == 4)
-        return record_full_read(cells, read, floor, 4);
-    return record_full_read(cells, read, floor, read->count);
+        return record_full_read(cells, read, index, floor, 4);
+    return record_full_read(cells, read, index, floor, read->count);
 }
 
-/* Records the logged reads, because a write follows. */
+/* Returns the regions of cells. Those of one lane are in one region. */
+static inline ptx_regions_t regions_of_list(const ptx_race_memory_t *memory, const uint32_t cells[PTX_WARP_LANES])
+{
+    ptx_regions_t regions = 0;
+    for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+        regions |= rungi_ptx_region(memory, cells[lane]);
+    return regions;
+}
+
+static inline ptx_regions_t regions_of_rows(const ptx_race_memory_t *memory, const uint32_t first[2],
+                                            const uint32_t step[2])
+{
+    return rungi_ptx_region(memory, first[0]) | rungi_ptx_region(memory, first[0] + 15 * step[0]) |
+           rungi_ptx_region(memory, first[1]) | rungi_ptx_region(memory, first[1] + 15 * step[1]);
+}
+
+static ptx_regions_t regions_of_access(const ptx_race_memory_t *memory, const ptx_checked_access_t *access,
+                                       uint32_t mask)
+{
+    ptx_regions_t regions = 0;
+    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1)
+        regions |= rungi_ptx_region(memory, (access->address[__builtin_ctz(lanes)] - memory->base) >> 2);
+    return regions;
+}
+
+static void record_logged_read(const ptx_race_memory_t *memory, const ptx_logged_read_t *read, ptx_stamp_t floor)
+{
+    ptx_cell_list_t regular;
+    for (uint32_t lane = 0; read->list < 0 && lane < PTX_WARP_LANES; lane++)
+        regular[lane] = read->first[lane / 16] + read->step[lane / 16] * (lane % 16);
+    record_read_of_any_size(memory->cells, read, read->list < 0 ? regular : memory->lists[read->list], floor);
+}
+
+/* Records all logged reads, because the log is full. */
 static void record_log(ptx_race_memory_t *memory, ptx_stamp_t floor)
 {
     for (int i = 0; i < memory->read_count; i++)
-        record_read_of_any_size(memory->cells, &memory->reads[i], floor);
-    memory->read_count = 0;
+        record_logged_read(memory, &memory->reads[i], floor);
+    memory->read_count = memory->list_count = 0;
+    memory->read_regions = 0;
 }
 
-/* A read when nothing was written since the last barrier conflicts with nothing, and matters only if a write follows
+void rungi_ptx_record_reads(ptx_race_memory_t *memory, uint32_t floor)
+{
+    record_log(memory, (ptx_stamp_t)floor << PTX_STAMP_TIME_SHIFT);
+}
+
+/* Records the logged reads of some regions, because a write to them follows. */
+static void record_reads_of(ptx_race_memory_t *memory, ptx_regions_t written, ptx_stamp_t floor)
+{
+    int left = 0;
+    if (!(memory->read_regions & written))
+        return;
+    memory->read_regions = 0;
+    for (int i = 0; i < memory->read_count; i++) {
+        ptx_logged_read_t read = memory->reads[i];
+        ptx_regions_t regions = read.list < 0 ? regions_of_rows(memory, read.first, read.step)
+                                              : regions_of_list(memory, memory->lists[read.list]);
+        if (regions & written) {
+            record_logged_read(memory, &read, floor);
+            continue;
+        }
+        memory->read_regions |= regions;
+        memory->reads[left++] = read;
+    }
+    memory->read_count = left;
+    if (left == 0)
+        memory->list_count = 0;
+}
+
+static void log_read(ptx_race_memory_t *memory, const range_t *range, const uint32_t first[2], const uint32_t step[2],
+                     const uint32_t *cells)
+{
+    if (memory->read_count == PTX_LOGGED_READS_MAX || memory->list_count == PTX_LOGGED_LISTS_MAX)
+        record_log(memory, range->floor);
+    ptx_logged_read_t *read = &memory->reads[memory->read_count++];
+    read->stamp = range->stamp;
+    read->count = range->count;
+    read->list = cells ? memory->list_count++ : -1;
+    for (int half = 0; half < 2; half++) {
+        read->first[half] = first[half];
+        read->step[half] = step[half];
+    }
+    if (cells)
+        memcpy(memory->lists[read->list], cells, sizeof memory->lists[read->list]);
+}
+
+/* A read of regions that were not written since the last barrier conflicts with nothing, and matters only if a write follows
  * before the next one. Such reads are only logged, which is faster than recording them. */
 static void check_full_read(const ptx_checked_access_t *access, ptx_race_memory_t *memory, const range_t *range)
 {
-    bool is_logged = memory->written < access->warp->block->checker->floor;
-    ptx_logged_read_t now, *read = &now;
-    if (memory->read_count == PTX_LOGGED_READS_MAX)
-        record_log(memory, range->floor);
-    if (is_logged)
-        read = &memory->reads[memory->read_count++];
-    read->stamp = range->stamp;
-    read->count = range->count;
-    for (int lane = 0; lane < PTX_WARP_LANES; lane++)
-        read->cell[lane] = (uint32_t)((access->address[lane] - range->base) >> 2);
-    if (is_logged)
+    const ptx_address_pattern_t *pattern = access->pattern;
+    uint32_t first[2] = {0, 0}, step[2] = {0, 0};
+    ptx_cell_list_t cells;
+    for (int half = 0; pattern && half < 2; half++) {
+        first[half] = (uint32_t)((pattern->first[half] - range->base) >> 2);
+        step[half] = pattern->step[half] >> 2;
+    }
+    for (int lane = 0; !pattern && lane < PTX_WARP_LANES; lane++)
+        cells[lane] = (uint32_t)((access->address[lane] - range->base) >> 2);
+    ptx_regions_t regions = pattern ? regions_of_rows(memory, first, step) : regions_of_list(memory, cells);
+    if (!(memory->written_regions & regions)) {
+        log_read(memory, range, first, step, pattern ? NULL : cells);
+        memory->read_regions |= regions;
         return;
+    }
+    for (int lane = 0; pattern && lane < PTX_WARP_LANES; lane++)
+        cells[lane] = (uint32_t)((access->address[lane] - range->base) >> 2);
+    ptx_logged_read_t read = {.stamp = range->stamp, .count = range->count};
     /* Reads do not conflict with each other, so that they are recorded before they are compared with writes. */
-    for (uint32_t lanes = record_read_of_any_size(memory->cells, read, range->floor); lanes; lanes &= lanes - 1)
+    for (uint32_t lanes = record_read_of_any_size(memory->cells, &read, cells, range->floor); lanes; lanes &= lanes - 1)
         compare_lane(access, range, __builtin_ctz(lanes));
 }
 
@@ -278,8 +368,9 @@ void rungi_ptx_check_races(const ptx_checked_access_t *access, uint32_t mask, pt
         return;
     }
     if (!is_read) {
-        record_log(memory, range.floor);
-        memory->written = checker->time;
+        ptx_regions_t regions = regions_of_access(memory, access, mask);
+        record_reads_of(memory, regions, range.floor);
+        memory->written_regions |= regions;
     }
     if (is_read)
         check(access, mask, &range, range.count, true);

@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "emulator/checks/checker.h"
+#include "emulator/ptx/instruction_table.h"
 
 static uint32_t *clock_of(uint32_t *clocks, const ptx_checker_t *checker, int index)
 {
-    return clocks + (size_t)index * (size_t)checker->block->warp_count;
+    return clocks + (size_t)index * (size_t)checker->clock_count;
 }
 
 static void join(uint32_t *to, const uint32_t *from, int count)
@@ -31,6 +32,24 @@ static uint32_t advance(ptx_checker_t *checker)
 static void begin_interval(ptx_checker_t *checker, int warp)
 {
     checker->warp_time[warp] = checker->warp_synced[warp] = advance(checker);
+}
+
+uint32_t rungi_ptx_known_time(const ptx_checker_t *checker, int warp, int cluster_warp)
+{
+    int own = cluster_warp - checker->first_warp;
+    uint32_t known = clock_of(checker->clocks, checker, warp)[cluster_warp];
+    if (own == warp)
+        return checker->warp_time[warp];
+    if (own < 0 || own >= checker->block->warp_count)
+        return known;
+    return known > checker->floor - 1 ? known : checker->floor - 1;
+}
+
+/* Fills a vector clock with everything that a warp knows. */
+static void take_snapshot(const ptx_checker_t *checker, int warp, uint32_t *clock)
+{
+    for (int i = 0; i < checker->clock_count; i++)
+        clock[i] = rungi_ptx_known_time(checker, warp, i);
 }
 
 /* ---- Warps --------------------------------------------------------------------------------------------------------- */
@@ -73,10 +92,7 @@ void rungi_ptx_check_fence(ptx_warp_t *warp, bool is_global)
     ptx_checker_t *checker = warp->block->checker;
     if (!checker)
         return;
-    int count = checker->block->warp_count;
-    uint32_t *fenced = clock_of(checker->fenced, checker, warp->index);
-    memcpy(fenced, clock_of(checker->clocks, checker, warp->index), (size_t)count * sizeof *fenced);
-    fenced[warp->index] = checker->warp_time[warp->index];
+    take_snapshot(checker, warp->index, clock_of(checker->fenced, checker, warp->index));
     checker->has_fenced[warp->index] = true;
     checker->block_has_fenced = checker->block_has_fenced || is_global;
     begin_interval(checker, warp->index);
@@ -97,7 +113,7 @@ static ptx_sync_variable_t *find_variable(const ptx_checker_t *checker, uint64_t
 static bool grow_variables(ptx_checker_t *checker)
 {
     int32_t old_capacity = checker->sync_capacity, capacity = old_capacity ? 2 * old_capacity : 64;
-    size_t clock_bytes = (size_t)checker->block->warp_count * sizeof *checker->sync_clocks;
+    size_t clock_bytes = (size_t)checker->clock_count * sizeof *checker->sync_clocks;
     ptx_sync_variable_t *old = checker->sync_variables, *grown = calloc((size_t)capacity, sizeof *grown);
     uint32_t *clocks = grown ? realloc(checker->sync_clocks, (size_t)capacity * clock_bytes) : NULL;
     if (!clocks) {
@@ -117,7 +133,7 @@ static bool grow_variables(ptx_checker_t *checker)
 /* Adds a vector clock to what the writers of an address have released. */
 static void release(ptx_checker_t *checker, uint64_t address, const uint32_t *clock)
 {
-    int count = checker->block->warp_count;
+    int count = checker->clock_count;
     if (2 * checker->sync_count >= checker->sync_capacity && !grow_variables(checker))
         return;
     ptx_sync_variable_t *variable = find_variable(checker, address);
@@ -143,10 +159,67 @@ void rungi_ptx_check_strong_access(const ptx_checked_access_t *access, uint32_t 
         const ptx_sync_variable_t *variable = checker->sync_count ? find_variable(checker, address) : NULL;
         if (reads && variable && variable->address)
             join(clock_of(checker->clocks, checker, warp->index),
-                 clock_of(checker->sync_clocks, checker, variable->clock), checker->block->warp_count);
+                 clock_of(checker->sync_clocks, checker, variable->clock), checker->clock_count);
         if (writes && checker->has_fenced[warp->index])
             release(checker, address, clock_of(checker->fenced, checker, warp->index));
     }
+}
+
+/* ---- Clocks of clusters and mbarriers ------------------------------------------------------------------------------- */
+
+void rungi_ptx_check_release(ptx_warp_t *warp, uint32_t *clock, bool is_relaxed)
+{
+    ptx_checker_t *checker = warp->block->checker;
+    if (!checker)
+        return;
+    if (is_relaxed) {
+        if (checker->has_fenced[warp->index])
+            join(clock, clock_of(checker->fenced, checker, warp->index), checker->clock_count);
+        return;
+    }
+    for (int i = 0; i < checker->clock_count; i++) {
+        uint32_t known = rungi_ptx_known_time(checker, warp->index, i);
+        clock[i] = clock[i] > known ? clock[i] : known;
+    }
+    checker->warp_time[warp->index] = advance(checker);
+}
+
+void rungi_ptx_check_acquire(ptx_warp_t *warp, uint32_t mask, const uint32_t *clock)
+{
+    ptx_checker_t *checker = warp->block->checker;
+    (void)mask;
+    if (checker)
+        join(clock_of(checker->clocks, checker, warp->index), clock, checker->clock_count);
+}
+
+void rungi_ptx_check_landed_clock(ptx_warp_t *warp, uint32_t *clock)
+{
+    ptx_checker_t *checker = warp->block->checker;
+    uint32_t *entry = checker ? &clock[checker->first_warp + warp->index] : NULL;
+    if (entry && *entry < checker->warp_time[warp->index])
+        *entry = checker->warp_time[warp->index];
+}
+
+void rungi_ptx_check_warpgroup(ptx_warp_t *warp, int other)
+{
+    ptx_checker_t *checker = warp->block->checker;
+    if (!checker || other == warp->index)
+        return;
+    uint32_t *known = &clock_of(checker->clocks, checker, warp->index)[checker->first_warp + other];
+    *known = *known > checker->warp_time[other] ? *known : checker->warp_time[other];
+    checker->warp_time[other] = advance(checker);
+}
+
+void rungi_ptx_check_proxy_fence(ptx_warp_t *warp)
+{
+    ptx_checker_t *checker = warp->block->checker;
+    if (!checker)
+        return;
+    for (int i = 0; i < checker->block->warp_count; i++) {
+        uint32_t known = rungi_ptx_known_time(checker, warp->index, checker->first_warp + i);
+        checker->proxy_fenced[i] = checker->proxy_fenced[i] > known ? checker->proxy_fenced[i] : known;
+    }
+    checker->warp_time[warp->index] = advance(checker);
 }
 
 /* ---- Barriers ------------------------------------------------------------------------------------------------------ */
@@ -157,9 +230,10 @@ void rungi_ptx_check_barrier_arrive(ptx_warp_t *warp, int barrier)
     if (!checker)
         return;
     uint32_t *arrived = clock_of(checker->barrier_clocks, checker, barrier);
-    join(arrived, clock_of(checker->clocks, checker, warp->index), checker->block->warp_count);
-    if (arrived[warp->index] < checker->warp_time[warp->index])
-        arrived[warp->index] = checker->warp_time[warp->index];
+    uint32_t *own = &arrived[checker->first_warp + warp->index];
+    join(arrived, clock_of(checker->clocks, checker, warp->index), checker->clock_count);
+    if (*own < checker->warp_time[warp->index])
+        *own = checker->warp_time[warp->index];
     begin_interval(checker, warp->index);
 }
 
@@ -246,15 +320,18 @@ static void synchronize(ptx_checker_t *checker, int barrier)
         if (checker->time > PTX_TIME_MAX / 2)
             rungi_ptx_checker_restart(checker);
         checker->floor = advance(checker);
-        checker->shared.read_count = checker->global.read_count = 0;
+        rungi_ptx_begin_interval(&checker->shared);
+        rungi_ptx_begin_interval(&checker->global);
         for (int i = 0; i < block->warp_count; i++)
             checker->warp_time[i] = checker->warp_synced[i] = checker->floor;
+        for (int i = 0; checker->clock_count > block->warp_count && i < block->warp_count; i++)
+            join(clock_of(checker->clocks, checker, i), arrived, checker->clock_count); /* of other blocks */
     } else {
         for (int i = 0; i < block->warp_count; i++)
             if (waiting_lanes(&block->warps[i], barrier))
-                join(clock_of(checker->clocks, checker, i), arrived, block->warp_count);
+                join(clock_of(checker->clocks, checker, i), arrived, checker->clock_count);
     }
-    memset(arrived, 0, (size_t)block->warp_count * sizeof *arrived);
+    memset(arrived, 0, (size_t)checker->clock_count * sizeof *arrived);
 }
 
 void rungi_ptx_check_barrier(ptx_block_t *block, int barrier)
@@ -274,11 +351,15 @@ void rungi_ptx_check_barrier(ptx_block_t *block, int barrier)
 
 /* ---- Deadlock ------------------------------------------------------------------------------------------------------ */
 
-static const char *wait_name(const ptx_split_t *split)
+static const char *wait_name(const ptx_block_t *block, const ptx_split_t *split)
 {
-    return split->state == PTX_AT_BARRIER     ? "a barrier"
-           : split->state == PTX_AT_WARP_SYNC ? "a warp synchronization"
-                                              : "a wait";
+    const ptx_instruction_t *instruction = &block->launch->module->instructions[split->pc];
+    if (split->state != PTX_WAITING)
+        return split->state == PTX_AT_BARRIER ? "a barrier" : "a warp synchronization";
+    const char *opcode = rungi_ptx_table_row(instruction->row)->entry.opcode;
+    return strcmp(opcode, "mbarrier") == 0 ? "an mbarrier"
+           : strcmp(opcode, "wgmma") == 0  ? "wgmma.wait_group"
+                                           : "the barrier of the cluster";
 }
 
 /* A split at a barrier is already behind the instruction. */
@@ -344,15 +425,15 @@ void rungi_ptx_check_deadlock(ptx_block_t *block)
             warp, RUNG_EMULATOR_BARRIER, &here, &other,
             "deadlock at %s in divergent code: lanes 0x%08x of warp %d wait here, lanes 0x%08x do not execute "
             "it and wait for them",
-            wait_name(split), split->mask, warp->index, diverged);
+            wait_name(block, split), split->mask, warp->index, diverged);
     } else if ((other_split = find_other(block, here.pc, &other)) != NULL) {
         rungi_ptx_fault_pair(
             warp, RUNG_EMULATOR_BARRIER, &here, &other,
             "deadlock: thread %d waits at %s here, thread %d at %s elsewhere, and no thread can continue", here.thread,
-            wait_name(split), other.thread, wait_name(other_split));
+            wait_name(block, split), other.thread, wait_name(block, other_split));
     } else {
         rungi_ptx_fault_pair(warp, RUNG_EMULATOR_BARRIER, &here, NULL,
                              "deadlock: thread %d and others wait at %s here, and no other thread can reach it",
-                             here.thread, wait_name(split));
+                             here.thread, wait_name(block, split));
     }
 }

@@ -9,8 +9,10 @@
 #include "base/error.h"
 #include "base/try.h"
 #include "emulator/counts/counts.h"
+#include "emulator/counts/instruction_classes.h"
 #include "emulator/machine/emulator.h"
 #include "emulator/ptx/instruction_table.h"
+#include "emulator/ptx/vector.h"
 
 typedef struct kernel_totals {
     const char *kernel;
@@ -34,15 +36,10 @@ struct ptx_counts {
 static bool grow(void *array, int64_t count, int64_t *capacity, size_t size)
 {
     void **data = array;
-    if (count < *capacity)
-        return true;
-    int64_t more = *capacity ? 2 * *capacity : 64;
-    void *grown = realloc(*data, (size_t)more * size);
-    if (!grown)
-        return false;
-    *data = grown;
-    *capacity = more;
-    return true;
+    void *grown = rungi_ptx_grow(*data, count + 1, capacity, size);
+    if (grown)
+        *data = grown;
+    return grown != NULL;
 }
 
 static uint64_t hash_of(const char *text, size_t length)
@@ -128,8 +125,23 @@ static int compare_rows(const void *x, const void *y)
     return order ? order : a->width - b->width;
 }
 
+/* Returns whether the first request of a row comes before that of another one. */
+static bool is_earlier(const rung_emulator_line *row, const rung_emulator_line *other)
+{
+    if (row->first_warp != other->first_warp)
+        return row->first_warp < other->first_warp;
+    for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+        if (row->first_offsets[lane] != other->first_offsets[lane])
+            return row->first_offsets[lane] < other->first_offsets[lane];
+    return false;
+}
+
 static void add_counts(rung_emulator_line *to, const rung_emulator_line *from)
 {
+    if (is_earlier(from, to)) {
+        to->first_warp = from->first_warp;
+        memcpy(to->first_offsets, from->first_offsets, sizeof to->first_offsets);
+    }
     to->requests += from->requests;
     to->lanes += from->lanes;
     to->partial += from->partial;
@@ -209,13 +221,30 @@ static rungi_string_view quote(const line_index_t *index, const ptx_instruction_
     return rungi_string_view_of(opcode, length);
 }
 
+/* Returns the location of an instruction in the kernel's own file. The compiler loses the call of some inlined
+ * instructions, which then belong to a header; they get the location of an instruction before them. */
+static int32_t location_of(const ptx_module_t *module, const ptx_function_t *kernel, int32_t pc)
+{
+    int32_t found = rungi_ptx_module_user_location(module, module->instructions[pc].location), own_file = -1;
+    for (int32_t at = kernel->first; at < kernel->end && own_file < 0; at++) {
+        int32_t location = rungi_ptx_module_user_location(module, module->instructions[at].location);
+        own_file = location >= 0 ? module->locations[location].file : -1;
+    }
+    for (int32_t at = pc; at >= kernel->first && pc < kernel->end; at--) {
+        int32_t location = rungi_ptx_module_user_location(module, module->instructions[at].location);
+        if (location >= 0 && module->locations[location].file == own_file)
+            return location;
+    }
+    return found;
+}
+
 /* Fills file, line, kernel and instruction of a row. Returns false if memory is short. */
 static bool set_place(ptx_counts_t *counts, const ptx_launch_t *launch, const line_index_t *index, int32_t pc,
                       rung_emulator_line *row)
 {
     const ptx_module_t *module = launch->module;
     const ptx_instruction_t *instruction = &module->instructions[pc];
-    int32_t location = rungi_ptx_module_user_location(module, instruction->location);
+    int32_t location = location_of(module, launch->kernel, pc);
     const char *file = "";
     row->line = instruction->line;
     if (location >= 0) {
@@ -274,7 +303,7 @@ static bool add_entry(ptx_counts_t *counts, const ptx_launch_t *launch, const li
     return true;
 }
 
-/* Adds the instruction mix and a row for each branch that was executed. Unconditional branches cannot diverge. */
+/* Adds the instruction mix and a row for each branch and barrier that was executed. Unconditional branches cannot diverge. */
 static bool add_passes(ptx_counts_t *counts, const ptx_launch_t *launch, const line_index_t *index,
                        const ptx_counter_t *counter, rung_emulator_totals *totals)
 {
@@ -285,13 +314,17 @@ static bool add_passes(ptx_counts_t *counts, const ptx_launch_t *launch, const l
         passes += counter->passes[pc];
         if (passes == 0)
             continue;
+        if (launch->module->executed)
+            launch->module->executed[pc] |= 1;
         if (instruction->merged >= 0)
             totals->mix[rungi_ptx_class_of(instruction)] += passes;
+        totals->multiply_adds += passes * rungi_ptx_multiply_adds(instruction);
+        totals->integer_multiply_adds += passes * rungi_ptx_integer_multiply_adds(instruction);
         bool can_diverge = (instruction->control == PTX_CONTROL_BRANCH && instruction->guard) ||
                            instruction->control == PTX_CONTROL_INDEXED_BRANCH;
-        if (!can_diverge)
+        if (!can_diverge && instruction->control != PTX_CONTROL_BARRIER)
             continue;
-        rung_emulator_line row = {.kind = RUNG_EMULATOR_BRANCH,
+        rung_emulator_line row = {.kind = can_diverge ? RUNG_EMULATOR_BRANCH : RUNG_EMULATOR_BARRIER_WAIT,
                                   .requests = passes,
                                   .divergent = counter->divergent[pc],
                                   .array = intern(counts, "", 0)};
@@ -376,6 +409,9 @@ static void add_totals(rung_emulator_totals *to, const rung_emulator_totals *fro
     to->global_bytes_written += from->global_bytes_written;
     for (int i = 0; i < RUNG_EMULATOR_CLASS_COUNT; i++)
         to->mix[i] += from->mix[i];
+    to->multiply_adds += from->multiply_adds;
+    to->integer_multiply_adds += from->integer_multiply_adds;
+    to->waits += from->waits;
 }
 
 /* Adds the counters of a launch that counted accesses. Returns false if memory is short. */
@@ -391,6 +427,7 @@ static bool add_counters(ptx_counts_t *counts, const ptx_launch_t *launch, ptx_c
         for (int32_t j = 0; has_memory && j < counters[i]->entry_count; j++)
             has_memory = add_entry(counts, launch, &index, &counters[i]->entries[j], totals);
         has_memory = has_memory && add_passes(counts, launch, &index, counters[i], totals);
+        totals->waits += rungi_ptx_wait_counter_sum(&counters[i]->waits);
     }
     free(index.starts);
     combine_rows(counts);

@@ -23,7 +23,8 @@ ptx_counter_t *rungi_ptx_counter_create(const ptx_launch_t *launch)
     counter->passes = calloc(count, sizeof *counter->passes);
     counter->divergent = calloc(count, sizeof *counter->divergent);
     bool has_reuse = rungi_ptx_reuse_create(launch, &counter->reuse);
-    if (!counter->first || !counter->last_used || !counter->passes || !counter->divergent || !has_reuse) {
+    bool has_waits = rungi_ptx_wait_counter_create(launch->module, &counter->waits);
+    if (!counter->first || !counter->last_used || !counter->passes || !counter->divergent || !has_reuse || !has_waits) {
         rungi_ptx_counter_free(counter);
         return NULL;
     }
@@ -42,6 +43,7 @@ void rungi_ptx_counter_free(ptx_counter_t *counter)
     free(counter->divergent);
     free(counter->entries);
     rungi_ptx_reuse_free(&counter->reuse);
+    rungi_ptx_wait_counter_free(&counter->waits);
     free(counter);
 }
 
@@ -160,6 +162,16 @@ static ptx_count_entry_t *take_entry(ptx_counter_t *counter, int32_t pc, const p
     return entry;
 }
 
+/* Stores where the lanes of the first request of an entry are in its array. */
+static void set_first(const ptx_warp_t *warp, const ptx_request_t *request, ptx_count_entry_t *entry)
+{
+    entry->sum.first_warp = warp->block->linear_id * warp->block->warp_count + warp->index;
+    for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
+        uint64_t start = request->address[lane] & ~(uint64_t)(request->bytes - 1); /* of a merged access */
+        entry->sum.first_offsets[lane] = request->mask >> lane & 1 ? (int64_t)(start - entry->array_start) : -1;
+    }
+}
+
 /* Counts a request whose inactive lanes repeat the address of an active one. */
 static void count_request(ptx_warp_t *warp, const ptx_instruction_t *instruction, const ptx_request_t *request)
 {
@@ -190,7 +202,10 @@ static void count_request(ptx_warp_t *warp, const ptx_instruction_t *instruction
     if (!entry)
         return;
     wanted.next = entry->next;
-    wanted.sum = entry->sum;
+    if (entry->sum.requests > 0)
+        wanted.sum = entry->sum;
+    else
+        set_first(warp, request, &wanted);
     *entry = wanted;
     counter->last_used[pc] = (int32_t)(entry - counter->entries);
 }
@@ -232,8 +247,20 @@ void rungi_ptx_count_access(const ptx_checked_access_t *access)
     uint64_t address[PTX_WARP_LANES];
     const ptx_instruction_t *instruction = access->instruction;
     int bytes = merged_bytes(instruction, access->bytes);
-    bool is_matrix = strcmp(rungi_ptx_table_row(instruction->row)->entry.opcode, "ldmatrix") == 0;
+    const char *opcode = rungi_ptx_table_row(instruction->row)->entry.opcode;
+    bool is_matrix = instruction->control == PTX_CONTROL_WARP_SYNC &&
+                     (strcmp(opcode, "ldmatrix") == 0 || strcmp(opcode, "wmma") == 0);
     uint32_t rest = bytes == 0 ? 0 : access->mask;
+    if (rest == ~0u && instruction->space != PTX_SPACE_GENERIC && access->space[0] != PTX_SPACE_PARAM) {
+        ptx_request_t request = {.mask = rest,
+                                 .address = access->address,
+                                 .bytes = bytes,
+                                 .kind = access->kind,
+                                 .space = counted_space(access, 0),
+                                 .is_matrix = is_matrix};
+        count_request(access->warp, instruction, &request);
+        return;
+    }
     while (rest) {
         int first = __builtin_ctz(rest);
         ptx_space_t space = counted_space(access, first);

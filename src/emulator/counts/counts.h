@@ -9,6 +9,7 @@
 #include "emulator/checks/checks.h"
 #include "emulator/counts/array_reuse.h"
 #include "emulator/counts/request_cost.h"
+#include "emulator/counts/wait_counter.h"
 
 /* Requests of one instruction that cost the same: their addresses differ by a constant only. Loops repeat few such patterns,
  * so the cost is computed once and multiplied at the end. */
@@ -41,6 +42,7 @@ struct ptx_counter {
     uint32_t victim;      /* for choosing an entry to reuse */
     bool has_lost_counts; /* memory was short */
     ptx_reuse_t reuse;
+    ptx_wait_counter_t waits;
 };
 
 /* Creates the counter of one thread; NULL if memory is short. */
@@ -70,10 +72,13 @@ static inline bool rungi_ptx_is_repeated(const ptx_count_entry_t *entry, uint32_
 }
 
 /* A warp has executed the instructions [first, end). */
-static inline void rungi_ptx_count_passes(ptx_counter_t *counter, int32_t first, int32_t end)
+static inline void rungi_ptx_count_passes(ptx_warp_t *warp, int32_t first, int32_t end)
 {
+    ptx_counter_t *counter = warp->block->counter;
     counter->passes[first]++;
     counter->passes[end]--;
+    if (warp->index == 0)
+        rungi_ptx_wait_counter_pass(&counter->waits, counter->launch->module, warp->block->linear_id, first, end);
 }
 
 /* Does the same; the most frequent case, that the last pattern of shared memory is repeated, is compiled into the executors. */
@@ -98,7 +103,3 @@ rung_status rungi_ptx_counts_add(const ptx_launch_t *launch, ptx_counter_t *cons
 
 /* Frees everything that was counted. */
 void rungi_ptx_counts_free(rung_emulator *emulator);
-
-/* ---- Classes (instruction_classes.c) ------------------------------------------------------------------------------- */
-
-rung_emulator_class rungi_ptx_class_of(const ptx_instruction_t *instruction);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* instruction_classes.c - the classes of the instruction mix. */
+#include "emulator/counts/instruction_classes.h"
+
+#include <stdbool.h>
 #include <string.h>
 
-#include "emulator/counts/counts.h"
 #include "emulator/ptx/instruction_table.h"
 
 static const char *const class_names[RUNG_EMULATOR_CLASS_COUNT] = {
@@ -76,8 +78,8 @@ rung_emulator_class rungi_ptx_class_of(const ptx_instruction_t *instruction)
     if (strcmp(opcode, "cp") == 0)
         return class_of_copy(instruction);
     if (strcmp(opcode, "wmma") == 0)
-        return strncmp(row->entry.modifiers, "mma", 3) == 0 ? RUNG_EMULATOR_MATRIX
-                                                            : class_of_space((ptx_space_t)instruction->space);
+        return strncmp(row->entry.modifiers, "op:mma", 6) == 0 ? RUNG_EMULATOR_MATRIX
+                                                               : class_of_space((ptx_space_t)instruction->space);
     if (lists(arithmetic, opcode)) {
         const char *type = rungi_ptx_type_name((ptx_type_t)instruction->type);
         return type[0] == 'f' || type[0] == 'b' ? RUNG_EMULATOR_FLOAT : RUNG_EMULATOR_INTEGER;

@@ -16,6 +16,8 @@
  *   RUNG_EMULATED_CHECKS          what launches check: memory, uninitialized, races, barriers, arithmetic, all, none,
  *                                 separated by commas (default memory). Findings are printed to stderr and fail the
  *                                 launch.
+ *   RUNG_EMULATED_COVERAGE        file to which launches append the inline PTX that they executed: file and line of the
+ *                                 statement, if the PTX has line information, and the instruction, separated by tabs
  *   RUNG_EMULATED_THREADS         threads that run blocks (default: number of CPUs)
  */
 #pragma once
@@ -216,8 +218,8 @@ typedef struct driver_work {
     CUfunction function; /* of a launch */
     driver_code_t *code;
     rung_emulator_kernel *kernel;
-    unsigned grid[3], block[3], shared;
-    unsigned char *arguments; /* parameter buffer */
+    unsigned grid[3], block[3], cluster[3], shared; /* cluster: 0 selects the kernel's own */
+    unsigned char *arguments;                       /* parameter buffer */
     size_t argument_bytes;
     CUhostFn host;
     void *user;
@@ -260,6 +262,16 @@ void marker_signal(driver_marker_t *marker);
 void marker_wait(driver_marker_t *marker);
 /* Returns the time of the signal in nanoseconds, or 0 before it. */
 int64_t marker_time(driver_marker_t *marker);
+
+/* ---- Coverage of inline PTX (driver_coverage.c) -------------------------------------------------- */
+
+struct ptx_module; /* emulator/ptx/module.h */
+
+bool coverage_is_wanted(void);
+/* Prepares a module, and writes what its launches have executed since the last call. They do nothing if no coverage is
+ * wanted. */
+void coverage_begin(struct ptx_module *module);
+void coverage_write(struct ptx_module *module);
 
 /* ---- The emulator of all devices (gpu.c) -------------------------------------------------------- */
 

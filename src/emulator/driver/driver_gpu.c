@@ -79,6 +79,7 @@ CUresult gpu_open(void)
         options.threads = emulated_setting("RUNG_EMULATED_THREADS", 0);
         options.memory_bytes = address_space_bytes();
         options.checks = selected_checks();
+        options.count_accesses = coverage_is_wanted();
         status = rung_emulator_create(&options, &emulator);
         if (status != RUNG_OK) {
             options.memory_bytes = 0;
@@ -160,6 +161,8 @@ CUresult gpu_load(const char *text, size_t bytes, driver_code_t **out, char *rea
     pthread_mutex_lock(&lock);
     rung_status status = rung_emulator_module_load(emulator, "module", text, bytes, &code->module);
     code->generation = generation;
+    if (status == RUNG_OK)
+        coverage_begin(code->module->module);
     pthread_mutex_unlock(&lock);
     if (status == RUNG_OK) {
         *out = code;
@@ -222,12 +225,16 @@ CUresult gpu_launch(const driver_work_t *work)
     rung_emulator_launch launch = rung_emulator_launch_of(1, 1, NULL);
     memcpy(launch.grid, work->grid, sizeof launch.grid);
     memcpy(launch.block, work->block, sizeof launch.block);
+    memcpy(launch.cluster, work->cluster, sizeof launch.cluster);
     launch.dynamic_shared_bytes = work->shared;
     launch.parameter_buffer = work->arguments;
     launch.parameter_bytes = (int64_t)work->argument_bytes;
     pthread_mutex_lock(&lock);
     rung_status status = rung_emulator_launch_kernel(work->kernel, &launch);
     CUresult result = collect_findings();
+    coverage_write(work->kernel->owner->module);
+    if (coverage_is_wanted())
+        rung_emulator_counts_clear(emulator);
     pthread_mutex_unlock(&lock);
     if (status != RUNG_OK && result == CUDA_SUCCESS) {
         fprintf(stderr, "rung: emulated GPU: %s\n", rung_error_text());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_launch.c - cuLaunchKernel and cuLaunchHostFunc. */
+/* driver_launch.c - cuLaunchKernel, cuLaunchKernelEx and cuLaunchHostFunc. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +67,9 @@ static bool takes_arguments(CUfunction function)
 
 /* ---- Entry points -------------------------------------------------------------------------------- */
 
+/* Enqueues a launch. `cluster` may be 0 in all dimensions. */
 static CUresult launch(CUstream stream, CUfunction function, const unsigned grid[3], const unsigned block[3],
-                       unsigned shared, void **arguments)
+                       const unsigned cluster[3], unsigned shared, void **arguments)
 {
     driver_work_t *work = work_new(LAUNCH);
     if (!work)
@@ -79,6 +80,7 @@ static CUresult launch(CUstream stream, CUfunction function, const unsigned grid
     work->shared = shared;
     memcpy(work->grid, grid, sizeof work->grid);
     memcpy(work->block, block, sizeof work->block);
+    memcpy(work->cluster, cluster, sizeof work->cluster);
     if (!pack(work, arguments)) {
         work_release(work);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -86,14 +88,14 @@ static CUresult launch(CUstream stream, CUfunction function, const unsigned grid
     return work_submit(stream, work);
 }
 
-CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
-                                unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,
-                                CUstream handle, void **arguments, void **extra)
+/* Launches on behalf of an entry point. */
+static CUresult launch_checked(const char *symbol, CUfunction function, const unsigned grid[3], const unsigned block[3],
+                               const unsigned cluster[3], unsigned shared, CUstream handle, void **arguments,
+                               void **extra)
 {
     driver_call_t here;
     CUstream stream = NULL;
-    const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
-    CUresult result = call_begin(&here, "cuLaunchKernel", NEEDS_NO_STICKY_ERROR);
+    CUresult result = call_begin(&here, symbol, NEEDS_NO_STICKY_ERROR);
     if (result == CUDA_SUCCESS && !(object_is(FUNCTION, function) && function->base.context == here.context))
         result = CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS)
@@ -105,8 +107,34 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x, unsign
     if (result == CUDA_SUCCESS)
         result = check_launch(function, grid, block, shared);
     if (result == CUDA_SUCCESS)
-        result = launch(stream, function, grid, block, shared, arguments);
+        result = launch(stream, function, grid, block, cluster, shared, arguments);
     return call_end(&here, result);
+}
+
+CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                                unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,
+                                CUstream handle, void **arguments, void **extra)
+{
+    const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z}, cluster[3] = {0};
+    return launch_checked("cuLaunchKernel", function, grid, block, cluster, shared, handle, arguments, extra);
+}
+
+/* Attributes that change nothing but speed are ignored. */
+CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **arguments, void **extra)
+{
+    unsigned cluster[3] = {0};
+    if (!config)
+        return CUDA_ERROR_INVALID_VALUE;
+    const unsigned grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
+    const unsigned block[3] = {config->blockDimX, config->blockDimY, config->blockDimZ};
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            cluster[0] = config->attrs[i].value.clusterDim.x;
+            cluster[1] = config->attrs[i].value.clusterDim.y;
+            cluster[2] = config->attrs[i].value.clusterDim.z;
+        }
+    return launch_checked("cuLaunchKernelEx", function, grid, block, cluster, config->sharedMemBytes, config->hStream,
+                          arguments, extra);
 }
 
 /* Calls a function of the host in the order of the stream. */

@@ -58,19 +58,31 @@ static inline uint32_t mask_of(const uint32_t flags[PTX_WARP_LANES])
 #endif
 }
 
-/* Reads the addresses of all lanes from operand `index`, whose registers have 4 or 8 bytes, and adds the offset. */
+/* Computes the addresses of all lanes from operand `index`, whose registers have 4 or 8 bytes, and an offset. */
+static inline void rungi_ptx_compute_addresses(const ptx_warp_t *warp, const ptx_instruction_t *instruction, int index,
+                                               int register_bytes, int64_t offset, uint64_t address[PTX_WARP_LANES])
+{
+    if (instruction->flags & PTX_FLAG_LOCAL_SYMBOL)
+        offset += warp->frame->local_base;
+    if (instruction->operand[index] == 0) {
+        for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+            address[lane] = (uint64_t)offset;
+    } else if (register_bytes == 8) {
+        const uint64_t *base = OPERAND(index);
+        for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+            address[lane] = base[lane] + (uint64_t)offset;
+    } else {
+        const uint32_t *base = OPERAND(index);
+        for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+            address[lane] = (uint32_t)(base[lane] + (uint32_t)offset);
+    }
+}
+
+/* Does so with the address register and the offset of a memory instruction. */
 static inline void rungi_ptx_read_addresses(const ptx_warp_t *warp, const ptx_instruction_t *instruction, int index,
                                             uint64_t address[PTX_WARP_LANES])
 {
-    const unsigned char *base = instruction->operand[index] ? OPERAND(index) : NULL;
-    for (size_t lane = 0; lane < PTX_WARP_LANES; lane++) {
-        address[lane] = 0;
-        if (base)
-            memcpy(&address[lane], base + lane * instruction->address_bytes, instruction->address_bytes);
-        address[lane] += (uint64_t)instruction->offset;
-        if (instruction->address_bytes == 4)
-            address[lane] = (uint32_t)address[lane];
-    }
+    rungi_ptx_compute_addresses(warp, instruction, index, instruction->address_bytes, instruction->offset, address);
 }
 
 /* Repeats the statement for each lane of the mask. The case of all lanes is a loop that the compiler vectorizes. */

@@ -253,12 +253,23 @@ static uint16_t narrow_half(float value, ptx_type_t type, const ptx_instruction_
 PACK(f16x2, PTX_F16)
 PACK(bf16x2, PTX_BF16)
 
+/* Rounds the bits of a float to 11 bits of mantissa, subnormal or not. Overflow carries into the exponent of infinity. */
+static inline uint32_t round_tf32(uint32_t bits, uint32_t rounding)
+{
+    uint32_t up = rounding == PTX_ROUND_RNA ? 0x1000 : rounding == PTX_ROUND_RZ ? 0 : 0xfff + (bits >> 13 & 1);
+    return (bits & 0x7fffffff) > 0x7f800000 ? 0x7fffffff : (bits + up) & ~0x1fffu;
+}
+
 /* 11 bits of mantissa in the place of a float. */
 EXECUTOR(cvt_tf32)
 {
     static const float_format_t format = {11, -136, 127};
-    uint32_t *d = OPERAND(0);
+    uint32_t *d = OPERAND(0), rounding = instruction->rounding;
     const float *a = OPERAND(1);
+    if (!(instruction->flags & (PTX_FLAG_RELU | PTX_FLAG_SATFINITE))) {
+        FOR_LANES(d[lane] = round_tf32(f32_bits(a[lane]), rounding))
+        return;
+    }
     for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
         if (!(mask >> lane & 1))
             continue;

@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* execute_memory.c - loads, stores and asynchronous copies.
  *
- * Accesses of 32-bit words in global and shared memory without checks take a fast path: all addresses are tested at once,
- * and addresses that follow each other become one copy. Everything else goes through rungi_ptx_access(). */
+ * Accesses of 32-bit words in global and shared memory take a fast path: all addresses are tested at once, and addresses that
+ * follow each other become one copy. Everything else goes through rungi_ptx_access(). */
+#include "emulator/counts/counts.h"
 #include "emulator/execute/words.h"
-
-/* Computes the addresses of all lanes from operand `index` and an offset. */
-static inline void compute_addresses(const ptx_warp_t *warp, const ptx_instruction_t *instruction, int index,
-                                     int register_bytes, int64_t offset, uint64_t address[PTX_WARP_LANES])
-{
-    if (instruction->flags & PTX_FLAG_LOCAL_SYMBOL)
-        offset += warp->frame->local_base;
-    if (instruction->operand[index] == 0) {
-        for (int lane = 0; lane < PTX_WARP_LANES; lane++)
-            address[lane] = (uint64_t)offset;
-    } else if (register_bytes == 8) {
-        const uint64_t *base = rungi_ptx_lanes(warp, instruction->operand[index]);
-        for (int lane = 0; lane < PTX_WARP_LANES; lane++)
-            address[lane] = base[lane] + (uint64_t)offset;
-    } else {
-        const uint32_t *base = rungi_ptx_lanes(warp, instruction->operand[index]);
-        for (int lane = 0; lane < PTX_WARP_LANES; lane++)
-            address[lane] = (uint32_t)(base[lane] + (uint32_t)offset);
-    }
-}
 
 /* ---- Any size and space -------------------------------------------------------------------------------------------- */
 
@@ -60,7 +41,7 @@ static bool find_pointers(const ptx_warp_t *warp, const ptx_instruction_t *instr
     for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
         uint64_t offset = (mask >> lane & 1 ? address[lane] : active) - start;
         bad |= (offset > room - bytes ? 1 : 0) | (offset & (bytes - 1));
-        pointer[lane] = memory + offset;
+        pointer[lane] = (unsigned char *)((uintptr_t)memory + offset); /* used only if all are inside */
     }
     return bad == 0;
 }
@@ -80,7 +61,7 @@ EXECUTOR(load)
     unsigned char *pointer[PTX_WARP_LANES];
     size_t bytes = instruction->element_bytes, width = instruction->register_bytes;
     int shift = sign_shift(instruction);
-    compute_addresses(warp, instruction, 0, instruction->address_bytes, instruction->offset, address);
+    rungi_ptx_read_addresses(warp, instruction, 0, address);
     if (!find_pointers(warp, instruction, mask, address, bytes * instruction->vector_length, pointer))
         mask = rungi_ptx_access(warp, instruction, mask, address, (int)bytes * instruction->vector_length,
                                 (ptx_space_t)instruction->space, PTX_READ, pointer);
@@ -104,7 +85,7 @@ EXECUTOR(store)
     uint64_t address[PTX_WARP_LANES];
     unsigned char *pointer[PTX_WARP_LANES];
     size_t bytes = instruction->element_bytes, width = instruction->register_bytes;
-    compute_addresses(warp, instruction, 0, instruction->address_bytes, instruction->offset, address);
+    rungi_ptx_read_addresses(warp, instruction, 0, address);
     if (!find_pointers(warp, instruction, mask, address, bytes * instruction->vector_length, pointer))
         mask = rungi_ptx_access(warp, instruction, mask, address, (int)bytes * instruction->vector_length,
                                 (ptx_space_t)instruction->space, PTX_WRITE, pointer);
@@ -116,7 +97,32 @@ EXECUTOR(store)
     }
 }
 
-/* ---- Words, without checks ----------------------------------------------------------------------------------------- */
+/* ---- Words --------------------------------------------------------------------------------------------------------- */
+
+/* Checks and counts an access. Returns the lanes that may access; the pattern then is scattered if some may not. */
+static uint32_t observe_words(ptx_warp_t *warp, const ptx_instruction_t *instruction, uint32_t mask, words_t *words,
+                              uint64_t start, word_pattern_t *pattern, ptx_access_t kind)
+{
+    uint64_t address[PTX_WARP_LANES];
+    bool is_regular = *pattern != WORDS_SCATTERED;
+    ptx_address_pattern_t regular = regular_pattern(words, *pattern, start);
+    if (is_regular)
+        expand_pattern(&regular, address);
+    else
+        for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+            address[lane] = words->offset[lane] + start;
+    if (warp->is_counted)
+        rungi_ptx_count_words(warp, instruction, mask, 0, address, kind);
+    if (!warp->is_checked)
+        return mask;
+    uint32_t valid = rungi_ptx_check_words(warp, instruction, mask, address,
+                                           is_regular && mask == ~0u ? &regular : NULL, kind);
+    if (valid != mask)
+        *pattern = WORDS_SCATTERED;
+    for (int lane = 0; valid != mask && is_regular && lane < PTX_WARP_LANES; lane++)
+        words->offset[lane] = address[lane] - start;
+    return valid;
+}
 
 /* Loads or stores a row or one word for lanes 0 to 15, and for lanes 16 to 31. */
 static void load_halves(uint32_t *d, const words_t *words)
@@ -162,7 +168,13 @@ static void load_scattered(ptx_warp_t *warp, const ptx_instruction_t *instructio
 static inline void load_words(ptx_warp_t *warp, const ptx_instruction_t *instruction, uint32_t mask, words_t *words,
                               uint64_t start)
 {
-    switch (warp->is_observed ? WORDS_INVALID : find_pattern(warp, instruction, mask, start, words)) {
+    word_pattern_t pattern = find_pattern(warp, instruction, mask, start, words);
+    if (warp->is_observed && pattern != WORDS_INVALID) {
+        mask = observe_words(warp, instruction, mask, words, start, &pattern, PTX_READ);
+        if (!mask)
+            return;
+    }
+    switch (pattern) {
     case WORDS_EQUAL:
         for (int i = 0; i < instruction->vector_length; i++) {
             uint32_t *d = rungi_ptx_lanes(warp, instruction->list[i]), word;
@@ -182,10 +194,15 @@ static inline void load_words(ptx_warp_t *warp, const ptx_instruction_t *instruc
 static inline void store_words(ptx_warp_t *warp, const ptx_instruction_t *instruction, uint32_t mask, words_t *words,
                                uint64_t start)
 {
-    word_pattern_t pattern = warp->is_observed ? WORDS_INVALID : find_pattern(warp, instruction, mask, start, words);
+    word_pattern_t pattern = find_pattern(warp, instruction, mask, start, words);
     if (pattern == WORDS_INVALID) {
         execute_store(warp, instruction, mask);
         return;
+    }
+    if (warp->is_observed) {
+        mask = observe_words(warp, instruction, mask, words, start, &pattern, PTX_WRITE);
+        if (!mask)
+            return;
     }
     for (int i = 0; i < instruction->vector_length; i++) {
         const uint32_t *a = rungi_ptx_lanes(warp, instruction->list[i]);
@@ -298,29 +315,85 @@ EXECUTOR(store_function_param)
 
 /* ---- Asynchronous copies ------------------------------------------------------------------------------------------- */
 
-/* Issues the copies of all lanes without checks. Returns false if an address is not valid. */
-static bool issue_copies(ptx_warp_t *warp, uint32_t mask, const uint64_t *to, const uint64_t *from, int bytes)
+/* Issues the copies of all lanes, whose addresses are valid. Returns false if memory is short. */
+static bool issue_copies(ptx_warp_t *warp, const uint64_t *to, const uint64_t *from, int bytes)
 {
     const ptx_launch_t *launch = warp->block->launch;
-    uint64_t size = (uint64_t)bytes, bad = 0, shared_last = (uint64_t)warp->block->shared_bytes - size;
-    uint64_t global_last = launch->global_bytes - size;
-    if ((uint64_t)warp->block->shared_bytes < size || launch->global_bytes < size || mask != ~0u)
+    ptx_async_copy_t *copies = rungi_ptx_async_copy_reserve(warp, PTX_WARP_LANES);
+    for (int lane = 0; copies && lane < PTX_WARP_LANES; lane++) {
+        const unsigned char *data = launch->global + (from[lane] - PTX_GLOBAL_BASE);
+        copies[lane] = (ptx_async_copy_t){.lane = (uint8_t)lane,
+                                          .bytes = (uint8_t)bytes,
+                                          .to = (uint32_t)to[lane],
+                                          .group = warp->copy_group[lane],
+                                          .arrival = warp->copy_arrivals[lane],
+                                          .pc = warp->pc,
+                                          .from_bytes = (uint8_t)(warp->is_checked ? bytes : 0),
+                                          .from = from[lane]};
+        if (bytes == 16) /* a size that the compiler knows */
+            memcpy(copies[lane].data, data, 16);
+        else
+            memcpy(copies[lane].data, data, (size_t)bytes);
+    }
+    for (int lane = 0; copies && warp->is_checked && lane < PTX_WARP_LANES; lane++)
+        rungi_ptx_check_copy_issued(warp, &copies[lane]);
+    return copies != NULL;
+}
+
+/* Returns whether the copies of all lanes are inside of their memories and aligned. */
+static bool are_valid_copies(const ptx_warp_t *warp, const uint64_t *to, const uint64_t *from, uint64_t bytes)
+{
+    uint64_t shared = (uint64_t)warp->block->shared_bytes, global = warp->block->launch->global_bytes, bad = 0;
+    if (shared < bytes || global < bytes)
         return false;
     for (int lane = 0; lane < PTX_WARP_LANES; lane++)
-        bad |= (to[lane] > shared_last ? 1 : 0) | (from[lane] - PTX_GLOBAL_BASE > global_last ? 1 : 0) |
-               ((to[lane] | from[lane]) & (size - 1));
-    ptx_async_copy_t *copies = bad ? NULL : rungi_ptx_async_copy_reserve(warp, PTX_WARP_LANES);
-    if (!copies)
-        return false;
-    for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
-        copies[lane].lane = (uint8_t)lane;
-        copies[lane].bytes = (uint8_t)bytes;
-        copies[lane].to = (uint32_t)to[lane];
-        copies[lane].group = warp->copy_group[lane];
-        copies[lane].pc = warp->pc;
-        memcpy(copies[lane].data, launch->global + (from[lane] - PTX_GLOBAL_BASE), bytes == 16 ? 16 : size);
+        bad |= (to[lane] > shared - bytes ? 1 : 0) | (from[lane] - PTX_GLOBAL_BASE > global - bytes ? 1 : 0) |
+               ((to[lane] | from[lane]) & (bytes - 1));
+    return bad == 0;
+}
+
+/* Reads how many bytes each lane copies; the rest of its destination becomes zero. Returns whether all lanes copy the whole. */
+static bool read_copied_bytes(const ptx_warp_t *warp, const ptx_instruction_t *instruction,
+                              const uint32_t *source_bytes, uint32_t copied[PTX_WARP_LANES])
+{
+    uint32_t bytes = instruction->element_bytes, ignored = 0, partial = 0;
+    if (instruction->operand[3]) {
+        ignored = rungi_ptx_predicate(warp, instruction->operand[3]);
+        ignored = instruction->flags & PTX_FLAG_NEGATE_A ? ~ignored : ignored;
     }
-    return true;
+    for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
+        copied[lane] = source_bytes && source_bytes[lane] < bytes ? source_bytes[lane] : bytes;
+        copied[lane] = ignored >> lane & 1 ? 0 : copied[lane];
+        partial |= copied[lane] ^ bytes;
+    }
+    return partial == 0;
+}
+
+/* Resolves the sources of copies. The bytes that are not copied may be outside of the memory, but every address must be a
+ * multiple of the size of the whole copy. Lanes that copy nothing have no source. */
+static uint32_t resolve_sources(ptx_warp_t *warp, const ptx_instruction_t *instruction, uint32_t mask,
+                                const uint64_t *from, const uint32_t *copied, unsigned char **pointer)
+{
+    uint32_t bytes = instruction->element_bytes, valid = 0;
+    while (mask) {
+        uint32_t same = 0, size = copied[__builtin_ctz(mask)];
+        for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+            if (mask >> lane & 1 && copied[lane] == size)
+                same |= 1u << lane;
+        mask &= ~same;
+        for (int lane = 0; size < bytes && lane < PTX_WARP_LANES; lane++) {
+            if (!(same >> lane & 1) || (size > 0 && (from[lane] & (bytes - 1)) == 0))
+                continue;
+            if (size > 0)
+                rungi_ptx_report(warp, RUNG_EMULATOR_MISALIGNED, lane, from[lane], (int)bytes,
+                                 "a copy of %u bytes from 0x%llx, which is not a multiple of %u", bytes,
+                                 (unsigned long long)from[lane], bytes);
+            same &= ~(1u << lane);
+        }
+        if (same)
+            valid |= rungi_ptx_access(warp, instruction, same, from, (int)size, PTX_SPACE_GLOBAL, PTX_READ, pointer);
+    }
+    return valid;
 }
 
 /* The data is read now and lands when the copy is waited for, so that a missing wait shows. */
@@ -329,32 +402,25 @@ EXECUTOR(cp_async)
     uint64_t to[PTX_WARP_LANES], from[PTX_WARP_LANES];
     unsigned char *to_pointer[PTX_WARP_LANES], *from_pointer[PTX_WARP_LANES];
     const uint32_t *source_bytes = instruction->operand[2] ? OPERAND(2) : NULL;
-    uint32_t ignored = instruction->operand[3] ? rungi_ptx_predicate(warp, instruction->operand[3]) : 0;
-    int bytes = instruction->element_bytes;
-    uint32_t reads = 0;
-    if (instruction->operand[3] && (instruction->flags & PTX_FLAG_NEGATE_A))
-        ignored = ~ignored;
-    compute_addresses(warp, instruction, 0, instruction->address_bytes, instruction->offset, to);
-    compute_addresses(warp, instruction, 1, 8, instruction->offset2, from);
-    uint32_t partial = 0;
-    for (int lane = 0; lane < PTX_WARP_LANES; lane++)
-        partial |= source_bytes && source_bytes[lane] < (uint32_t)bytes;
-    if (!warp->is_observed && !partial && !ignored && issue_copies(warp, mask, to, from, bytes))
+    uint32_t bytes = instruction->element_bytes, copied[PTX_WARP_LANES];
+    rungi_ptx_read_addresses(warp, instruction, 0, to);
+    rungi_ptx_compute_addresses(warp, instruction, 1, 8, instruction->offset2, from);
+    bool is_whole = read_copied_bytes(warp, instruction, source_bytes, copied) && mask == ~0u;
+    if (is_whole && !warp->is_observed && are_valid_copies(warp, to, from, bytes) &&
+        issue_copies(warp, to, from, (int)bytes))
         return;
-    for (int lane = 0; lane < PTX_WARP_LANES; lane++)
-        if (!(ignored >> lane & 1) && !(source_bytes && source_bytes[lane] == 0))
-            reads |= mask & 1u << lane;
-    if (reads)
-        reads = rungi_ptx_access(warp, instruction, reads, from, bytes, PTX_SPACE_GLOBAL, PTX_READ, from_pointer);
-    mask = rungi_ptx_access(warp, instruction, mask, to, bytes, PTX_SPACE_SHARED, PTX_WRITE, to_pointer);
+    uint32_t reads = resolve_sources(warp, instruction, mask, from, copied, from_pointer);
+    mask = rungi_ptx_access(warp, instruction, mask, to, (int)bytes, PTX_SPACE_SHARED, PTX_WRITE, to_pointer);
+    if (is_whole && reads == ~0u && mask == ~0u && issue_copies(warp, to, from, (int)bytes))
+        return;
     for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
         unsigned char data[16] = {0};
-        uint32_t taken = source_bytes && source_bytes[lane] < (uint32_t)bytes ? source_bytes[lane] : (uint32_t)bytes;
         if (!(mask >> lane & 1))
             continue;
         if (reads >> lane & 1)
-            memcpy(data, from_pointer[lane], taken);
-        rungi_ptx_async_copy_issue(warp, lane, (uint32_t)to[lane], data, bytes);
+            memcpy(data, from_pointer[lane], copied[lane]);
+        rungi_ptx_async_copy_issue(warp, lane, (uint32_t)to[lane], data, (int)bytes, from[lane],
+                                   reads >> lane & 1 ? (int)copied[lane] : 0);
     }
 }
 

@@ -6,21 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
 
-__extension__ typedef _Float16 half_t; /* the compiler's, which ISO C lacks */
+#include "base/float16.h"
 
 static inline uint32_t f32_bits(float value)
 {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
+    return rungi_f32_to_bits(value);
 }
 
 static inline float f32_of_bits(uint32_t bits)
 {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return rungi_f32_from_bits(bits);
 }
 
 static inline uint64_t f64_bits(double value)
@@ -56,11 +55,14 @@ static inline float saturate_f32(float value)
     return value > 0 ? value < 1 ? value : 1 : 0;
 }
 
+/* Clang 14 has no _Float16 on x86, so half precision is the processor's, or integer arithmetic. */
 static inline float f16_to_f32(uint16_t bits)
 {
-    half_t value;
-    memcpy(&value, &bits, sizeof value);
-    return (float)value;
+#ifdef __F16C__
+    return _cvtsh_ss(bits);
+#else
+    return rungi_f16_to_f32(bits);
+#endif
 }
 
 static inline float bf16_to_f32(uint16_t bits)
@@ -71,9 +73,11 @@ static inline float bf16_to_f32(uint16_t bits)
 /* Rounds to nearest even. NaN becomes the canonical 0x7fff. */
 static inline uint16_t f32_to_f16(float value)
 {
-    half_t half = (half_t)value;
-    uint16_t bits;
-    memcpy(&bits, &half, sizeof bits);
+#ifdef __F16C__
+    uint16_t bits = _cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT);
+#else
+    uint16_t bits = rungi_f16_from_f32(value);
+#endif
     return value != value ? 0x7fff : bits;
 }
 

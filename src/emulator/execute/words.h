@@ -5,6 +5,7 @@
  * Both become one access. For other patterns, all offsets are tested at once before any memory is touched. */
 #pragma once
 
+#include "emulator/checks/checks.h"
 #include "emulator/execute/execute.h"
 
 typedef enum word_pattern {
@@ -123,6 +124,27 @@ static inline word_pattern_t find_pattern(const ptx_warp_t *warp, const ptx_inst
     if (instruction->address_bytes == 8)
         return find_pattern64(words, rungi_ptx_lanes(warp, operand), offset, mask, bytes);
     return find_pattern32(words, rungi_ptx_lanes(warp, operand), (uint32_t)offset, mask, bytes);
+}
+
+/* Returns a pattern that is not scattered as addresses, which begin at `start`. */
+static inline ptx_address_pattern_t regular_pattern(const words_t *words, word_pattern_t pattern, uint64_t start)
+{
+    uint64_t first = words->first + start;
+    if (pattern == WORDS_HALVES)
+        return (ptx_address_pattern_t){{words->half_first[0] + start, words->half_first[1] + start},
+                                       {words->is_row[0] ? 4 : 0, words->is_row[1] ? 4 : 0}};
+    if (pattern == WORDS_CONSECUTIVE)
+        return (ptx_address_pattern_t){{first, first + 64}, {4, 4}};
+    return (ptx_address_pattern_t){{first, first}, {0, 0}};
+}
+
+static inline void expand_pattern(const ptx_address_pattern_t *pattern, uint64_t address[PTX_WARP_LANES])
+{
+    for (int half = 0; half < 2; half++) {
+        uint64_t first = pattern->first[half], used = pattern->step[half] ? ~UINT64_C(0) : 0;
+        for (uint64_t lane = 0; lane < 16; lane++)
+            address[16 * half + lane] = first + (4 * lane & used);
+    }
 }
 
 /* Loads one word per lane. */

@@ -5,7 +5,9 @@
 
 #include "emulator/checks/checks.h"
 #include "emulator/counts/counts.h"
+#include "emulator/machine/cluster.h"
 #include "emulator/machine/machine.h"
+#include "emulator/ptx/vector.h"
 
 /* ---- Addresses ----------------------------------------------------------------------------------------------------- */
 
@@ -35,6 +37,12 @@ unsigned char *rungi_ptx_host_address(ptx_warp_t *warp, int lane, ptx_space_t sp
     unsigned char *base;
     switch (space) {
     case PTX_SPACE_SHARED_CLUSTER:
+        block = rungi_ptx_cluster_block(block, &address);
+        if (!block)
+            return NULL;
+        base = block->shared;
+        room = (uint64_t)block->shared_bytes;
+        break;
     case PTX_SPACE_SHARED:
         base = block->shared;
         room = (uint64_t)block->shared_bytes;
@@ -54,6 +62,16 @@ unsigned char *rungi_ptx_host_address(ptx_warp_t *warp, int lane, ptx_space_t sp
         break;
     }
     return address <= room && size <= room - address ? base + address : NULL;
+}
+
+/* An address in the shared::cluster window that is in the executing block's own memory becomes an offset. */
+static ptx_space_t localize(ptx_warp_t *warp, ptx_space_t space, uint64_t *address)
+{
+    uint64_t offset = *address;
+    if (space != PTX_SPACE_SHARED_CLUSTER || rungi_ptx_cluster_block(warp->block, &offset) != warp->block)
+        return space;
+    *address = offset;
+    return PTX_SPACE_SHARED;
 }
 
 /* Reports an access outside of the space. In global memory nothing is there at all, and the launch ends. */
@@ -116,14 +134,14 @@ static bool resolve_all(const ptx_warp_t *warp, uint32_t mask, const uint64_t ad
         uint64_t offset = address[lane] - base;
         outside |= offset | (last - offset); /* bit 63: the offset is negative or too large */
         odd |= offset;
-        pointer[lane] = memory + offset;
+        pointer[lane] = (unsigned char *)((uintptr_t)memory + offset); /* used only if all are inside */
     }
     for (uint32_t lanes = mask == ~0u ? 0 : mask; lanes; lanes &= lanes - 1) {
         int lane = __builtin_ctz(lanes);
         uint64_t offset = address[lane] - base;
         outside |= offset | (last - offset);
         odd |= offset;
-        pointer[lane] = memory + offset;
+        pointer[lane] = (unsigned char *)((uintptr_t)memory + offset); /* used only if all are inside */
     }
     return outside >> 63 == 0 && (odd & (uint64_t)(bytes - 1)) == 0;
 }
@@ -141,7 +159,6 @@ uint32_t rungi_ptx_access(ptx_warp_t *warp, const ptx_instruction_t *instruction
                                        .mask = mask,
                                        .address = address,
                                        .space = space == PTX_SPACE_SHARED ? all_shared : all_global,
-                                       .pointer = pointer,
                                        .bytes = bytes,
                                        .kind = kind};
         return warp->is_observed ? check_and_count(&access) : mask;
@@ -150,7 +167,7 @@ uint32_t rungi_ptx_access(ptx_warp_t *warp, const ptx_instruction_t *instruction
         if (!(mask >> lane & 1))
             continue;
         offset[lane] = address[lane];
-        resolved[lane] = rungi_ptx_resolve_space(space, &offset[lane]);
+        resolved[lane] = localize(warp, rungi_ptx_resolve_space(space, &offset[lane]), &offset[lane]);
         pointer[lane] = rungi_ptx_host_address(warp, lane, resolved[lane], offset[lane], bytes);
         bool is_aligned = (offset[lane] & (uint64_t)(bytes - 1)) == 0 || (bytes & (bytes - 1)) != 0;
         if (!pointer[lane])
@@ -169,37 +186,55 @@ uint32_t rungi_ptx_access(ptx_warp_t *warp, const ptx_instruction_t *instruction
                                    .mask = valid,
                                    .space = resolved,
                                    .address = offset,
-                                   .pointer = pointer,
                                    .bytes = bytes,
                                    .kind = kind};
     return check_and_count(&access);
+}
+
+uint32_t rungi_ptx_check_words(ptx_warp_t *warp, const ptx_instruction_t *instruction, uint32_t mask,
+                               const uint64_t address[PTX_WARP_LANES], const ptx_address_pattern_t *pattern,
+                               ptx_access_t kind)
+{
+    ptx_checked_access_t access = {.warp = warp,
+                                   .instruction = instruction,
+                                   .mask = mask,
+                                   .space = instruction->space == PTX_SPACE_SHARED ? all_shared : all_global,
+                                   .address = address,
+                                   .pattern = pattern,
+                                   .bytes = 4 * instruction->vector_length,
+                                   .kind = kind};
+    return rungi_ptx_check_access(&access);
 }
 
 /* ---- Asynchronous copies ------------------------------------------------------------------------------------------- */
 
 ptx_async_copy_t *rungi_ptx_async_copy_reserve(ptx_warp_t *warp, int count)
 {
-    if (warp->copy_count + count > warp->copy_capacity) {
-        int capacity = warp->copy_capacity ? 2 * warp->copy_capacity : 256;
-        ptx_async_copy_t *copies = realloc(warp->copies, (size_t)capacity * sizeof *copies);
-        if (!copies)
-            return NULL;
-        warp->copies = copies;
-        warp->copy_capacity = capacity;
-    }
+    ptx_async_copy_t *copies = rungi_ptx_grow(warp->copies, (int64_t)warp->copy_count + count, &warp->copy_capacity,
+                                              sizeof *copies);
+    if (!copies)
+        return NULL;
+    warp->copies = copies;
     warp->copy_count += count;
     return &warp->copies[warp->copy_count - count];
 }
 
-void rungi_ptx_async_copy_issue(ptx_warp_t *warp, int lane, uint32_t to, const unsigned char *data, int bytes)
+void rungi_ptx_async_copy_issue(ptx_warp_t *warp, int lane, uint32_t to, const unsigned char *data, int bytes,
+                                uint64_t from, int from_bytes)
 {
     ptx_async_copy_t *copy = rungi_ptx_async_copy_reserve(warp, 1);
     if (!copy) {
         rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, lane, "no memory for an asynchronous copy");
         return;
     }
-    *copy = (ptx_async_copy_t){
-        .lane = (uint8_t)lane, .bytes = (uint8_t)bytes, .to = to, .group = warp->copy_group[lane], .pc = warp->pc};
+    *copy = (ptx_async_copy_t){.lane = (uint8_t)lane,
+                               .bytes = (uint8_t)bytes,
+                               .to = to,
+                               .group = warp->copy_group[lane],
+                               .pc = warp->pc,
+                               .arrival = warp->copy_arrivals[lane],
+                               .from_bytes = (uint8_t)from_bytes,
+                               .from = from};
     memcpy(copy->data, data, (size_t)bytes);
     rungi_ptx_check_copy_issued(warp, copy);
 }
@@ -241,4 +276,52 @@ void rungi_ptx_async_copy_wait(ptx_warp_t *warp, uint32_t mask, int64_t pending)
 void rungi_ptx_async_copy_wait_all(ptx_warp_t *warp, uint32_t mask)
 {
     rungi_ptx_async_copy_wait(warp, mask, -1);
+}
+
+void rungi_ptx_async_copy_land(ptx_warp_t *warp, int lane, uint32_t arrival, ptx_warp_t *waiter, int waiter_lane)
+{
+    int left = 0;
+    for (int i = 0; i < warp->copy_count; i++) {
+        ptx_async_copy_t copy = warp->copies[i];
+        if (copy.lane != lane || copy.arrival > arrival) {
+            warp->copies[left++] = copy;
+            continue;
+        }
+        memcpy(warp->block->shared + copy.to, copy.data, copy.bytes);
+        rungi_ptx_check_landed(waiter, waiter_lane, copy.to, copy.bytes, copy.pc);
+    }
+    warp->copy_count = left;
+}
+
+/* ---- Reads of the asynchronous proxy ------------------------------------------------------------------------------- */
+
+void rungi_ptx_async_read_add(ptx_warp_t *warp, const ptx_async_read_t *read)
+{
+    if (!warp->is_checked)
+        return;
+    if (warp->read_count == warp->read_capacity) {
+        int capacity = warp->read_capacity ? 2 * warp->read_capacity : 256;
+        ptx_async_read_t *reads = realloc(warp->reads, (size_t)capacity * sizeof *reads);
+        if (!reads) {
+            rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, read->lane, "no memory for an asynchronous copy");
+            return;
+        }
+        warp->reads = reads;
+        warp->read_capacity = capacity;
+    }
+    warp->reads[warp->read_count++] = *read;
+    rungi_ptx_check_read_begins(warp->block, read->from, read->bytes);
+}
+
+void rungi_ptx_async_reads_end(ptx_warp_t *warp, uint32_t mask, bool is_matrix, const int64_t limit[PTX_WARP_LANES])
+{
+    int left = 0;
+    for (int i = 0; i < warp->read_count; i++) {
+        ptx_async_read_t read = warp->reads[i];
+        if (read.is_matrix != is_matrix || !(mask >> read.lane & 1) || (int64_t)read.group >= limit[read.lane])
+            warp->reads[left++] = read;
+        else
+            rungi_ptx_check_read_ends(warp, &read);
+    }
+    warp->read_count = left;
 }

@@ -2,6 +2,7 @@
 /* barriers.c - see barriers.h. A barrier counts threads, as bar.sync with a thread count does on the hardware. */
 #include "emulator/machine/barriers.h"
 
+#include "emulator/machine/cluster.h"
 #include "emulator/ptx/barrier_operations.h"
 
 static uint32_t first_lane_value(const ptx_warp_t *warp, ptx_operand_t operand, uint32_t mask)
@@ -33,6 +34,7 @@ bool rungi_ptx_barrier_arrive(ptx_warp_t *warp, ptx_split_t *split, const ptx_in
     }
     ptx_barrier_t *barrier = &warp->block->barriers[id];
     warp->barriers++;
+    warp->block->cluster->events++;
     barrier->expected = threads;
     barrier->arrived += (uint32_t)__builtin_popcount(mask);
     if (threads && (mask & warp->live & -warp->live)) /* a warp counts as 32 threads, even if some have exited */

@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "emulator/counts/counts.h"
 #include "emulator/machine/barriers.h"
-#include "emulator/machine/machine.h"
+#include "emulator/machine/cluster.h"
+#include "emulator/machine/mbarrier.h"
 
 /* Instructions of one warp before the next one runs. Large, so that a warp's registers stay in the cache; finite, since a
  * warp may wait for another one in a loop. */
@@ -42,6 +43,7 @@ static void set_constant_registers(ptx_warp_t *warp)
     fill(warp, PTX_SPECIAL_DYNAMIC_SMEM_SIZE, (uint32_t)launch->dynamic_shared_bytes);
     fill(warp, PTX_SPECIAL_TOTAL_SMEM_SIZE,
          (uint32_t)(launch->kernel->static_shared_bytes + launch->dynamic_shared_bytes));
+    fill(warp, PTX_SPECIAL_IS_EXPLICIT_CLUSTER, launch->has_explicit_cluster ? ~0u : 0u);
     fill(warp, PTX_SPECIAL_CLUSTER_NCTARANK, launch->cluster[0] * launch->cluster[1] * launch->cluster[2]);
     for (uint32_t lane = 0; lane < PTX_WARP_LANES; lane++) {
         uint32_t thread = (uint32_t)(PTX_WARP_LANES * warp->index) + lane, bit = 1u << lane;
@@ -79,9 +81,10 @@ static bool create_warp(ptx_block_t *block, int index)
     return true;
 }
 
-rung_status rungi_ptx_block_create(ptx_block_t *block, ptx_launch_t *launch, int worker)
+rung_status rungi_ptx_block_create(ptx_block_t *block, ptx_launch_t *launch, int worker, ptx_cluster_t *cluster,
+                                   int rank)
 {
-    *block = (ptx_block_t){.launch = launch, .worker = worker, .cluster = block};
+    *block = (ptx_block_t){.launch = launch, .worker = worker, .cluster = cluster, .cluster_rank = (uint32_t)rank};
     block->thread_count = (int)(launch->size[0] * launch->size[1] * launch->size[2]);
     block->warp_count = (block->thread_count + PTX_WARP_LANES - 1) / PTX_WARP_LANES;
     block->local_bytes = launch->kernel->stack_bytes;
@@ -107,6 +110,7 @@ void rungi_ptx_block_free(ptx_block_t *block)
         if (block->warps[i].block)
             rungi_ptx_warp_free(&block->warps[i]);
     rungi_ptx_check_block_free(block);
+    rungi_ptx_mbarriers_free(block);
     free(block->warps);
     free(block->shared);
     rungi_ptx_counter_free(block->counter);
@@ -114,23 +118,25 @@ void rungi_ptx_block_free(ptx_block_t *block)
 
 /* ---- Running ------------------------------------------------------------------------------------------------------- */
 
-static bool start(ptx_block_t *block, int64_t linear_id)
+bool rungi_ptx_block_start(ptx_block_t *block, const uint32_t id[3])
 {
     const ptx_launch_t *launch = block->launch;
-    block->linear_id = linear_id;
-    block->id[0] = (uint32_t)(linear_id % launch->grid[0]);
-    block->id[1] = (uint32_t)(linear_id / launch->grid[0] % launch->grid[1]);
-    block->id[2] = (uint32_t)(linear_id / launch->grid[0] / launch->grid[1]);
+    memcpy(block->id, id, sizeof block->id);
+    block->linear_id = id[0] + (int64_t)launch->grid[0] * (id[1] + (int64_t)launch->grid[1] * id[2]);
     block->exited = 0;
+    rungi_ptx_mbarriers_clear(block);
     memset(block->barriers, 0, sizeof block->barriers);
     memset(block->shared, 0xcd, (size_t)block->shared_bytes); /* shared memory begins with arbitrary values */
     rungi_ptx_check_block_start(block);
     for (int i = 0; i < block->warp_count; i++) {
         ptx_warp_t *warp = &block->warps[i];
         for (int axis = 0; axis < 3; axis++) {
-            fill(warp, PTX_SPECIAL_CTAID_X + (ptx_special_t)axis, block->id[axis]);
-            fill(warp, PTX_SPECIAL_CLUSTERID_X + (ptx_special_t)axis, block->id[axis] / launch->cluster[axis]);
+            uint32_t size = launch->cluster[axis];
+            fill(warp, PTX_SPECIAL_CTAID_X + (ptx_special_t)axis, id[axis]);
+            fill(warp, PTX_SPECIAL_CLUSTERID_X + (ptx_special_t)axis, id[axis] / size);
+            fill(warp, PTX_SPECIAL_CLUSTER_CTAID_X + (ptx_special_t)axis, id[axis] % size);
         }
+        fill(warp, PTX_SPECIAL_CLUSTER_CTARANK, block->cluster_rank);
         if (!rungi_ptx_warp_start(warp))
             return false;
     }
@@ -147,7 +153,8 @@ static bool run_round(ptx_block_t *block, bool *finished)
         if (warp->split_count == 0)
             continue;
         int64_t before = warp->instructions;
-        ptx_progress_t progress = rungi_ptx_warp_run(warp, WARP_BUDGET);
+        int64_t left = block->launch->max_instructions; /* a small maximum is meant as one */
+        ptx_progress_t progress = rungi_ptx_warp_run(warp, left < WARP_BUDGET ? (int)left + 1 : WARP_BUDGET);
         *finished = *finished && progress == PTX_FINISHED;
         has_progress = has_progress || progress == PTX_FINISHED || progress == PTX_PAUSED ||
                        warp->instructions - before > 1;
@@ -161,27 +168,10 @@ static bool run_round(ptx_block_t *block, bool *finished)
     return has_progress;
 }
 
-bool rungi_ptx_block_run(ptx_block_t *block, int64_t linear_id)
+bool rungi_ptx_block_step(ptx_block_t *block, bool *finished)
 {
-    bool is_finished = false;
-    if (!start(block, linear_id)) {
-        rungi_ptx_fault(&block->warps[0], RUNG_EMULATOR_TRAP, 0, "no memory for the registers of a block");
-        return false;
-    }
-    int idle_rounds = 0;
-    while (!is_finished) {
-        bool has_progress = run_round(block, &is_finished);
-        if (atomic_load_explicit(&block->launch->has_failed, memory_order_relaxed))
-            return false;
-        if (is_finished)
-            break;
-        has_progress = rungi_ptx_barriers_release(block) || has_progress;
-        idle_rounds = has_progress ? 0 : idle_rounds + 1;
-        if (idle_rounds > 2) {
-            rungi_ptx_check_deadlock(block);
-            return false;
-        }
-    }
-    rungi_ptx_check_block_end(block);
-    return true;
+    bool has_progress = run_round(block, finished);
+    if (*finished || atomic_load_explicit(&block->launch->has_failed, memory_order_relaxed))
+        return has_progress;
+    return rungi_ptx_barriers_release(block) || has_progress;
 }

@@ -6,12 +6,14 @@
 
 #include "emulator/counts/counts.h"
 #include "emulator/machine/barriers.h"
+#include "emulator/machine/cluster.h"
 #include "emulator/machine/splits.h"
 
 static void exit_lanes(ptx_warp_t *warp, uint32_t mask, int32_t record)
 {
     warp->live &= ~mask;
     warp->exit_pc = warp->pc;
+    warp->block->cluster->events++;
     warp->block->exited += (uint32_t)__builtin_popcount(mask);
     rungi_ptx_remove_lanes(warp, record, mask);
 }
@@ -132,7 +134,7 @@ static ptx_next_step_t do_call(ptx_warp_t *warp, int index, const ptx_instructio
     if (target < 0 && (target = find_callee(warp, instruction, &mask)) < 0)
         return PTX_RESCHEDULE;
     const ptx_function_t *callee = &module->functions[target];
-    if (!callee->is_defined) {
+    if (!callee->is_defined || callee->is_kernel) {
         if (!rungi_ptx_call_builtin(warp, callee, instruction, mask))
             rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, __builtin_ctz(mask), "a call to %s, which is not defined",
                             callee->name);
@@ -236,7 +238,9 @@ static ptx_next_step_t do_wait(ptx_warp_t *warp, int index, const ptx_instructio
     ptx_split_t *split = &warp->splits[index];
     if (mask) {
         warp->must_wait = false;
+        warp->is_retried = split->has_waited;
         instruction->execute(warp, instruction, mask);
+        split->has_waited = warp->must_wait;
         if (warp->must_wait) {
             split->state = PTX_WAITING;
             return PTX_RESCHEDULE;

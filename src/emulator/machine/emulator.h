@@ -12,6 +12,7 @@ typedef struct ptx_allocation {
     int64_t bytes;
     char name[64];
     bool is_freed, is_constant, is_module_variable;
+    int64_t freed_at; /* number of the call of free */
 } ptx_allocation_t;
 
 struct rung_emulator_module {
@@ -42,8 +43,9 @@ struct rung_emulator {
     unsigned char *global; /* host address of PTX_GLOBAL_BASE */
     uint64_t global_bytes, used_bytes;
     unsigned char *shadow; /* of the checks: one byte per byte of global memory, 1 if nobody has written it; or NULL */
-    ptx_allocation_t *allocations; /* sorted by address */
-    int64_t allocation_count, allocation_capacity;
+    ptx_allocation_t *allocations;                              /* sorted by address */
+    int64_t allocation_count, allocation_capacity, freed_count; /* freed_count of the list's allocations are freed */
+    int64_t free_calls;
     rung_emulator_module *modules;
     pthread_mutex_t lock; /* of findings, counts and printf, while blocks run */
     ptx_finding_t *findings;

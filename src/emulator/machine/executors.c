@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* executors.c - finds executors by name, in the tables for this processor's instruction set. */
+/* executors.c - finds executors by name, in the tables for this processor's instruction set. RUNG_EMULATOR_ISA selects
+ * portable, avx2 or avx512 for tests, up to what the processor has. */
+#define _GNU_SOURCE /* secure_getenv */
+#include <stdlib.h>
 #include <string.h>
 
 #include "emulator/execute/execute.h"
@@ -11,13 +14,22 @@
     X(compare, variant)    \
     X(float, variant)      \
     X(half, variant)       \
-    X(convert, variant) X(memory, variant) X(atomic, variant) X(warp, variant) X(matrix, variant) X(wmma, variant)
+    X(convert, variant)    \
+    X(memory, variant)     \
+    X(atomic, variant)     \
+    X(warp, variant)       \
+    X(matrix, variant) X(mma, variant) X(mma_forms, variant) X(wgmma, variant) X(wmma, variant) X(wmma_memory, variant)
 #define DECLARE(file, variant) extern const ptx_executor_t rungi_ptx_executors_##file##_##variant[];
 #define LIST(file, variant) rungi_ptx_executors_##file##_##variant,
 
+#define COMMON_TABLES(X) X(mbarrier, common) X(bulk, common)
+COMMON_TABLES(DECLARE)
+static const ptx_executor_t *const common[] = {COMMON_TABLES(LIST) NULL};
+
 TABLES(DECLARE, portable)
 static const ptx_executor_t *const portable[] = {TABLES(LIST, portable) NULL};
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(RUNGI_PORTABLE_EXECUTORS)
+#define HAS_VARIANTS
 TABLES(DECLARE, avx2)
 TABLES(DECLARE, avx512)
 static const ptx_executor_t *const avx2[] = {TABLES(LIST, avx2) NULL};
@@ -26,22 +38,32 @@ static const ptx_executor_t *const avx512[] = {TABLES(LIST, avx512) NULL};
 
 static const ptx_executor_t *const *choose_tables(void)
 {
-#ifdef __x86_64__
+#ifdef HAS_VARIANTS
+    const char *wanted = secure_getenv("RUNG_EMULATOR_ISA");
+    bool is_portable = wanted && strcmp(wanted, "portable") == 0, is_avx2 = wanted && strcmp(wanted, "avx2") == 0;
     bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+    if (is_portable || !has_avx2)
+        return portable;
+    if (!is_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
         return avx512;
-    if (has_avx2)
-        return avx2;
-#endif
+    return avx2;
+#else
     return portable;
+#endif
 }
 
-ptx_execute_fn rungi_ptx_find_executor(const char *name)
+static ptx_execute_fn find(const ptx_executor_t *const *table, const char *name)
 {
-    for (const ptx_executor_t *const *table = choose_tables(); *table; table++)
+    for (; *table; table++)
         for (const ptx_executor_t *executor = *table; executor->name; executor++)
             if (strcmp(executor->name, name) == 0)
                 return executor->execute;
     return NULL;
+}
+
+ptx_execute_fn rungi_ptx_find_executor(const char *name)
+{
+    ptx_execute_fn execute = find(choose_tables(), name);
+    return execute ? execute : find(common, name);
 }

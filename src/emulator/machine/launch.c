@@ -6,36 +6,36 @@
 #include "base/error.h"
 #include "base/try.h"
 #include "emulator/counts/counts.h"
+#include "emulator/machine/cluster.h"
 #include "emulator/machine/emulator.h"
 
 typedef struct worker {
     ptx_launch_t *launch;
     pthread_t thread;
-    ptx_block_t block;
+    ptx_cluster_t cluster;
     rung_status status;
-    int64_t block_count;
+    int64_t cluster_count;
     int index;
 } worker_t;
 
-/* Takes blocks from the grid until none is left. */
+/* Takes clusters, which are single blocks in most launches, from the grid until none is left. */
 static void *run_blocks(void *user)
 {
     worker_t *worker = user;
-    worker->status = rungi_ptx_block_create(&worker->block, worker->launch, worker->index);
+    worker->status = rungi_ptx_cluster_create(&worker->cluster, worker->launch, worker->index);
     while (worker->status == RUNG_OK && !atomic_load(&worker->launch->has_failed)) {
         int64_t id = atomic_fetch_add(&worker->launch->next_block, 1);
-        if (id >= worker->block_count || !rungi_ptx_block_run(&worker->block, id))
+        if (id >= worker->cluster_count || !rungi_ptx_cluster_run(&worker->cluster, id))
             break;
     }
     return NULL;
 }
 
-/* Adds what the warps of a worker have counted to the launch. */
-static void collect(worker_t *worker)
+/* Adds what the warps of a block have counted to the launch. */
+static void collect(ptx_launch_t *launch, const ptx_block_t *block)
 {
-    ptx_launch_t *launch = worker->launch;
-    for (int i = 0; worker->block.warps && i < worker->block.warp_count; i++) {
-        const ptx_warp_t *warp = &worker->block.warps[i];
+    for (int i = 0; block->warps && i < block->warp_count; i++) {
+        const ptx_warp_t *warp = &block->warps[i];
         launch->totals.warp_instructions += warp->instructions;
         launch->totals.thread_instructions += warp->thread_instructions;
         launch->totals.divergent_branches += warp->divergent_branches;
@@ -46,16 +46,20 @@ static void collect(worker_t *worker)
 /* Hands the totals and the workers' counters to the emulator, and frees the workers' blocks. */
 static rung_status finish(ptx_launch_t *launch, worker_t *workers, int count)
 {
-    ptx_counter_t **counters = calloc((size_t)(count > 0 ? count : 1), sizeof *counters);
+    int blocks = rungi_ptx_cluster_size(launch);
+    ptx_counter_t **counters = calloc((size_t)count * (size_t)blocks, sizeof *counters);
     rung_status status = RUNG_OK;
+    int counter_count = 0;
     for (int i = 0; i < count; i++)
-        collect(&workers[i]);
-    for (int i = 0; counters && i < count; i++)
-        counters[i] = workers[i].block.counter;
+        for (int b = 0; b < workers[i].cluster.count; b++) {
+            collect(launch, &workers[i].cluster.blocks[b]);
+            if (counters)
+                counters[counter_count++] = workers[i].cluster.blocks[b].counter;
+        }
     if (counters)
-        status = rungi_ptx_counts_add(launch, counters, count);
+        status = rungi_ptx_counts_add(launch, counters, counter_count);
     for (int i = 0; i < count; i++)
-        rungi_ptx_block_free(&workers[i].block);
+        rungi_ptx_cluster_free(&workers[i].cluster);
     free(counters);
     return counters ? status : rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the counts of a launch");
 }
@@ -63,8 +67,8 @@ static rung_status finish(ptx_launch_t *launch, worker_t *workers, int count)
 rung_status rungi_ptx_launch(ptx_launch_t *launch, int threads)
 {
     TRY(rungi_ptx_check_launch_start(launch, &threads));
-    int64_t blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    int count = blocks < threads ? (int)blocks : threads, started = 1;
+    int64_t clusters = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] / rungi_ptx_cluster_size(launch);
+    int count = clusters < threads ? (int)clusters : threads, started = 1;
     worker_t *workers = calloc((size_t)count, sizeof *workers);
     rung_status status = RUNG_OK;
     if (!workers) {
@@ -72,7 +76,7 @@ rung_status rungi_ptx_launch(ptx_launch_t *launch, int threads)
         return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for a launch");
     }
     for (int i = 0; i < count; i++)
-        workers[i] = (worker_t){.launch = launch, .block_count = blocks, .index = i};
+        workers[i] = (worker_t){.launch = launch, .cluster_count = clusters, .index = i};
     while (started < count && pthread_create(&workers[started].thread, NULL, run_blocks, &workers[started]) == 0)
         started++;
     run_blocks(&workers[0]);

@@ -14,6 +14,8 @@
 enum { PTX_BARRIERS = 16, PTX_SPLITS_MAX = 33, PTX_NO_RECORD = -1 };
 
 typedef struct ptx_block ptx_block_t;
+typedef struct ptx_cluster ptx_cluster_t;   /* machine/cluster.h */
+typedef struct ptx_mbarrier ptx_mbarrier_t; /* machine/mbarrier.h */
 typedef struct ptx_launch ptx_launch_t;
 typedef struct ptx_checker ptx_checker_t; /* checks/ */
 typedef struct ptx_launch_checker ptx_launch_checker_t;
@@ -49,17 +51,30 @@ typedef struct ptx_split {
     ptx_frame_t *frame;
     int32_t record; /* index of the innermost record, or PTX_NO_RECORD */
     ptx_split_state_t state;
-    int barrier; /* that it waits for */
+    int barrier;     /* that it waits for */
+    bool has_waited; /* a test that failed has let other warps run */
 } ptx_split_t;
 
 /* A copy to shared memory that has not been waited for. The data lands when the wait ends. */
 typedef struct ptx_async_copy {
     uint8_t lane, bytes;
-    uint32_t to;    /* offset in shared memory */
-    uint32_t group; /* number of the lane's commit group */
+    uint32_t to;      /* offset in shared memory */
+    uint32_t group;   /* number of the lane's commit group */
+    uint32_t arrival; /* number of the lane's next cp.async.mbarrier.arrive */
     int32_t pc;
+    uint8_t from_bytes; /* of the source; the rest is filled with zeros. 0: the checks are off */
+    uint64_t from;      /* address in global memory */
     unsigned char data[16];
 } ptx_async_copy_t;
+
+/* Shared memory that a bulk store or wgmma reads until it is waited for. */
+typedef struct ptx_async_read {
+    uint8_t lane;
+    bool is_matrix; /* of wgmma */
+    uint32_t from, bytes;
+    uint32_t group; /* number of the lane's bulk group, or of the warp's wgmma group */
+    int32_t pc;
+} ptx_async_read_t;
 
 struct ptx_warp {
     unsigned char *base[PTX_BASE_COUNT + 1]; /* of operands: frame, constants, special registers */
@@ -75,6 +90,7 @@ struct ptx_warp {
     bool is_counted;             /* accesses are counted */
     bool is_observed;            /* accesses are checked or counted */
     bool must_wait;              /* set by an instruction whose condition does not hold yet: it is executed again */
+    bool is_retried;             /* the instruction has waited before */
     bool is_stopped;             /* after a trap or a fault */
     unsigned char *local;        /* 32 lanes of block->local_bytes */
     unsigned char *local_shadow; /* of the checks, or NULL */
@@ -84,8 +100,15 @@ struct ptx_warp {
     ptx_record_t *records;
     int record_count, record_capacity;
     ptx_async_copy_t *copies;
-    int copy_count, copy_capacity;
-    uint32_t copy_group[PTX_WARP_LANES];     /* number of the open group */
+    int copy_count;
+    int64_t copy_capacity;
+    uint32_t copy_group[PTX_WARP_LANES];    /* number of the open group */
+    uint32_t copy_arrivals[PTX_WARP_LANES]; /* cp.async.mbarrier.arrive so far */
+    uint32_t bulk_group[PTX_WARP_LANES];    /* number of the open bulk group */
+    uint32_t matrix_group;                  /* number of the open wgmma group */
+    uint32_t cluster_phase[PTX_WARP_LANES]; /* of the cluster's barrier when the lane arrived */
+    ptx_async_read_t *reads;                /* only if the launch is checked */
+    int read_count, read_capacity;
     int64_t instructions, first_instruction; /* in all blocks; before this block */
     int64_t thread_instructions, divergent_branches, barriers;
     unsigned char *special;    /* lane arrays of special registers */
@@ -110,9 +133,11 @@ struct ptx_block {
     ptx_barrier_t barriers[PTX_BARRIERS];
     unsigned char *shared;
     int64_t shared_bytes;
-    int64_t local_bytes;  /* of one thread, callees included */
-    ptx_block_t *cluster; /* first block of the cluster; this one if there is none */
+    int64_t local_bytes; /* of one thread, callees included */
+    ptx_cluster_t *cluster;
     uint32_t cluster_rank;
+    ptx_mbarrier_t *mbarriers;
+    int mbarrier_count, mbarrier_capacity;
     ptx_checker_t *checker;
     ptx_counter_t *counter;
     int worker; /* number of the thread that runs it */
@@ -124,6 +149,7 @@ struct ptx_launch {
     const ptx_function_t *kernel;
     int32_t kernel_index;
     uint32_t grid[3], size[3], cluster[3]; /* size: of a block */
+    bool has_explicit_cluster;
     int64_t dynamic_shared_bytes;
     unsigned char *parameters;
     int64_t parameter_bytes;
@@ -176,14 +202,24 @@ unsigned char *rungi_ptx_host_address(ptx_warp_t *warp, int lane, ptx_space_t sp
 /* Adds `count` copies, up to 256, which the caller fills. Returns NULL if memory is short. */
 ptx_async_copy_t *rungi_ptx_async_copy_reserve(ptx_warp_t *warp, int count);
 
-/* Issues a copy to shared memory for one lane. */
-void rungi_ptx_async_copy_issue(ptx_warp_t *warp, int lane, uint32_t to, const unsigned char *data, int bytes);
+/* Issues a copy of `bytes` bytes to shared memory for one lane: `from_bytes` bytes at `from` and zeros, which are `data`. */
+void rungi_ptx_async_copy_issue(ptx_warp_t *warp, int lane, uint32_t to, const unsigned char *data, int bytes,
+                                uint64_t from, int from_bytes);
 
 /* Completes the lanes' copies, except those of the `pending` newest committed groups. */
 void rungi_ptx_async_copy_wait(ptx_warp_t *warp, uint32_t mask, int64_t pending);
 
 /* Completes everything, committed or not. */
 void rungi_ptx_async_copy_wait_all(ptx_warp_t *warp, uint32_t mask);
+
+/* Completes the copies of a lane up to its cp.async.mbarrier.arrive of this number. `waiter` waits for the mbarrier. */
+void rungi_ptx_async_copy_land(ptx_warp_t *warp, int lane, uint32_t arrival, ptx_warp_t *waiter, int waiter_lane);
+
+/* Remembers a read that lasts until it is waited for, if the launch is checked. */
+void rungi_ptx_async_read_add(ptx_warp_t *warp, const ptx_async_read_t *read);
+
+/* The lanes have waited for their reads of the groups before `limit`. */
+void rungi_ptx_async_reads_end(ptx_warp_t *warp, uint32_t mask, bool is_matrix, const int64_t limit[PTX_WARP_LANES]);
 
 /* ---- Checks (checks/) ---------------------------------------------------------------------------------------------- */
 
@@ -200,6 +236,14 @@ void rungi_ptx_check_barrier(ptx_block_t *block, int barrier);
 /* Lanes execute bar.warp.sync, or a fence; `is_global` says that the fence reaches beyond the block. */
 void rungi_ptx_check_warp_sync(ptx_warp_t *warp, uint32_t mask);
 void rungi_ptx_check_fence(ptx_warp_t *warp, bool is_global);
+
+/* A warp releases its accesses to a vector clock of the cluster, and acquires what others have released. A relaxed release
+ * holds what the last fence ordered. */
+void rungi_ptx_check_release(ptx_warp_t *warp, uint32_t *clock, bool is_relaxed);
+void rungi_ptx_check_acquire(ptx_warp_t *warp, uint32_t mask, const uint32_t *clock);
+
+/* Called after the last instruction of a cluster: reports copies in flight. */
+void rungi_ptx_check_cluster_end(ptx_cluster_t *cluster);
 
 /* Called before the first and after the last instruction of a block. */
 void rungi_ptx_check_block_start(ptx_block_t *block);
@@ -240,11 +284,16 @@ typedef enum ptx_progress { PTX_FINISHED, PTX_BLOCKED, PTX_PAUSED } ptx_progress
 ptx_progress_t rungi_ptx_warp_run(ptx_warp_t *warp, int64_t budget);
 
 /* Creates the warps of a block, and frees them. */
-rung_status rungi_ptx_block_create(ptx_block_t *block, ptx_launch_t *launch, int worker);
+rung_status rungi_ptx_block_create(ptx_block_t *block, ptx_launch_t *launch, int worker, ptx_cluster_t *cluster,
+                                   int rank);
 void rungi_ptx_block_free(ptx_block_t *block);
 
-/* Runs a block of the grid from start to end. Returns false if the launch has failed. */
-bool rungi_ptx_block_run(ptx_block_t *block, int64_t linear_id);
+/* Starts a block. Returns false if memory is short. */
+bool rungi_ptx_block_start(ptx_block_t *block, const uint32_t id[3]);
+
+/* Runs each warp of a block once and releases its barriers. Returns whether there was progress, and in `finished` whether
+ * all warps have ended. */
+bool rungi_ptx_block_step(ptx_block_t *block, bool *finished);
 
 /* Prepares a warp for its block's start. Returns false if memory is short. */
 bool rungi_ptx_warp_start(ptx_warp_t *warp);

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory.c - global memory of an emulator: one reserved range of addresses, handed out from the start on.
  *
- * Addresses that kernels see do not depend on the host, so that reports are the same in every run. Addresses are
- * not reused, so a stale pointer finds its freed allocation; the pages of freed memory are returned to the system. */
+ * Addresses that kernels see do not depend on the host, so that reports are the same in every run. Freed allocations stay
+ * in the list, so that a stale pointer finds them, and their pages are returned to the system. Their addresses are reused
+ * when all others have been handed out: those first that were freed longest ago. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, madvise */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/try.h"
 #include "emulator/machine/emulator.h"
+#include "emulator/ptx/vector.h"
 
-enum { ALIGNMENT = 256, GUARD_BYTES = 256 };
+enum {
+    ALIGNMENT = 256,
+    GUARD_BYTES = 256,  /* behind each allocation */
+    FREED_MAX = 1 << 16 /* freed allocations in the list; a program that frees more loses the oldest reports */
+};
 
 /* Returns the index of the last allocation that begins at or before the address, or -1. */
 static int64_t find_index(const rung_emulator *emulator, uint64_t address)
@@ -38,36 +45,113 @@ const ptx_allocation_t *rungi_ptx_find_allocation(const rung_emulator *emulator,
     return address - found->start < (uint64_t)found->bytes ? found : NULL;
 }
 
-static ptx_allocation_t *add_allocation(rung_emulator *emulator)
+/* ---- Freed addresses ----------------------------------------------------------------------------------------------- */
+
+/* A range of offsets without live allocations. */
+typedef struct gap {
+    uint64_t offset;  /* aligned */
+    int64_t freed_at; /* of the last allocation that was freed in the range; 0 if there is none */
+    bool exists;
+} gap_t;
+
+/* Replaces `best` by the range [start, end) if an allocation fits and was freed longer ago. */
+static void consider(gap_t *best, uint64_t start, uint64_t end, int64_t freed_at, uint64_t bytes, uint64_t align)
 {
-    if (emulator->allocation_count == emulator->allocation_capacity) {
-        int64_t capacity = emulator->allocation_capacity ? 2 * emulator->allocation_capacity : 64;
-        ptx_allocation_t *allocations = realloc(emulator->allocations, (size_t)capacity * sizeof *allocations);
-        if (!allocations)
-            return NULL;
-        emulator->allocations = allocations;
-        emulator->allocation_capacity = capacity;
+    uint64_t offset = (start + align - 1) & ~(align - 1);
+    bool fits = offset <= end && end - offset >= GUARD_BYTES && bytes <= end - offset - GUARD_BYTES;
+    if (fits && (!best->exists || freed_at < best->freed_at))
+        *best = (gap_t){offset, freed_at, true};
+}
+
+static gap_t find_gap(const rung_emulator *emulator, uint64_t bytes, uint64_t align)
+{
+    gap_t best = {0};
+    uint64_t start = 0; /* end of the last live allocation */
+    int64_t freed_at = 0;
+    for (int64_t i = 0; i < emulator->allocation_count; i++) {
+        const ptx_allocation_t *allocation = &emulator->allocations[i];
+        uint64_t offset = allocation->start - PTX_GLOBAL_BASE;
+        if (allocation->is_freed) {
+            freed_at = allocation->freed_at > freed_at ? allocation->freed_at : freed_at;
+            continue;
+        }
+        consider(&best, start, offset, freed_at, bytes, align);
+        start = offset + (uint64_t)allocation->bytes + GUARD_BYTES;
+        freed_at = 0;
     }
-    return &emulator->allocations[emulator->allocation_count++];
+    consider(&best, start, emulator->global_bytes, freed_at, bytes, align);
+    return best;
+}
+
+/* Removes freed allocations: those that overlap [start, end), and those that were freed up to call `last`. */
+static void forget_freed(rung_emulator *emulator, uint64_t start, uint64_t end, int64_t last)
+{
+    int64_t left = 0;
+    for (int64_t i = 0; i < emulator->allocation_count; i++) {
+        const ptx_allocation_t *allocation = &emulator->allocations[i];
+        bool overlaps = allocation->start < end && start < allocation->start + (uint64_t)allocation->bytes;
+        if (allocation->is_freed && (overlaps || allocation->freed_at <= last))
+            emulator->freed_count--;
+        else
+            emulator->allocations[left++] = *allocation;
+    }
+    emulator->allocation_count = left;
+}
+
+/* Zeroes memory; whole pages are returned to the system. */
+static void discard(unsigned char *memory, uint64_t offset, uint64_t bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), end = offset + bytes;
+    uint64_t first = (offset + page - 1) & ~(page - 1), last = end & ~(page - 1);
+    if (last <= first || madvise(memory + first, last - first, MADV_DONTNEED) != 0) {
+        memset(memory + offset, 0, bytes);
+        return;
+    }
+    memset(memory + offset, 0, first - offset);
+    memset(memory + last, 0, end - last);
+}
+
+/* ---- Allocations --------------------------------------------------------------------------------------------------- */
+
+/* Adds an allocation to the sorted list. Returns NULL if memory is short. */
+static ptx_allocation_t *insert_allocation(rung_emulator *emulator, uint64_t start)
+{
+    ptx_allocation_t *allocations = rungi_ptx_grow(emulator->allocations, emulator->allocation_count + 1,
+                                                   &emulator->allocation_capacity, sizeof *allocations);
+    if (!allocations)
+        return NULL;
+    emulator->allocations = allocations;
+    int64_t index = find_index(emulator, start) + 1;
+    memmove(allocations + index + 1, allocations + index,
+            (size_t)(emulator->allocation_count - index) * sizeof *allocations);
+    emulator->allocation_count++;
+    return &allocations[index];
 }
 
 rung_status rungi_ptx_allocate(rung_emulator *emulator, const char *name, int64_t bytes, int64_t alignment,
                                bool is_constant, uint64_t *address)
 {
     uint64_t align = alignment > ALIGNMENT ? (uint64_t)alignment : ALIGNMENT;
-    uint64_t offset = (emulator->used_bytes + align - 1) & ~(align - 1);
-    if (bytes < 0 || offset > emulator->global_bytes || (uint64_t)bytes > emulator->global_bytes - offset - GUARD_BYTES)
+    gap_t gap = {0};
+    if (bytes >= 0)
+        consider(&gap, emulator->used_bytes, emulator->global_bytes, 0, (uint64_t)bytes, align);
+    if (bytes >= 0 && !gap.exists)
+        gap = find_gap(emulator, (uint64_t)bytes, align);
+    if (!gap.exists)
         return rungi_fail(RUNG_STATUS_NO_MEMORY,
                           "%lld bytes do not fit into the emulator's memory; set rung_emulator_options.memory_bytes "
                           "(now %llu) to a larger value",
                           (long long)bytes, (unsigned long long)emulator->global_bytes);
-    ptx_allocation_t *allocation = add_allocation(emulator);
+    uint64_t start = PTX_GLOBAL_BASE + gap.offset, end = gap.offset + (uint64_t)bytes + GUARD_BYTES;
+    if (gap.offset < emulator->used_bytes)
+        forget_freed(emulator, start, PTX_GLOBAL_BASE + end, 0);
+    ptx_allocation_t *allocation = insert_allocation(emulator, start);
     if (!allocation)
         return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the list of allocations");
-    *allocation = (ptx_allocation_t){.start = PTX_GLOBAL_BASE + offset, .bytes = bytes, .is_constant = is_constant};
+    *allocation = (ptx_allocation_t){.start = start, .bytes = bytes, .is_constant = is_constant};
     snprintf(allocation->name, sizeof allocation->name, "%s", name ? name : "");
-    emulator->used_bytes = offset + (uint64_t)bytes + GUARD_BYTES;
-    *address = allocation->start;
+    emulator->used_bytes = end > emulator->used_bytes ? end : emulator->used_bytes;
+    *address = start;
     rungi_ptx_check_host_allocate(emulator, *address, bytes);
     return RUNG_OK;
 }
@@ -101,10 +185,13 @@ rung_status rung_emulator_free(rung_emulator *emulator, uint64_t address)
         return rungi_fail(RUNG_STATUS_INVALID, "0x%llx is not the start of an allocation, or it was freed before",
                           (unsigned long long)address);
     allocation->is_freed = true;
-    uint64_t first = (address - PTX_GLOBAL_BASE + 4095) & ~UINT64_C(4095);
-    uint64_t end = (address - PTX_GLOBAL_BASE + (uint64_t)allocation->bytes) & ~UINT64_C(4095);
-    if (end > first)
-        madvise(emulator->global + first, end - first, MADV_DONTNEED);
+    allocation->freed_at = ++emulator->free_calls;
+    emulator->freed_count++;
+    discard(emulator->global, address - PTX_GLOBAL_BASE, (uint64_t)allocation->bytes);
+    if (emulator->shadow)
+        discard(emulator->shadow, address - PTX_GLOBAL_BASE, (uint64_t)allocation->bytes);
+    if (emulator->freed_count > FREED_MAX)
+        forget_freed(emulator, 0, 0, emulator->free_calls - FREED_MAX / 2);
     return RUNG_OK;
 }
 

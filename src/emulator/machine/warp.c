@@ -77,7 +77,7 @@ static int64_t run_split(ptx_warp_t *warp, int index, int64_t budget)
             if (end - pc > budget - executed)
                 end = pc + (int32_t)(budget - executed);
             if (warp->is_counted)
-                rungi_ptx_count_passes(warp->block->counter, pc, end);
+                rungi_ptx_count_passes(warp, pc, end);
             warp->thread_instructions += run_straight(warp, pc, end, active, active_count);
             executed += end - pc;
             pc = end;
@@ -88,7 +88,7 @@ static int64_t run_split(ptx_warp_t *warp, int index, int64_t budget)
             mask &= rungi_ptx_predicate(warp, instruction->guard) ^ (instruction->guard_negated ? ~0u : 0u);
         executed++;
         if (warp->is_counted)
-            rungi_ptx_count_passes(warp->block->counter, pc, pc + 1);
+            rungi_ptx_count_passes(warp, pc, pc + 1);
         warp->thread_instructions += mask == active ? active_count : __builtin_popcount(mask);
         warp->pc = split->pc = pc;
         if (warp->is_stopped || rungi_ptx_do_control(warp, index, instruction, mask) == PTX_RESCHEDULE)
@@ -209,8 +209,12 @@ bool rungi_ptx_warp_start(ptx_warp_t *warp)
     warp->is_stopped = false;
     warp->preferred = 0;
     warp->first_instruction = warp->instructions;
-    warp->split_count = warp->record_count = warp->copy_count = 0;
+    warp->split_count = warp->record_count = warp->copy_count = warp->read_count = 0;
+    warp->matrix_group = 0;
     memset(warp->copy_group, 0, sizeof warp->copy_group);
+    memset(warp->copy_arrivals, 0, sizeof warp->copy_arrivals);
+    memset(warp->bulk_group, 0, sizeof warp->bulk_group);
+    memset(warp->cluster_phase, 0, sizeof warp->cluster_phase);
     warp->base[PTX_BASE_CONSTANT] = module->constants;
     warp->base[PTX_BASE_SPECIAL] = warp->special;
     ptx_frame_t *frame = rungi_ptx_create_frame(warp, block->launch->kernel_index, NULL);
@@ -243,6 +247,7 @@ void rungi_ptx_warp_free(ptx_warp_t *warp)
     free(warp->free_frames);
     free(warp->records);
     free(warp->copies);
+    free(warp->reads);
     free(warp->local);
     free(warp->local_shadow);
     free(warp->special);

@@ -174,6 +174,8 @@ static void set_reconvergence(const graph_t *graph, ptx_instruction_t *instructi
 
 static rung_status analyse_function(ptx_parser_t *parser, const ptx_function_t *function)
 {
+    if (function->end == function->first)
+        return RUNG_OK;
     graph_t graph = {.instructions = (const ptx_instruction_t *)parser->instructions.data + function->first,
                      .lists = parser->lists.data,
                      .first = function->first,

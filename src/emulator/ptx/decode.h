@@ -17,11 +17,17 @@ extern const ptx_decoder_t rungi_ptx_control_decoders[];
 extern const ptx_decoder_t rungi_ptx_move_decoders[];
 extern const ptx_decoder_t rungi_ptx_warp_decoders[];
 extern const ptx_decoder_t rungi_ptx_matrix_decoders[];
+extern const ptx_decoder_t rungi_ptx_mma_decoders[];
 extern const ptx_decoder_t rungi_ptx_hopper_decoders[];
+extern const ptx_decoder_t rungi_ptx_bulk_decoders[];
+extern const ptx_decoder_t rungi_ptx_wgmma_decoders[];
 
 /* Fails with the line of the statement. */
 #define PTX_DECODE_FAIL(parser, status, ...) \
     rungi_ptx_parser_fail(parser, (parser)->statement.line, status, __VA_ARGS__)
+
+/* Fails with the statement and a reason. */
+rung_status rungi_ptx_decode_fail(const ptx_parser_t *parser, const char *reason);
 
 /* Checks the number of arguments. */
 rung_status rungi_ptx_decode_count(const ptx_parser_t *parser, int min, int max);

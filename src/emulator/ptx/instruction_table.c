@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "emulator/ptx/module.h"
+
 static const ptx_table_row_t rows[] = {
 #define INSTRUCTION(opcode, modifiers, operands, executor, support, note) \
     {{opcode, modifiers, RUNG_EMULATOR_##support, note}, operands, executor},
@@ -99,17 +101,66 @@ static bool matches_row(const ptx_opcode_t *opcode, int row, ptx_match_t *match)
     return next == opcode->modifier_count;
 }
 
+/* Modifiers of one class keep their order: types, layouts and spaces say which operand they are about. */
+typedef enum modifier_class { CLASS_TYPE, CLASS_LAYOUT, CLASS_SPACE, CLASS_OTHER, CLASS_COUNT } modifier_class_t;
+
+static modifier_class_t class_of(rungi_string_view modifier)
+{
+    static const slot_t spaces = {.alternatives = {"global|shared|shared::cta|shared::cluster|local|const|param", 59}};
+    static const slot_t layouts = {.alternatives = {"row|col", 7}};
+    return rungi_ptx_type_of(modifier)   ? CLASS_TYPE
+           : accepts(&layouts, modifier) ? CLASS_LAYOUT
+           : accepts(&spaces, modifier)  ? CLASS_SPACE
+                                         : CLASS_OTHER;
+}
+
+/* Returns the first modifier that the slot accepts and that no other slot has taken, or -1. */
+static int find_modifier(const ptx_opcode_t *opcode, const slot_t *slot, uint32_t taken)
+{
+    for (int i = 0; i < opcode->modifier_count; i++)
+        if (!(taken >> i & 1) && accepts(slot, opcode->modifiers[i]))
+            return i;
+    return -1;
+}
+
+/* Matches a row whose modifiers are written in another order than the manual's. ptxas allows that, and CUTLASS writes
+ * ldmatrix.sync.aligned.x4.m8n8.shared.b16. */
+static bool matches_row_in_any_order(const ptx_opcode_t *opcode, int row, ptx_match_t *match)
+{
+    const char *pattern = rows[row].entry.modifiers;
+    slot_t slot;
+    uint32_t taken = 0;
+    int last[CLASS_COUNT] = {-1, -1, -1, -1};
+    *match = (ptx_match_t){.row = row, .rest = opcode->modifier_count};
+    while (next_slot(&pattern, &slot)) {
+        int index = slot.is_rest ? -1 : find_modifier(opcode, &slot, taken);
+        if (index < 0 && !slot.is_optional)
+            return false;
+        if (index < 0)
+            continue;
+        modifier_class_t class = class_of(opcode->modifiers[index]);
+        if (class != CLASS_OTHER && index < last[class])
+            return false;
+        last[class] = index;
+        taken |= 1u << index;
+        match->slots[match->slot_count].name = slot.name;
+        match->slots[match->slot_count++].value = opcode->modifiers[index];
+    }
+    return taken == (1u << opcode->modifier_count) - 1;
+}
+
 bool rungi_ptx_table_find(const ptx_opcode_t *opcode, ptx_match_t *match)
 {
     int first = -1;
-    for (int row = 0; row < rungi_ptx_table_row_count(); row++) {
-        if (!rungi_string_view_equals(opcode->name, rows[row].entry.opcode))
-            continue;
-        if (first < 0)
-            first = row;
-        if (matches_row(opcode, row, match))
-            return true;
-    }
+    for (int pass = 0; pass < 2; pass++)
+        for (int row = 0; row < rungi_ptx_table_row_count(); row++) {
+            if (!rungi_string_view_equals(opcode->name, rows[row].entry.opcode))
+                continue;
+            if (first < 0)
+                first = row;
+            if (pass == 0 ? matches_row(opcode, row, match) : matches_row_in_any_order(opcode, row, match))
+                return true;
+        }
     match->row = first;
     return false;
 }

@@ -99,5 +99,6 @@ void rungi_ptx_module_destroy(ptx_module_t *module)
     free(module->constants);
     free(module->text);
     free(module->name);
+    free(module->executed);
     free(module);
 }

@@ -170,7 +170,7 @@ typedef struct ptx_function {
     int64_t stack_bytes;         /* of kernels: local memory of one thread, callees included */
     int64_t static_shared_bytes; /* of kernels, callees included */
     bool uses_dynamic_shared, uses_recursion;
-    bool needs_block_order; /* results may depend on the order of blocks: float atomics, returned values, flags */
+    bool needs_block_order; /* results may depend on the order of blocks: see block_order.c */
     ptx_parameter_t *parameters;
     int32_t parameter_count;
     ptx_parameter_t *results; /* of functions: at most one */
@@ -223,6 +223,8 @@ typedef struct ptx_module {
     char *text;                    /* the PTX text, for messages */
     size_t text_bytes;
     char *name;
+    unsigned char
+        *executed; /* flags by instruction: bit 0 is set when a counted launch executes it; NULL: not wanted */
 } ptx_module_t;
 
 /* Returns the location in the caller's own source file: of inlined code, the outermost call. -1 stays -1. */

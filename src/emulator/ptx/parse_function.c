@@ -11,12 +11,12 @@
 
 enum { FRAME_BYTES_MAX = 1 << 26 };
 
-static rung_status check_frame(const ptx_parser_t *parser, int64_t count, int64_t bytes)
+rung_status rungi_ptx_check_frame(const ptx_parser_t *parser, int64_t count, int64_t bytes)
 {
     if (count < 0 || bytes > FRAME_BYTES_MAX || count > FRAME_BYTES_MAX / (bytes ? bytes : 1) ||
         parser->function->frame_bytes + count * bytes > FRAME_BYTES_MAX)
         return rungi_ptx_parser_fail(parser, parser->lexer.token.line, RUNG_STATUS_UNSUPPORTED,
-                                     "the function has too many registers");
+                                     "the function has too many registers and parameters");
     return RUNG_OK;
 }
 
@@ -24,7 +24,7 @@ static rung_status check_frame(const ptx_parser_t *parser, int64_t count, int64_
 static rung_status allocate_predicates(ptx_parser_t *parser, int64_t count, ptx_operand_t *operand)
 {
     ptx_function_t *function = parser->function;
-    TRY(check_frame(parser, count, 4));
+    TRY(rungi_ptx_check_frame(parser, count, 4));
     if (parser->predicate_slot + 4 * count > parser->predicate_slots_end) {
         parser->predicate_slot = function->frame_bytes;
         function->frame_bytes += (4 * count + 63) & -64;
@@ -41,7 +41,7 @@ rung_status rungi_ptx_allocate_registers(ptx_parser_t *parser, ptx_type_t type, 
     if (type == PTX_PRED)
         return allocate_predicates(parser, count, operand);
     int64_t bytes = PTX_WARP_LANES * rungi_ptx_register_bytes(type);
-    TRY(check_frame(parser, count, bytes));
+    TRY(rungi_ptx_check_frame(parser, count, bytes));
     *operand = (ptx_operand_t)function->frame_bytes | PTX_BASE_FRAME;
     function->frame_bytes += count * bytes;
     return RUNG_OK;

@@ -4,12 +4,13 @@
 
 #include "emulator/ptx/module.h"
 #include "emulator/ptx/statement.h"
+#include "emulator/ptx/vector.h"
 
 /* What the parser needs from the emulator. */
 typedef struct ptx_environment {
-    /* Allocates a variable of the module in global memory and fills it with `contents` (NULL: zeros). */
+    /* Allocates a variable of the module in global memory. It begins with `content_bytes` of `contents`; the rest is 0. */
     rung_status (*allocate)(void *user, const char *name, int64_t bytes, int64_t alignment, const void *contents,
-                            bool is_constant, uint64_t *address);
+                            int64_t content_bytes, bool is_constant, uint64_t *address);
     /* Finds an executor by its name, or returns NULL. */
     ptx_execute_fn (*find_executor)(const char *name);
     void *user;
@@ -61,11 +62,6 @@ typedef struct ptx_mention { /* of a register in an instruction's text; a destin
     bool is_destination;
 } ptx_mention_t;
 
-typedef struct ptx_vector { /* a growing array */
-    void *data;
-    int32_t count, capacity;
-} ptx_vector_t;
-
 typedef struct ptx_parser {
     ptx_lexer_t lexer;
     ptx_module_t *module;
@@ -88,8 +84,11 @@ typedef struct ptx_parser {
 rung_status rungi_ptx_parser_fail(const ptx_parser_t *parser, int line, rung_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Appends `bytes` zeroed elements of `size` bytes; returns the first, or NULL after failing with NO_MEMORY. */
-void *rungi_ptx_vector_append(ptx_vector_t *vector, size_t size, int32_t count);
+/* Fails with "NAME:LINE: expected `what`, found TOKEN". */
+rung_status rungi_ptx_parser_fail_expected(const ptx_parser_t *parser, const char *what);
+
+/* Returns a copy that ends with 0, or NULL after failing with RUNG_STATUS_NO_MEMORY. */
+char *rungi_ptx_copy_name(rungi_string_view name);
 
 bool rungi_ptx_parser_is(const ptx_parser_t *parser, char punctuation);
 bool rungi_ptx_parser_accept(ptx_parser_t *parser, char punctuation);
@@ -98,8 +97,14 @@ bool rungi_ptx_parser_accept_dot(ptx_parser_t *parser, const char *name); /* ".f
 rung_status rungi_ptx_parser_expect_name(ptx_parser_t *parser, rungi_string_view *name);
 rung_status rungi_ptx_parser_expect_integer(ptx_parser_t *parser, int64_t *value);
 
+/* Skips to the end of a directive that has no effect here. */
+void rungi_ptx_parser_skip_directive(ptx_parser_t *parser);
+
 /* Parses a type such as .f32. Returns PTX_TYPE_NONE if the token is not a type. */
 ptx_type_t rungi_ptx_parser_accept_type(ptx_parser_t *parser);
+
+/* Parses .entry and .func after the keyword: a declaration or a definition. */
+rung_status rungi_ptx_parse_function(ptx_parser_t *parser, bool is_kernel);
 
 /* Parses the body of a function, from "{" to "}". */
 rung_status rungi_ptx_parse_body(ptx_parser_t *parser);
@@ -109,6 +114,9 @@ rung_status rungi_ptx_parse_arguments(ptx_parser_t *parser);
 
 /* Parses a declaration of variables after its space, for example ".align 4 .b8 name[16] = {...};". */
 rung_status rungi_ptx_parse_variables(ptx_parser_t *parser, ptx_space_t space, bool is_extern);
+
+/* Fails if the frame of the function has no room for `count` times `bytes`. */
+rung_status rungi_ptx_check_frame(const ptx_parser_t *parser, int64_t count, int64_t bytes);
 
 /* Allocates `count` registers of a type in the function's frame. */
 rung_status rungi_ptx_allocate_registers(ptx_parser_t *parser, ptx_type_t type, int64_t count, ptx_operand_t *operand);
@@ -124,6 +132,9 @@ rung_status rungi_ptx_layout_shared(ptx_parser_t *parser);
 
 /* Finds the immediate post-dominator of every branch. */
 rung_status rungi_ptx_find_reconvergence(ptx_parser_t *parser);
+
+/* Sets ptx_function_t.needs_block_order (block_order.c). */
+void rungi_ptx_find_block_order(ptx_parser_t *parser);
 
 /* Notes that the instruction being parsed mentions a register. */
 void rungi_ptx_mention(ptx_parser_t *parser, ptx_operand_t operand, ptx_type_t type, bool is_destination);

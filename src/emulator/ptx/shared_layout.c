@@ -86,7 +86,7 @@ static void set_sizes(layout_t *layout)
 {
     ptx_function_t *functions = layout->parser->functions.data;
     const ptx_shared_variable_t *variables = layout->parser->shared_variables.data;
-    int64_t dynamic_offset = 0;
+    int64_t dynamic_offset = 0, alignment = 128;
     for (int32_t f = 0; f < layout->functions; f++) {
         for (int32_t i = 0; i < layout->variables; i++) {
             if (!layout->uses[(size_t)f * (size_t)layout->variables + (size_t)i])
@@ -101,7 +101,10 @@ static void set_sizes(layout_t *layout)
             functions[f].static_shared_bytes > dynamic_offset)
             dynamic_offset = functions[f].static_shared_bytes;
     }
-    layout->parser->module->dynamic_shared_offset = (dynamic_offset + 127) & -128;
+    for (int32_t i = 0; i < layout->variables; i++)
+        if (variables[i].is_dynamic && variables[i].alignment > alignment)
+            alignment = variables[i].alignment;
+    layout->parser->module->dynamic_shared_offset = (dynamic_offset + alignment - 1) & -alignment;
 }
 
 /* Writes the offsets into the instructions and constants that refer to variables. */

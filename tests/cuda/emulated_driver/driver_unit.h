@@ -11,6 +11,7 @@
 
 long rung_emulated_live_objects(const char *kind);
 long rung_emulated_call_count(const char *symbol);
+void *rung_emulated_host_address(CUdeviceptr address, size_t bytes);
 
 #define assert_cuda(call, expected) assert_int_equal((int)(call), (int)(expected))
 #define assert_good(call) assert_cuda(call, CUDA_SUCCESS)
@@ -71,7 +72,7 @@ static inline const made_image_t *product_image(void)
 {
     static made_image_t image;
     if (!image.bytes)
-        image = make_image("04_shared.cu", "-DTILE=16", "sm_86");
+        image = make_image("04_shared.cu", "-DTILE=16", "compute_86");
     return &image;
 }
 
@@ -112,7 +113,7 @@ static inline CUresult product_launch(driver_product_t *product, CUstream stream
 static inline void keep_busy(driver_product_t *product, CUstream stream)
 {
     const driver_view_t still = {0, 0, 0, 0}, va = product->va, vb = product->vb;
-    product->k = 100000;
+    product->k = 5000;
     product->va = product->vb = still;
     assert_good(product_launch(product, stream));
     product->k = PRODUCT_K;

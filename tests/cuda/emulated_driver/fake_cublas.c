@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fake_cublas.c - a fake libcublas: its calls, its checks, and products on the host.
  *
- * This is a mock, like the driver beside it (see emulated_driver.h): it is column-major, refuses
+ * This is a mock, like the driver beside it (src/emulator/driver): it is column-major, refuses
  * what the manual says is refused, and works in its stream's order, as a function of the
  * host's there, so that it can be captured too. It says nothing of cuBLAS's speed nor of
  * the order in which it adds. */
@@ -108,6 +108,7 @@ typedef struct driver {
     int (*attribute)(int *value, int what, int device);
     int (*launch)(void *stream, void (*function)(void *), void *user);
     int (*is_capturing)(void *stream, int *status);
+    void *(*host_address)(unsigned long long address, size_t bytes); /* of device memory; the emulated driver's own */
 } driver_t;
 
 static bool find(void *library, const char *name, void *slot)
@@ -127,7 +128,8 @@ static bool find_driver(driver_t *driver)
            find(library, "cuCtxGetDevice", &driver->device) &&
            find(library, "cuDeviceGetAttribute", &driver->attribute) &&
            find(library, "cuLaunchHostFunc", &driver->launch) &&
-           find(library, "cuStreamIsCapturing", &driver->is_capturing);
+           find(library, "cuStreamIsCapturing", &driver->is_capturing) &&
+           find(library, "rung_emulated_host_address", &driver->host_address);
 }
 
 /* ---- Handles ---------------------------------------------------------------------------------------- */
@@ -350,15 +352,24 @@ static const void *item_of(const void *first, int type, long long stride, int it
     return (const char *)first + (long long)blas_type_bytes(type) * stride * item;
 }
 
-/* In the stream, where nobody waits for a status. */
+/* Returns the host address of device memory. Matrices without elements may have none. */
+static void *on_host(const driver_t *driver, const void *address)
+{
+    return driver->host_address((unsigned long long)(uintptr_t)address, 1);
+}
+
+/* Runs in the stream, where no caller waits for a status. */
 static void run_job(void *opaque)
 {
     cublas_job_t *job = opaque;
+    driver_t driver;
+    if (!find_driver(&driver))
+        abort();
     for (int i = 0; i < job->batch; i++) {
         blas_gemm_t gemm = job->gemm;
-        gemm.a = item_of(gemm.a, gemm.atype, job->stridea, i);
-        gemm.b = item_of(gemm.b, gemm.btype, job->strideb, i);
-        gemm.c = (void *)(uintptr_t)item_of(gemm.c, gemm.ctype, job->stridec, i);
+        gemm.a = on_host(&driver, item_of(gemm.a, gemm.atype, job->stridea, i));
+        gemm.b = on_host(&driver, item_of(gemm.b, gemm.btype, job->strideb, i));
+        gemm.c = on_host(&driver, item_of(gemm.c, gemm.ctype, job->stridec, i));
         if (!blas_run(&gemm)) {
             fprintf(stderr, "emulated driver: out of memory for a product of cuBLAS\n");
             abort();

@@ -70,7 +70,7 @@ typedef struct blas_gemm {
     int atype, lda, btype, ldb, ctype, ldc, compute;
 } blas_gemm_t;
 
-/* Computes on the host, on memory that is the host's too; 0 without memory for it. */
+/* Computes on the host, with host addresses. Returns 0 if there is no memory. */
 int blas_run(const blas_gemm_t *gemm);
 
 size_t blas_type_bytes(int type);

@@ -25,18 +25,49 @@ static int blas_end(void **state)
     return driver_end(state);
 }
 
-/* What the emulated driver calls device memory is the host's too. */
+/* Device memory of a test, with the host addresses that the emulated driver gives it. */
+enum { MEMORY_MAX = 4 };
+static struct {
+    CUdeviceptr device;
+    unsigned char *host;
+    size_t bytes;
+} memories[MEMORY_MAX];
+
+/* Returns the host address of new device memory. */
 static void *device(size_t bytes)
 {
-    CUdeviceptr memory;
-    assert_good(cuMemAlloc_v2(&memory, bytes));
-    memset((void *)(uintptr_t)memory, 0, bytes);
-    return (void *)(uintptr_t)memory;
+    int i = 0;
+    while (i < MEMORY_MAX - 1 && memories[i].host)
+        i++;
+    assert_null(memories[i].host);
+    assert_good(cuMemAlloc_v2(&memories[i].device, bytes));
+    memories[i].host = rung_emulated_host_address(memories[i].device, bytes);
+    memories[i].bytes = bytes;
+    assert_non_null(memories[i].host);
+    return memset(memories[i].host, 0, bytes);
+}
+
+static int find_memory(const void *host)
+{
+    for (int i = 0; i < MEMORY_MAX; i++)
+        if (memories[i].host && (uintptr_t)host - (uintptr_t)memories[i].host < memories[i].bytes)
+            return i;
+    fail();
+    return 0;
+}
+
+/* Returns the device address for cuBLAS. */
+static void *at(const void *host)
+{
+    int i = find_memory(host);
+    return (void *)(uintptr_t)(memories[i].device + ((uintptr_t)host - (uintptr_t)memories[i].host));
 }
 
 static void release(void *memory)
 {
-    assert_good(cuMemFree_v2((CUdeviceptr)(uintptr_t)memory));
+    int i = find_memory(memory);
+    assert_good(cuMemFree_v2(memories[i].device));
+    memories[i].host = NULL;
 }
 
 /* ---- Products ------------------------------------------------------------------------------------- */
@@ -48,7 +79,8 @@ static void row_major_by_exchanging(void **state)
     driver_product_t product;
     (void)state;
     product_begin(&product);
-    memset((void *)(uintptr_t)product.dc, 0xff, sizeof product.c); /* NaNs, which must not be read */
+    memset(rung_emulated_host_address(product.dc, sizeof product.c), 0xff,
+           sizeof product.c); /* NaNs, which must not be read */
     assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, PRODUCT_N, PRODUCT_M, PRODUCT_K, &one,
                                   (void *)(uintptr_t)product.db, CUDA_R_32F, PRODUCT_N, (void *)(uintptr_t)product.da,
                                   CUDA_R_32F, PRODUCT_K, &none, (void *)(uintptr_t)product.dc, CUDA_R_32F, PRODUCT_N,
@@ -97,8 +129,8 @@ static void a_product_is_captured(void **state)
     assert_good(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     assert_int_equal(cublasSetStream_v2(handle, stream), CUBLAS_STATUS_SUCCESS);
     assert_good(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a, CUDA_R_32F, 1, b, CUDA_R_32F, 1,
-                                  &one, c, CUDA_R_32F, 1, CUBLAS_COMPUTE_32F, -1),
+    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, at(a), CUDA_R_32F, 1, at(b),
+                                  CUDA_R_32F, 1, &one, at(c), CUDA_R_32F, 1, CUBLAS_COMPUTE_32F, -1),
                      CUBLAS_STATUS_SUCCESS);
     assert_good(cuStreamEndCapture(stream, &graph));
     one = 100.0f;
@@ -128,15 +160,15 @@ static void transposes_and_batches(void **state)
         b[i] = 10 * (i + 1);
     }
     /* A 2 x 2 in columns (1,2) (3,4), B in (10,20) (30,40). */
-    assert_int_equal(cublasGemmStridedBatchedEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 2, 2, 2, &one, a, CUDA_R_64F, 2, 4, b,
-                                                CUDA_R_64F, 2, 0, &none, c, CUDA_R_64F, 2, 4, 2, CUBLAS_COMPUTE_64F,
-                                                -1),
+    assert_int_equal(cublasGemmStridedBatchedEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 2, 2, 2, &one, at(a), CUDA_R_64F, 2,
+                                                4, at(b), CUDA_R_64F, 2, 0, &none, at(c), CUDA_R_64F, 2, 4, 2,
+                                                CUBLAS_COMPUTE_64F, -1),
                      CUBLAS_STATUS_SUCCESS);
     assert_good(cuCtxSynchronize());
     const double first[] = {50, 110, 110, 250, 170, 230, 390, 530};
     assert_memory_equal(c, first, sizeof first);
-    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, 2, 2, 2, &one, a, CUDA_R_64F, 2, b, CUDA_R_64F, 2,
-                                  &none, c, CUDA_R_64F, 2, CUBLAS_COMPUTE_64F, -1),
+    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, 2, 2, 2, &one, at(a), CUDA_R_64F, 2, at(b),
+                                  CUDA_R_64F, 2, &none, at(c), CUDA_R_64F, 2, CUBLAS_COMPUTE_64F, -1),
                      CUBLAS_STATUS_SUCCESS);
     assert_good(cuCtxSynchronize());
     const double second[] = {100, 140, 140, 200};
@@ -155,16 +187,16 @@ static void integers_wrap(void **state)
     memset(a, -128, 4);
     memset(b, -128, 4);
     c[0] = INT32_MAX;
-    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 4, &one, a, CUDA_R_8I, 4, b, CUDA_R_8I, 4,
-                                  &two, c, CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1),
+    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 4, &one, at(a), CUDA_R_8I, 4, at(b),
+                                  CUDA_R_8I, 4, &two, at(c), CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1),
                      CUBLAS_STATUS_SUCCESS);
     assert_good(cuCtxSynchronize());
     assert_int_equal(c[0], 4 * 128 * 128 - 2);
-    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 4, &one, a + 1, CUDA_R_8I, 4, b, CUDA_R_8I, 4,
-                                  &two, c, CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1),
+    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 4, &one, at(a + 1), CUDA_R_8I, 4, at(b),
+                                  CUDA_R_8I, 4, &two, at(c), CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1),
                      CUBLAS_STATUS_NOT_SUPPORTED);
-    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 4, &one, a, CUDA_R_8I, 5, b, CUDA_R_8I, 4,
-                                  &two, c, CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1),
+    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, 1, 1, 4, &one, at(a), CUDA_R_8I, 5, at(b),
+                                  CUDA_R_8I, 4, &two, at(c), CUDA_R_32I, 1, CUBLAS_COMPUTE_32I, -1),
                      CUBLAS_STATUS_NOT_SUPPORTED);
     release(a);
     release(b);
@@ -178,8 +210,8 @@ static float through(float x, int compute)
     float *a = device(4), *b = device(4), *c = device(4);
     *a = x;
     *b = 1.0f;
-    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a, CUDA_R_32F, 1, b, CUDA_R_32F, 1,
-                                  &none, c, CUDA_R_32F, 1, compute, -1),
+    assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, at(a), CUDA_R_32F, 1, at(b),
+                                  CUDA_R_32F, 1, &none, at(c), CUDA_R_32F, 1, compute, -1),
                      CUBLAS_STATUS_SUCCESS);
     assert_good(cuCtxSynchronize());
     float result = *c;
@@ -215,8 +247,8 @@ static void every_half_comes_back(void **state)
         for (int i = 0; i < COUNT; i++)
             a[i] = (uint16_t)i;
         *b = type ? 0x3f80 : 0x3c00;
-        assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, COUNT, 1, 1, &one, a, cuda, COUNT, b, cuda, 1,
-                                      &none, c, cuda, COUNT, CUBLAS_COMPUTE_32F, -1),
+        assert_int_equal(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, COUNT, 1, 1, &one, at(a), cuda, COUNT, at(b),
+                                      cuda, 1, &none, at(c), cuda, COUNT, CUBLAS_COMPUTE_32F, -1),
                          CUBLAS_STATUS_SUCCESS);
         assert_good(cuCtxSynchronize());
         for (int i = 0; i < COUNT; i++)

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* instruction_classes.h - the class of an instruction in the instruction mix. */
+#pragma once
+
+#include "emulator/ptx/module.h"
+#include "rung/emulator.h"
+
+rung_emulator_class rungi_ptx_class_of(const ptx_instruction_t *instruction);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory.c - addresses of freed memory: a stale pointer is found as long as other addresses are left, then addresses are
+ * reused. And results of atomics across blocks, which are the same with any number of threads. */
+#include "run_ptx.h"
+
+enum { MEMORY_BYTES = 1 << 20, PIECE = 100 << 10 };
+
+static const char read_word[] = PTX_HEADER ".visible .entry k(.param .u64 from, .param .u64 to)\n{\n"
+                                           ".reg .b64 %rd<3>; .reg .b32 %r1;\n"
+                                           "ld.param.u64 %rd1, [from];\nld.param.u64 %rd2, [to];\n"
+                                           "ld.global.u32 %r1, [%rd1];\nst.global.u32 [%rd2], %r1;\nret;\n}\n";
+
+typedef struct machine {
+    rung_emulator *emulator;
+    rung_emulator_kernel *kernel;
+} machine_t;
+
+static machine_t create(const char *text, int64_t threads, uint32_t checks)
+{
+    machine_t machine;
+    rung_emulator_module *module;
+    rung_emulator_options options = rung_emulator_options_default();
+    options.memory_bytes = MEMORY_BYTES;
+    options.threads = threads;
+    options.checks = checks;
+    assert_int_equal(rung_emulator_create(&options, &machine.emulator), RUNG_OK);
+    if (rung_emulator_module_load(machine.emulator, "test.ptx", text, strlen(text), &module) != RUNG_OK)
+        fail_msg("%s", rung_error_text());
+    assert_int_equal(rung_emulator_kernel_find(module, "k", &machine.kernel), RUNG_OK);
+    return machine;
+}
+
+static uint64_t allocate(const machine_t *machine, int64_t bytes)
+{
+    uint64_t address = 0;
+    assert_int_equal(rung_emulator_allocate(machine->emulator, bytes, "piece", &address), RUNG_OK);
+    return address;
+}
+
+/* Reads a word in a kernel. Returns the kind of the finding, or -1 if there is none. */
+static int read_in_kernel(const machine_t *machine, uint64_t from, uint64_t to)
+{
+    void *arguments[] = {&from, &to};
+    rung_emulator_launch launch = rung_emulator_launch_of(1, 1, arguments);
+    rung_emulator_findings_clear(machine->emulator);
+    assert_int_equal(rung_emulator_launch_kernel(machine->kernel, &launch), RUNG_OK);
+    return rung_emulator_finding_count(machine->emulator) ? (int)rung_emulator_finding_at(machine->emulator, 0)->kind
+                                                          : -1;
+}
+
+static void finds_stale_pointers(void **state)
+{
+    (void)state;
+    machine_t machine = create(read_word, 1, RUNG_EMULATOR_CHECK_ALL);
+    uint64_t result = allocate(&machine, 4), stale = allocate(&machine, PIECE);
+    rung_emulator_fill(machine.emulator, stale, 7, 4, PIECE / 4);
+    assert_int_equal(read_in_kernel(&machine, stale, result), -1);
+    assert_int_equal(rung_emulator_free(machine.emulator, stale), RUNG_OK);
+    assert_int_equal(rung_emulator_free(machine.emulator, stale), RUNG_STATUS_INVALID);
+    for (int i = 0; i < 9; i++) { /* addresses are left: the freed ones are not reused */
+        uint64_t other = allocate(&machine, PIECE);
+        assert_true(other >= stale + PIECE);
+        assert_int_equal(rung_emulator_free(machine.emulator, other), RUNG_OK);
+        assert_int_equal(read_in_kernel(&machine, stale, result), RUNG_EMULATOR_USE_AFTER_FREE);
+    }
+    uint64_t reused = allocate(&machine, PIECE); /* now they are, the oldest first, without contents */
+    assert_int_equal(reused, stale);
+    assert_int_equal(read_in_kernel(&machine, reused, result), RUNG_EMULATOR_UNINITIALIZED);
+    rung_emulator_fill(machine.emulator, reused, 7, 4, PIECE / 4);
+    assert_int_equal(read_in_kernel(&machine, reused, result), -1);
+    rung_emulator_destroy(machine.emulator);
+}
+
+/* Allocates and frees pieces of many sizes, far more than the memory has, and compares their contents. */
+static void reuses_addresses(void **state)
+{
+    (void)state;
+    enum { SLOTS = 6, ROUNDS = 3000 };
+    machine_t machine = create(read_word, 1, 0);
+    uint64_t address[SLOTS] = {0}, random = 1;
+    int64_t words[SLOTS] = {0};
+    static uint32_t contents[PIECE / 4];
+    for (int round = 0; round < ROUNDS; round++) {
+        int slot = round % SLOTS;
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        if (address[slot]) {
+            assert_int_equal(rung_emulator_read(machine.emulator, address[slot], contents, 4 * words[slot]), RUNG_OK);
+            for (int64_t i = 0; i < words[slot]; i++)
+                assert_int_equal(contents[i], (uint32_t)address[slot] + (uint32_t)slot);
+            assert_int_equal(rung_emulator_free(machine.emulator, address[slot]), RUNG_OK);
+        }
+        words[slot] = 1 + (int64_t)(random >> 40) % (PIECE / 4);
+        address[slot] = allocate(&machine, 4 * words[slot]);
+        assert_int_equal(address[slot] % 256, 0);
+        for (int other = 0; other < SLOTS; other++) /* guard bytes stay between allocations */
+            if (other != slot && address[other])
+                assert_true(address[slot] + 4 * (uint64_t)words[slot] + 256 <= address[other] ||
+                            address[other] + 4 * (uint64_t)words[other] + 256 <= address[slot]);
+        rung_emulator_fill(machine.emulator, address[slot], (uint32_t)address[slot] + (uint32_t)slot, 4, words[slot]);
+    }
+    rung_emulator_destroy(machine.emulator);
+}
+
+static void refuses_what_does_not_fit(void **state)
+{
+    (void)state;
+    machine_t machine = create(read_word, 1, 0);
+    uint64_t address;
+    assert_int_equal(rung_emulator_allocate(machine.emulator, MEMORY_BYTES, "x", &address), RUNG_STATUS_NO_MEMORY);
+    uint64_t all = allocate(&machine, MEMORY_BYTES - 256);
+    assert_int_equal(rung_emulator_allocate(machine.emulator, 1, "x", &address), RUNG_STATUS_NO_MEMORY);
+    assert_int_equal(rung_emulator_free(machine.emulator, all), RUNG_OK);
+    assert_int_equal(allocate(&machine, MEMORY_BYTES - 256), all);
+    rung_emulator_destroy(machine.emulator);
+    /* The last addresses have no room for the bytes behind an allocation. */
+    machine = create(read_word, 1, 0);
+    allocate(&machine, MEMORY_BYTES - 512);
+    assert_int_equal(rung_emulator_allocate(machine.emulator, 1 << 30, "x", &address), RUNG_STATUS_NO_MEMORY);
+    rung_emulator_destroy(machine.emulator);
+}
+
+/* Each block adds 1 / (block + 1) to out[0], and writes its number to the word that an atomic returns. */
+#define ATOMIC_KERNEL(add, ticket)                                                                                  \
+    PTX_HEADER ".func note(.param .b64 at)\n{\n.reg .b64 %rd1; .reg .f32 %f<3>; .reg .b32 %r<2>;\n"                 \
+               "ld.param.u64 %rd1, [at];\nmov.u32 %r1, %ctaid.x;\nadd.u32 %r1, %r1, 1;\ncvt.rn.f32.u32 %f1, %r1;\n" \
+               "rcp.rn.f32 %f1, %f1;\n" add "ret;\n}\n"                                                             \
+               ".visible .entry k(.param .u64 out)\n{\n.reg .b64 %rd<5>; .reg .b32 %r<5>; .reg .pred %p1;\n"        \
+               "ld.param.u64 %rd1, [out];\nmov.u32 %r1, 0;\n"                                                       \
+               "LOOP: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 300;\n@%p1 bra LOOP;\n"                           \
+               "{ .param .b64 p; st.param.b64 [p], %rd1; call.uni note, (p); }\n" ticket "ret;\n}\n"
+static const char with_red[] = ATOMIC_KERNEL("red.global.add.f32 [%rd1], %f1;\n", "");
+static const char with_atom[] = ATOMIC_KERNEL("atom.global.add.f32 %f2, [%rd1], %f1;\n", "");
+static const char with_ticket[] = ATOMIC_KERNEL(
+    "", "atom.global.add.u32 %r2, [%rd1+4], 1;\nmul.wide.u32 %rd2, %r2, 4;\nadd.u64 %rd2, %rd2, %rd1;\n"
+        "mov.u32 %r3, %ctaid.x;\nst.global.u32 [%rd2+8], %r3;\n");
+
+static void atomics_are_deterministic(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 2000, WORDS = BLOCKS + 2, LAUNCHES = 4 };
+    const char *const texts[] = {with_red, with_atom, with_ticket};
+    for (int kind = 0; kind < 3; kind++) {
+        static uint32_t first[WORDS], words[WORDS];
+        for (int round = 0; round < LAUNCHES; round++) {
+            machine_t machine = create(texts[kind], round == 0 ? 1 : 4, 0);
+            uint64_t out = allocate(&machine, 4 * WORDS);
+            rung_emulator_fill(machine.emulator, out, 0, 4, WORDS);
+            void *arguments[] = {&out};
+            rung_emulator_launch launch = rung_emulator_launch_of(BLOCKS, 32, arguments);
+            launch.block[0] = 1;
+            assert_int_equal(rung_emulator_launch_kernel(machine.kernel, &launch), RUNG_OK);
+            assert_int_equal(rung_emulator_read(machine.emulator, out, round ? words : first, 4 * WORDS), RUNG_OK);
+            if (round)
+                assert_memory_equal(first, words, sizeof words);
+            rung_emulator_destroy(machine.emulator);
+        }
+        if (kind < 2)
+            assert_int_not_equal(first[0], 0);
+        else
+            assert_int_equal(first[1], BLOCKS);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(finds_stale_pointers), cmocka_unit_test(reuses_addresses),
+                                       cmocka_unit_test(refuses_what_does_not_fit),
+                                       cmocka_unit_test(atomics_are_deterministic)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
