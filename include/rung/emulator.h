@@ -59,14 +59,17 @@ enum {
 };
 
 typedef struct rung_emulator_options {
-    size_t   size;               /* set by rung_emulator_options_default() */
-    int64_t  memory_bytes;       /* address space for global memory; 0 selects 64 GiB. Pages take memory when used */
-    int64_t  threads;            /* that run blocks; 0 selects the number of available CPUs */
-    int32_t  compute_capability; /* 86 for an sm_86 GPU; 0 selects the target of the first module */
-    uint32_t checks;             /* RUNG_EMULATOR_CHECK_ values, combined with | */
-    bool     count_accesses;     /* fill the counts of memory accesses; see Counts */
-    int64_t  max_instructions;   /* of one warp, before a launch fails as an infinite loop; 0 selects 2^40 */
-    FILE    *output;             /* where printf() of kernels writes; NULL selects stdout */
+    size_t   size;                  /* set by rung_emulator_options_default() */
+    int64_t  memory_bytes;          /* address space for global memory; 0 selects 64 GiB. Pages take memory when used */
+    int64_t  threads;               /* that run blocks; 0 selects the number of available CPUs */
+    int32_t  compute_capability;    /* 86 for an sm_86 GPU; 0 selects the target of the first module */
+    uint32_t checks;                /* RUNG_EMULATOR_CHECK_ values, combined with | */
+    bool     count_accesses;        /* fill the counts of memory accesses; see Counts */
+    int64_t  max_instructions;      /* of one warp, before a launch fails as an infinite loop; 0 selects 2^40 */
+    FILE    *output;                /* where printf() of kernels writes; NULL selects stdout */
+    int (*should_stop)(void *user); /* may be NULL; the threads of a launch call it often. A return value other
+                                       than 0 stops the launch with RUNG_STATUS_CANCELLED */
+    void *user;
 } rung_emulator_options;
 
 /* Returns the options that are 0 or NULL above: no checks, no counts. */

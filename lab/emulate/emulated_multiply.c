@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/try.h"
+#include "cli/interrupt.h"
 #include "common/failure.h"
 
 enum { ARGUMENTS_MAX = 32 };
@@ -69,6 +70,12 @@ static rung_status multiply(const rung_code *code, const lab_emulated_problem *p
     return rung_emulator_read(emulator, addresses[OPERAND_C], c->data, c->bytes);
 }
 
+static int should_stop(void *user)
+{
+    (void)user;
+    return lab_is_interrupted();
+}
+
 bool lab_emulated_multiply(const rung_code *code, const lab_emulated_problem *problem,
                            const lab_emulated_options *options, rung_emulator **emulator, char *why, size_t capacity)
 {
@@ -81,6 +88,7 @@ bool lab_emulated_multiply(const rung_code *code, const lab_emulated_problem *pr
     with.checks = options->checks;
     with.count_accesses = options->counts_accesses;
     with.max_instructions = options->max_instructions;
+    with.should_stop = should_stop;
     if (rung_emulator_create(&with, emulator) == RUNG_OK && multiply(code, problem, *emulator) == RUNG_OK)
         return true;
     return lab_set_reason(why, capacity, "%s", rung_error_text());

@@ -380,7 +380,9 @@ rung_status rung_emulator_launch_kernel(rung_emulator_kernel *kernel, const rung
     if (status == RUNG_OK)
         status = rungi_ptx_launch(&running, function->needs_block_order ? 1 : emulator->threads);
     free(running.parameters);
-    if (status == RUNG_OK && atomic_load(&running.has_failed))
+    if (status == RUNG_OK && atomic_load(&running.is_cancelled))
+        status = rungi_fail(RUNG_STATUS_CANCELLED, "the caller stopped the launch of %s", function->name);
+    else if (status == RUNG_OK && atomic_load(&running.has_failed))
         status = describe_failure(emulator);
     return status;
 }

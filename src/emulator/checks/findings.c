@@ -114,9 +114,10 @@ static bool begins_alike(const char *stored, size_t capacity, const char *text)
     return strncmp(stored, text, capacity - 1) == 0;
 }
 
-/* Finds the finding of the same kind at the same lines, or adds one. Returns NULL if memory is short. */
+/* Finds the finding of the same kind at the same lines, or adds one. Reads and writes of one line are two findings unless
+ * another side is involved. Returns NULL if memory is short. */
 static ptx_finding_t *find_or_add(const ptx_launch_t *launch, rung_emulator_finding_kind kind, int32_t pc,
-                                  int32_t other_pc)
+                                  int32_t other_pc, rung_emulator_access access)
 {
     rung_emulator *emulator = launch->emulator;
     int32_t line = line_of(launch->module, pc).line, other_line = line_of(launch->module, other_pc).line;
@@ -124,7 +125,7 @@ static ptx_finding_t *find_or_add(const ptx_launch_t *launch, rung_emulator_find
     for (int64_t i = 0; i < emulator->finding_count; i++) {
         ptx_finding_t *found = &emulator->findings[i];
         if (found->finding.kind == kind && found->finding.place.line == line &&
-            found->finding.other.line == other_line &&
+            found->finding.other.line == other_line && (other_pc >= 0 || found->finding.place.access == access) &&
             begins_alike(found->kernel, sizeof found->kernel, launch->kernel->name) &&
             begins_alike(found->file, sizeof found->file, file) &&
             begins_alike(found->other_file, sizeof found->other_file, other_file))
@@ -134,6 +135,7 @@ static ptx_finding_t *find_or_add(const ptx_launch_t *launch, rung_emulator_find
     if (!added)
         return NULL;
     added->finding.kind = kind;
+    added->finding.place.access = access;
     added->block = INT64_MAX;
     snprintf(added->kernel, sizeof added->kernel, "%s", launch->kernel->name);
     snprintf(added->file, sizeof added->file, "%s", file);
@@ -148,16 +150,17 @@ static int64_t record(const ptx_launch_t *launch, rung_emulator_finding_kind kin
 {
     rung_emulator *emulator = launch->emulator;
     int64_t index = -1;
+    rung_emulator_memory memory = memory_of(launch, here->pc, address, bytes);
+    rung_emulator_place place = place_of(launch, here, memory);
     pthread_mutex_lock(&emulator->lock);
-    ptx_finding_t *found = find_or_add(launch, kind, here->pc, other ? other->pc : -1);
+    ptx_finding_t *found = find_or_add(launch, kind, here->pc, other ? other->pc : -1, place.access);
     if (found) {
         index = found - emulator->findings;
         found->finding.count++;
         if (here->block < found->block) {
             found->block = here->block;
-            rung_emulator_memory memory = memory_of(launch, here->pc, address, bytes);
             found->finding.memory = memory;
-            found->finding.place = place_of(launch, here, memory);
+            found->finding.place = place;
             if (other)
                 found->finding.other = place_of(launch, other, memory);
             found->finding.address = address;
@@ -230,6 +233,8 @@ static int compare_findings(const void *x, const void *y)
         order = a->finding.place.line - b->finding.place.line;
     if (order == 0)
         order = (int)a->finding.kind - (int)b->finding.kind;
+    if (order == 0)
+        order = (int)b->finding.place.access - (int)a->finding.place.access; /* writes first: they do more harm */
     if (order == 0)
         order = strcmp(a->file, b->file);
     if (order == 0)

@@ -7,6 +7,7 @@
 #include "emulator/counts/counts.h"
 #include "emulator/machine/barriers.h"
 #include "emulator/machine/cluster.h"
+#include "emulator/machine/emulator.h"
 #include "emulator/machine/mbarrier.h"
 
 /* Instructions of one warp before the next one runs. Large, so that a warp's registers stay in the cache; finite, since a
@@ -143,11 +144,22 @@ bool rungi_ptx_block_start(ptx_block_t *block, const uint32_t id[3])
     return true;
 }
 
+/* Asks the caller whether the launch is to be stopped. */
+static void poll_caller(ptx_launch_t *launch)
+{
+    const rung_emulator_options *options = &launch->emulator->options;
+    if (!options->should_stop || options->should_stop(options->user) == 0)
+        return;
+    atomic_store(&launch->is_cancelled, true);
+    atomic_store(&launch->has_failed, true);
+}
+
 /* Runs each warp once. Returns whether one of them made progress, and in `finished` whether all have ended. */
 static bool run_round(ptx_block_t *block, bool *finished)
 {
     bool has_progress = false;
     *finished = true;
+    poll_caller(block->launch);
     for (int i = 0; i < block->warp_count; i++) {
         ptx_warp_t *warp = &block->warps[i];
         if (warp->split_count == 0)

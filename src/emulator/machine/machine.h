@@ -161,6 +161,7 @@ struct ptx_launch {
     int64_t max_instructions;
     atomic_int_least64_t next_block;
     atomic_bool has_failed;      /* other blocks stop */
+    atomic_bool is_cancelled;    /* by the caller's should_stop(); has_failed is set, too */
     rung_emulator_totals totals; /* filled when the launch ends */
 };
 

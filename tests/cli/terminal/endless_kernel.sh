@@ -86,13 +86,13 @@ for place in -1 x 1e9; do
     [ $? -eq 2 ] && grep -q -- '--time-limit' err.txt || fail "--time-limit $place is accepted"
 done
 
-# On the simulator: the check before verify, and the counters of explain.
+# On the emulator, whose limit is in instructions of a warp: the check before verify, and the counts of explain.
 "$RUNG" explain "$RUNG_SOURCE/learn/solutions/01_naive.cu" --m 32 --quiet > out.txt 2>&1 || exit 0
 for signal in TERM INT HUP; do
     ended_by $signal verify endless.cu
     ended_by $signal explain endless.cu
 done
-stops 'did not finish within 5 s' verify endless.cu --time-limit 1
-grep -q 'Not run on opencl:0' out.txt || fail "a kernel that does not end on the simulator was run"
-stops 'endless.cu.*did not finish within 1 s' explain endless.cu --time-limit 1
+stops 'endless.cu:25: .*did not finish within 1 million instructions' verify endless.cu --time-limit 1
+grep -q 'Not run on opencl:0' out.txt || fail "a kernel that does not end on the emulator was run"
+stops 'endless.cu:25: a warp has executed [0-9]* instructions and does not end' explain endless.cu --time-limit 1
 exit 0
