@@ -246,7 +246,9 @@ static void test_stmatrix(void **state)
             int line = half / 24, column = half % 24, row = line % 8, j = line / 8;
             int owner_row = transposes ? column : row, owner_column = transposes ? row : column;
             int lane = 4 * owner_row + owner_column / 2;
-            uint16_t expected = j < count && column < 8 ? (uint16_t)(2 * lane + 64 * j + owner_column % 2)
+            uint16_t expected = 0xffff;
+            if (j < count && column < 8)
+                expected = (uint16_t)(2 * lane + 64 * j + owner_column % 2);
                                                         : (uint16_t)0xffff;
             assert_int_equal(out[half / 2] >> 16 * (half % 2) & 0xffff, expected);
         }
