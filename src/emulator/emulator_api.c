@@ -286,9 +286,9 @@ static rung_status check_shared(const rung_emulator_launch *launch, const ptx_fu
     if (launch->dynamic_shared_bytes < 0 || launch->dynamic_shared_bytes > max - function->static_shared_bytes)
         return rungi_fail(
             RUNG_STATUS_INVALID,
-            "%s needs %lld bytes of shared memory (%lld of them dynamic); a block on sm_%d has at most %lld",
-            function->name, (long long)(function->static_shared_bytes + launch->dynamic_shared_bytes),
-            (long long)launch->dynamic_shared_bytes, compute_capability, (long long)max);
+            "%s needs %lld bytes of static and %lld of dynamic shared memory; a block on sm_%d has at most %lld",
+            function->name, (long long)function->static_shared_bytes, (long long)launch->dynamic_shared_bytes,
+            compute_capability, (long long)max);
     return RUNG_OK;
 }
 

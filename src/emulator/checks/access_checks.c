@@ -112,7 +112,7 @@ void rungi_ptx_checker_restart(ptx_checker_t *checker)
         madvise(checker->global.cells, checker->global_cell_bytes, MADV_DONTNEED);
     for (int i = 0; i < checker->block->warp_count; i++)
         if (checker->lane_synced[i])
-            memset(checker->lane_synced[i], 0, PTX_WARP_LANES * PTX_WARP_LANES * sizeof **checker->lane_synced);
+            memset(checker->lane_synced[i], 0, (size_t)PTX_WARP_LANES * PTX_WARP_LANES * sizeof **checker->lane_synced);
     checker->time = 0;
 }
 

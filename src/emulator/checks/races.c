@@ -10,7 +10,7 @@
 
 ptx_stamp_t rungi_ptx_stamp(const ptx_checker_t *checker, int warp, int lane, int32_t pc, bool is_strong)
 {
-    ptx_stamp_t thread = (ptx_stamp_t)(PTX_WARP_LANES * warp + lane);
+    ptx_stamp_t thread = (ptx_stamp_t)warp * PTX_WARP_LANES + (ptx_stamp_t)lane;
     return (ptx_stamp_t)checker->warp_time[warp] << PTX_STAMP_TIME_SHIFT | (ptx_stamp_t)15 << PTX_STAMP_BYTES_SHIFT |
            thread << PTX_STAMP_THREAD_SHIFT | (ptx_stamp_t)is_strong << PTX_STAMP_STRONG_SHIFT |
            ((ptx_stamp_t)pc & PTX_STAMP_PC_MASK);

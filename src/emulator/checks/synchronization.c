@@ -59,7 +59,7 @@ static void sync_lanes(ptx_checker_t *checker, int warp, uint32_t mask)
 {
     uint32_t known[PTX_WARP_LANES] = {0};
     if (!checker->lane_synced[warp])
-        checker->lane_synced[warp] = calloc(PTX_WARP_LANES * PTX_WARP_LANES, sizeof **checker->lane_synced);
+        checker->lane_synced[warp] = calloc((size_t)PTX_WARP_LANES * PTX_WARP_LANES, sizeof **checker->lane_synced);
     uint32_t *lanes = checker->lane_synced[warp];
     checker->warp_time[warp] = advance(checker);
     if (!lanes) { /* no memory: all lanes count as synchronized, so that no false finding follows */
@@ -68,12 +68,12 @@ static void sync_lanes(ptx_checker_t *checker, int warp, uint32_t mask)
     }
     for (int lane = 0; lane < PTX_WARP_LANES; lane++)
         if (mask >> lane & 1) {
-            join(known, lanes + PTX_WARP_LANES * lane, PTX_WARP_LANES);
+            join(known, lanes + (size_t)lane * PTX_WARP_LANES, PTX_WARP_LANES);
             known[lane] = checker->warp_time[warp];
         }
     for (int lane = 0; lane < PTX_WARP_LANES; lane++)
         if (mask >> lane & 1)
-            memcpy(lanes + PTX_WARP_LANES * lane, known, sizeof known);
+            memcpy(lanes + (size_t)lane * PTX_WARP_LANES, known, sizeof known);
 }
 
 void rungi_ptx_check_warp_sync(ptx_warp_t *warp, uint32_t mask)

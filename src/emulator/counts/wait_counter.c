@@ -26,13 +26,13 @@ int64_t rungi_ptx_multiply_adds(const ptx_instruction_t *instruction)
     const char *opcode = rungi_ptx_table_row(instruction->row)->entry.opcode;
     ptx_type_t type = (ptx_type_t)instruction->type;
     if (strcmp(opcode, "fma") == 0)
-        return PTX_WARP_LANES * (rungi_ptx_type_kind(type) == PTX_KIND_PACKED ? 2 : 1);
+        return (int64_t)PTX_WARP_LANES * (rungi_ptx_type_kind(type) == PTX_KIND_PACKED ? 2 : 1);
     if (strcmp(opcode, "mad") == 0)
         return rungi_ptx_type_kind(type) == PTX_KIND_FLOAT ? PTX_WARP_LANES : 0;
     if (strcmp(opcode, "dp4a") == 0)
-        return 4 * PTX_WARP_LANES;
+        return (int64_t)PTX_WARP_LANES * 4;
     if (strcmp(opcode, "dp2a") == 0)
-        return 2 * PTX_WARP_LANES;
+        return (int64_t)PTX_WARP_LANES * 2;
     bool is_matrix = strcmp(opcode, "mma") == 0 || strcmp(opcode, "wmma") == 0;
     if (!is_matrix || rungi_ptx_class_of(instruction) != RUNG_EMULATOR_MATRIX)
         return 0;

@@ -24,6 +24,7 @@
 
 /* cuda.h hides all but the newest version of a function behind macros. With this definition, each version has its own
  * name. The declarations make the functions visible outside of the library. */
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the name is given by cuda.h
 #define __CUDA_API_VERSION_INTERNAL
 #pragma GCC visibility push(default)
 #include <cuda.h>

@@ -83,5 +83,5 @@ void coverage_write(struct ptx_module *module)
         at += length + 1;
     }
     if (file)
-        fclose(file);
+        (void)fclose(file);
 }

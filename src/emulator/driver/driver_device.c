@@ -20,7 +20,7 @@ enum { EMULATED_GPUS = sizeof models / sizeof *models, DEFAULT_ARCHITECTURE = 86
 int emulated_setting(const char *variable, int default_value)
 {
     const char *text = getenv(variable);
-    return text && *text ? atoi(text) : default_value;
+    return text && *text ? (int)strtol(text, NULL, 10) : default_value;
 }
 
 const emulated_gpu_t *emulated_gpu_current(void)

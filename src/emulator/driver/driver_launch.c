@@ -33,7 +33,7 @@ static bool block_is_allowed(const rung_emulator_kernel_info *info, const unsign
     for (int i = 0; i < 3; i++)
         if (info->required_block[i] && block[i] != info->required_block[i])
             return false;
-    return max_threads == 0 || block[0] * block[1] * block[2] <= max_threads;
+    return max_threads == 0 || (uint64_t)block[0] * block[1] * block[2] <= max_threads;
 }
 
 static CUresult check_launch(CUfunction function, const unsigned grid[3], const unsigned block[3], unsigned shared)

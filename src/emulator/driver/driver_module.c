@@ -75,20 +75,39 @@ static const char *skip_blanks(const char *at)
     }
 }
 
+/* Reads `word` and a number at `*at`, and moves `*at` behind them. Returns false if the text differs. */
+static bool read_number(const char **at, const char *word, int *number)
+{
+    enum { NUMBER_MAX = 9999 };
+    size_t length = strlen(word);
+    if (strncmp(*at, word, length) != 0)
+        return false;
+    char *end;
+    long value = strtol(*at + length, &end, 10);
+    if (end == *at + length || value < 0 || value > NUMBER_MAX)
+        return false;
+    *at = end;
+    *number = (int)value;
+    return true;
+}
+
 /* Checks the two directives that PTX begins with, and returns the architecture. */
 static CUresult check_ptx(const char *text, int *architecture)
 {
+    static const char target[] = ".target";
     int major, minor, device = emulated_gpu_current()->architecture;
-    char suffix = '\0';
     const char *at = skip_blanks(text);
-    if (sscanf(at, ".version %d.%d", &major, &minor) != 2)
+    if (!read_number(&at, ".version", &major) || !read_number(&at, ".", &minor))
         return CUDA_ERROR_INVALID_PTX;
     if (major * 10 + minor > newest_ptx(emulated_driver_version()))
         return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     at = skip_blanks(at + strcspn(at, "\n"));
-    if (sscanf(at, ".target sm_%d%c", architecture, &suffix) < 1)
+    if (strncmp(at, target, sizeof target - 1) != 0)
         return CUDA_ERROR_INVALID_PTX;
-    bool runs = suffix == 'a' ? *architecture == device : *architecture <= device;
+    at = skip_blanks(at + sizeof target - 1);
+    if (!read_number(&at, "sm_", architecture))
+        return CUDA_ERROR_INVALID_PTX;
+    bool runs = *at == 'a' ? *architecture == device : *architecture <= device;
     return runs ? CUDA_SUCCESS : CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 

@@ -11,7 +11,8 @@
 /* Returns address `index` of the list for a lane. */
 static uint64_t address_of(const ptx_warp_t *warp, const ptx_instruction_t *instruction, int index, int lane)
 {
-    ptx_operand_t base = instruction->list[2 * index], offset = instruction->list[2 * index + 1];
+    const ptx_operand_t *entry = &instruction->list[2 * (size_t)index];
+    ptx_operand_t base = entry[0], offset = entry[1];
     bool is_wide = instruction->offset2 >> index & 1;
     uint64_t address = !base     ? 0
                        : is_wide ? ((const uint64_t *)rungi_ptx_lanes(warp, base))[lane]

@@ -324,30 +324,30 @@ static uint32_t widen_fp8(uint32_t bits, const fp8_format_t *format, uint32_t fl
     return half | (bits & 0x80) << 8;
 }
 
-#define FP8(type)                                                                                            \
-    EXECUTOR(cvt_pack_##type##_f32)                                                                          \
-    {                                                                                                        \
-        uint16_t *d = OPERAND(0);                                                                            \
-        const float *a = OPERAND(1), *b = OPERAND(2);                                                        \
-        uint32_t flags = instruction->flags;                                                                 \
-        FOR_LANES(d[lane] = (uint16_t)(narrow_fp8(a[lane], &format_##type, flags) << 8 |                     \
-                                       narrow_fp8(b[lane], &format_##type, flags)))                          \
-    }                                                                                                        \
-    EXECUTOR(cvt_##type##_f16x2)                                                                             \
-    {                                                                                                        \
-        uint16_t *d = OPERAND(0);                                                                            \
-        const uint16_t *a = OPERAND(1);                                                                      \
-        uint32_t flags = instruction->flags;                                                                 \
-        FOR_LANES(d[lane] = (uint16_t)(narrow_fp8(f16_to_f32(a[2 * lane + 1]), &format_##type, flags) << 8 | \
-                                       narrow_fp8(f16_to_f32(a[2 * lane]), &format_##type, flags)))          \
-    }                                                                                                        \
-    EXECUTOR(cvt_f16x2_##type)                                                                               \
-    {                                                                                                        \
-        uint32_t *d = OPERAND(0);                                                                            \
-        const uint16_t *a = OPERAND(1);                                                                      \
-        uint32_t flags = instruction->flags;                                                                 \
-        FOR_LANES(d[lane] = widen_fp8(a[lane] >> 8, &format_##type, flags) << 16 |                           \
-                            widen_fp8(a[lane] & 0xff, &format_##type, flags))                                \
+#define FP8(type)                                                                                                    \
+    EXECUTOR(cvt_pack_##type##_f32)                                                                                  \
+    {                                                                                                                \
+        uint16_t *d = OPERAND(0);                                                                                    \
+        const float *a = OPERAND(1), *b = OPERAND(2);                                                                \
+        uint32_t flags = instruction->flags;                                                                         \
+        FOR_LANES(d[lane] = (uint16_t)(narrow_fp8(a[lane], &format_##type, flags) << 8 |                             \
+                                       narrow_fp8(b[lane], &format_##type, flags)))                                  \
+    }                                                                                                                \
+    EXECUTOR(cvt_##type##_f16x2)                                                                                     \
+    {                                                                                                                \
+        uint16_t *d = OPERAND(0);                                                                                    \
+        const uint16_t *a = OPERAND(1);                                                                              \
+        uint32_t flags = instruction->flags;                                                                         \
+        FOR_LANES(d[lane] = (uint16_t)(narrow_fp8(f16_to_f32(a[2 * (size_t)lane + 1]), &format_##type, flags) << 8 | \
+                                       narrow_fp8(f16_to_f32(a[2 * (size_t)lane]), &format_##type, flags)))          \
+    }                                                                                                                \
+    EXECUTOR(cvt_f16x2_##type)                                                                                       \
+    {                                                                                                                \
+        uint32_t *d = OPERAND(0);                                                                                    \
+        const uint16_t *a = OPERAND(1);                                                                              \
+        uint32_t flags = instruction->flags;                                                                         \
+        FOR_LANES(d[lane] = widen_fp8(a[lane] >> 8, &format_##type, flags) << 16 |                                   \
+                            widen_fp8(a[lane] & 0xff, &format_##type, flags))                                        \
     }
 FP8(e4m3x2)
 FP8(e5m2x2)

@@ -103,8 +103,8 @@ MODES_F64(sqrt, 1, sqrt(x))
             result[i] = value;                                                                     \
         }                                                                                          \
         reset_rounding(instruction->rounding);                                                     \
-        FOR_LANES(d[2 * lane] = output(result[2 * lane], flags);                                   \
-                  d[2 * lane + 1] = output(result[2 * lane + 1], flags))                           \
+        FOR_LANES(size_t first = 2 * (size_t)lane; d[first] = output(result[first], flags);        \
+                  d[first + 1] = output(result[first + 1], flags))                                 \
     }
 PAIR(add, 2, x + y)
 PAIR(sub, 2, x - y)

@@ -48,7 +48,7 @@ static bool load_matrices(ptx_warp_t *warp, const ptx_instruction_t *instruction
     for (int row = 0; row < rows; row += 8) {
         uint16_t *d = rungi_ptx_lanes(warp, instruction->list[row / 8]);
         for (int i = 0; i < 8; i++)
-            memcpy(d + 8 * i, shared + address[row + i], 16);
+            memcpy(d + 8 * (size_t)i, shared + address[row + i], 16);
         if (instruction->flags & PTX_FLAG_TRANSPOSE)
             transpose_halves(d, d);
     }
@@ -80,9 +80,9 @@ static void move_matrices(ptx_warp_t *warp, const ptx_instruction_t *instruction
             if (!(valid >> line & 1))
                 continue;
             if (kind == PTX_READ)
-                memcpy(&halves[i], row[line] + 2 * place.column, 2);
+                memcpy(&halves[i], row[line] + 2 * (size_t)place.column, 2);
             else
-                memcpy(row[line] + 2 * place.column, &halves[i], 2);
+                memcpy(row[line] + 2 * (size_t)place.column, &halves[i], 2);
         }
     }
 }

@@ -160,7 +160,7 @@ static void load_scattered(ptx_warp_t *warp, const ptx_instruction_t *instructio
     for (int i = 0; i < count; i++) {
         uint32_t *d = rungi_ptx_lanes(warp, instruction->list[i]), *from = value[i % 4];
         if (count != 4)
-            gather(words->memory + 4 * i, words->offset, from);
+            gather(words->memory + 4 * (size_t)i, words->offset, from);
         FOR_LANES(d[lane] = from[lane])
     }
 }
@@ -178,12 +178,13 @@ static inline void load_words(ptx_warp_t *warp, const ptx_instruction_t *instruc
     case WORDS_EQUAL:
         for (int i = 0; i < instruction->vector_length; i++) {
             uint32_t *d = rungi_ptx_lanes(warp, instruction->list[i]), word;
-            memcpy(&word, words->memory + words->first + 4 * i, 4);
+            memcpy(&word, words->memory + words->first + 4 * (size_t)i, 4);
             FOR_LANES(d[lane] = word)
         }
         break;
     case WORDS_CONSECUTIVE:
-        memcpy(rungi_ptx_lanes(warp, instruction->list[0]), words->memory + words->first, 4 * PTX_WARP_LANES);
+        memcpy(rungi_ptx_lanes(warp, instruction->list[0]), words->memory + words->first,
+               PTX_WARP_LANES * sizeof(uint32_t));
         break;
     case WORDS_HALVES: load_halves(rungi_ptx_lanes(warp, instruction->list[0]), words); break;
     case WORDS_SCATTERED: load_scattered(warp, instruction, mask, words); break;
@@ -206,9 +207,9 @@ static inline void store_words(ptx_warp_t *warp, const ptx_instruction_t *instru
     }
     for (int i = 0; i < instruction->vector_length; i++) {
         const uint32_t *a = rungi_ptx_lanes(warp, instruction->list[i]);
-        unsigned char *to = words->memory + 4 * i;
+        unsigned char *to = words->memory + 4 * (size_t)i;
         if (pattern == WORDS_CONSECUTIVE) {
-            memcpy(to + words->first, a, 4 * PTX_WARP_LANES);
+            memcpy(to + words->first, a, PTX_WARP_LANES * sizeof *a);
         } else if (pattern == WORDS_HALVES) {
             store_halves(a, words);
         } else if (pattern == WORDS_EQUAL) { /* the last lane wins */

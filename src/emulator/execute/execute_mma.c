@@ -46,8 +46,9 @@ static inline fragments_t find_fragments(const ptx_instruction_t *instruction, c
     int bits = bits_of((ptx_type_t)shape->a_type), per_word = bits == 64 ? 1 : 32 / bits;
     int d_count = shape->m / 8 * (shape->d_type == PTX_F16 ? 1 : 2);
     fragments_t fragments = {.d = instruction->list, .row_groups = shape->m / 8, .blocks = shape->k / (4 * per_word)};
+    int a_count = fragments.row_groups * fragments.blocks;
     fragments.a = fragments.d + d_count;
-    fragments.b = fragments.a + fragments.row_groups * fragments.blocks;
+    fragments.b = fragments.a + a_count;
     fragments.c = fragments.b + fragments.blocks;
     return fragments;
 }
@@ -142,14 +143,15 @@ static inline void unpack_float_operands(const ptx_warp_t *warp, const fragments
     product->row_groups = fragments->row_groups;
     product->blocks = fragments->blocks;
     product->per_block = 32 / bits_of((ptx_type_t)shape->a_type);
-    for (int i = 0; i < fragments->row_groups * fragments->blocks; i++)
-        unpack_floats(
-            rungi_ptx_lanes(warp, fragments->a[i]), (ptx_type_t)shape->a_type,
-            &product->a[i / fragments->row_groups * product->per_block][i % fragments->row_groups * PTX_WARP_LANES],
-            MMA_PLANE);
+    for (int i = 0; i < fragments->row_groups * fragments->blocks; i++) {
+        int plane = i / fragments->row_groups * product->per_block, first = i % fragments->row_groups * PTX_WARP_LANES;
+        unpack_floats(rungi_ptx_lanes(warp, fragments->a[i]), (ptx_type_t)shape->a_type, &product->a[plane][first],
+                      MMA_PLANE);
+    }
     for (int i = 0; i < fragments->blocks; i++) {
+        int plane = i * product->per_block;
         order_words_of_b(rungi_ptx_lanes(warp, fragments->b[i]), words);
-        unpack_floats(words, (ptx_type_t)shape->b_type, product->b[i * product->per_block], PTX_WARP_LANES);
+        unpack_floats(words, (ptx_type_t)shape->b_type, product->b[plane], PTX_WARP_LANES);
     }
 }
 
@@ -165,13 +167,16 @@ EXECUTOR(mma_float)
         product.c[i] = shape.c_type == PTX_F16 ? sum[i] : rungi_ptx_lanes(warp, fragments.c[i]);
         product.d[i] = shape.d_type == PTX_F16 ? sum[i] : rungi_ptx_lanes(warp, fragments.d[i]);
     }
-    for (int i = 0; shape.c_type == PTX_F16 && i < fragments.row_groups; i++)
-        widen_f16(rungi_ptx_lanes(warp, fragments.c[i]), sum[2 * i], sum[2 * i + 1]);
+    for (int i = 0; shape.c_type == PTX_F16 && i < fragments.row_groups; i++) {
+        int even = 2 * i;
+        widen_f16(rungi_ptx_lanes(warp, fragments.c[i]), sum[even], sum[even + 1]);
+    }
     multiply_floats(&product);
     for (int i = 0; shape.d_type == PTX_F16 && i < fragments.row_groups; i++) {
         uint32_t *d = rungi_ptx_lanes(warp, fragments.d[i]);
+        int even = 2 * i;
         for (int lane = 0; lane < PTX_WARP_LANES; lane++)
-            d[lane] = f32_to_f16(sum[2 * i][lane]) | (uint32_t)f32_to_f16(sum[2 * i + 1][lane]) << 16;
+            d[lane] = f32_to_f16(sum[even][lane]) | (uint32_t)f32_to_f16(sum[even + 1][lane]) << 16;
     }
 }
 
@@ -184,9 +189,10 @@ EXECUTOR(mma_f64)
     product.row_groups = fragments.row_groups;
     product.blocks = fragments.blocks;
     product.per_block = 1;
-    for (int i = 0; i < fragments.row_groups * fragments.blocks; i++)
-        memcpy(&product.a[i / fragments.row_groups][i % fragments.row_groups * PTX_WARP_LANES],
-               rungi_ptx_lanes(warp, fragments.a[i]), PTX_WARP_LANES * sizeof(double));
+    for (int i = 0; i < fragments.row_groups * fragments.blocks; i++) {
+        int plane = i / fragments.row_groups, first = i % fragments.row_groups * PTX_WARP_LANES;
+        memcpy(&product.a[plane][first], rungi_ptx_lanes(warp, fragments.a[i]), PTX_WARP_LANES * sizeof(double));
+    }
     for (int i = 0; i < fragments.blocks; i++) {
         const double *b = rungi_ptx_lanes(warp, fragments.b[i]);
         for (int t = 0; t < 4; t++)
@@ -218,7 +224,7 @@ static inline void unpack_pairs(const uint32_t words[PTX_WARP_LANES], ptx_type_t
         else
             for (int i = 0; i < 2 * PTX_WARP_LANES; i++)
                 pairs[i] = (uint16_t)((uint16_t)(halves[i] << left) >> right);
-        memcpy(planes + p * stride, pairs, sizeof pairs);
+        memcpy(planes + (size_t)p * (size_t)stride, pairs, sizeof pairs);
     }
 }
 
@@ -229,14 +235,15 @@ static inline void unpack_integer_operands(const ptx_warp_t *warp, const fragmen
     product->row_groups = fragments->row_groups;
     product->blocks = fragments->blocks;
     product->per_block = 16 / bits_of((ptx_type_t)shape->a_type);
-    for (int i = 0; i < fragments->row_groups * fragments->blocks; i++)
-        unpack_pairs(
-            rungi_ptx_lanes(warp, fragments->a[i]), (ptx_type_t)shape->a_type,
-            &product->a[i / fragments->row_groups * product->per_block][i % fragments->row_groups * PTX_WARP_LANES],
-            MMA_PLANE);
+    for (int i = 0; i < fragments->row_groups * fragments->blocks; i++) {
+        int plane = i / fragments->row_groups * product->per_block, first = i % fragments->row_groups * PTX_WARP_LANES;
+        unpack_pairs(rungi_ptx_lanes(warp, fragments->a[i]), (ptx_type_t)shape->a_type, &product->a[plane][first],
+                     MMA_PLANE);
+    }
     for (int i = 0; i < fragments->blocks; i++) {
+        int plane = i * product->per_block;
         order_words_of_b(rungi_ptx_lanes(warp, fragments->b[i]), words);
-        unpack_pairs(words, (ptx_type_t)shape->b_type, product->b[i * product->per_block], PTX_WARP_LANES);
+        unpack_pairs(words, (ptx_type_t)shape->b_type, product->b[plane], PTX_WARP_LANES);
     }
 }
 

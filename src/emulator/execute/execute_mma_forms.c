@@ -148,8 +148,10 @@ EXECUTOR(mma_sparse_integer)
         for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
             int row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
             int64_t sum = c[lane];
-            for (int k = 0; k < packed; k++)
-                sum += a[row][k] * b[position[row][k]][column];
+            for (int k = 0; k < packed; k++) {
+                int32_t product = a[row][k] * b[position[row][k]][column]; /* of numbers of at most 8 bits */
+                sum += product;
+            }
             if (instruction->flags & PTX_FLAG_SAT)
                 sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
             d[lane] = (uint32_t)sum;

@@ -99,9 +99,9 @@ static int widen(float *to, const unsigned char *from, int bytes, ptx_type_t typ
         uint16_t half;
         uint32_t word;
         switch (type) {
-        case PTX_F16: memcpy(&half, from + 2 * i, 2), to[i] = f16_to_f32(half); break;
-        case PTX_BF16: memcpy(&half, from + 2 * i, 2), to[i] = bf16_to_f32(half); break;
-        case PTX_TF32: memcpy(&word, from + 4 * i, 4), to[i] = f32_of_bits(word & ~0x1fffu); break;
+        case PTX_F16: memcpy(&half, from + 2 * (size_t)i, 2), to[i] = f16_to_f32(half); break;
+        case PTX_BF16: memcpy(&half, from + 2 * (size_t)i, 2), to[i] = bf16_to_f32(half); break;
+        case PTX_TF32: memcpy(&word, from + 4 * (size_t)i, 4), to[i] = f32_of_bits(word & ~0x1fffu); break;
         case PTX_E4M3: to[i] = e4m3_to_float(from[i]); break;
         case PTX_E5M2: to[i] = f16_to_f32((uint16_t)(from[i] << 8)); break;
         case PTX_S8: to[i] = (float)(int8_t)from[i]; break;
@@ -127,7 +127,7 @@ static void load_matrix(ptx_warp_t *warp, const ptx_instruction_t *instruction, 
     if (matrix->is_transposed) {
         for (int row = 0; row < matrix->rows; row += 8)
             for (int k = 0; k < 2 * per_chunk; k++) {
-                uint64_t offset = column_chunk(descriptor, (uint64_t)(first_row + row) / 8, (uint64_t)k);
+                uint64_t offset = column_chunk(descriptor, ((uint64_t)first_row + (uint64_t)row) / 8, (uint64_t)k);
                 widen(chunk, find_chunk(warp, instruction, offset), CHUNK, matrix->type);
                 for (int e = 0; e < 8; e++)
                     matrix->to[(row + e) * matrix->row_step + k * matrix->k_step] = sign * chunk[e];
@@ -136,7 +136,7 @@ static void load_matrix(ptx_warp_t *warp, const ptx_instruction_t *instruction, 
     }
     for (int row = 0; row < matrix->rows; row++)
         for (int c = 0; c < CHUNKS; c++) {
-            uint64_t offset = row_chunk(descriptor, (uint64_t)(first_row + row), (uint64_t)c);
+            uint64_t offset = row_chunk(descriptor, (uint64_t)first_row + (uint64_t)row, (uint64_t)c);
             widen(chunk, find_chunk(warp, instruction, offset), CHUNK, matrix->type);
             for (int e = 0; e < per_chunk; e++)
                 matrix->to[row * matrix->row_step + (c * per_chunk + e) * matrix->k_step] = sign * chunk[e];
@@ -153,7 +153,7 @@ static void unpack_a(ptx_warp_t *warp, const ptx_operand_t *registers, const mat
         for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
             float element[4];
             int row = lane / 4 + 8 * (i % 2), k = lane % 4 * per_word + 4 * per_word * (i / 2);
-            widen(element, words + 4 * lane, 4, matrix->type);
+            widen(element, words + 4 * (size_t)lane, 4, matrix->type);
             for (int e = 0; e < per_word; e++)
                 matrix->to[row * matrix->row_step + (k + e) * matrix->k_step] = sign * element[e];
         }
@@ -223,8 +223,9 @@ static void read_d(const ptx_warp_t *warp, const ptx_instruction_t *instruction,
     for (int i = 0; i < instruction->offset / 2; i++) {
         const unsigned char *words = rungi_ptx_lanes(warp, instruction->list[is_half ? i / 2 : i]);
         for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
+            int first_byte = 4 * lane + 2 * (i % 2);
             uint16_t half;
-            memcpy(&half, words + 4 * lane + 2 * (i % 2), 2);
+            memcpy(&half, words + first_byte, 2);
             sum[d_row(lane, i)][d_column(lane, i)] = is_half ? f16_to_f32(half)
                                                              : ((const float *)(const void *)words)[lane];
         }
@@ -237,10 +238,11 @@ static void write_d(const ptx_warp_t *warp, const ptx_instruction_t *instruction
     for (int i = 0; i < instruction->offset / 2; i++) {
         unsigned char *words = rungi_ptx_lanes(warp, instruction->list[is_half ? i / 2 : i]);
         for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
+            int first_byte = 4 * lane + 2 * (i % 2);
             float value = sum[d_row(lane, i)][d_column(lane, i)];
             uint16_t half = f32_to_f16(value);
             if (is_half)
-                memcpy(words + 4 * lane + 2 * (i % 2), &half, 2);
+                memcpy(words + first_byte, &half, 2);
             else
                 ((float *)(void *)words)[lane] = canonical_f32(value);
         }

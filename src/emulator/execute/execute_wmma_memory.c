@@ -59,7 +59,7 @@ static tiles_t find_tiles(const ptx_warp_t *warp, const ptx_instruction_t *instr
     bool has_row_lines = fragment->is_transposed == is_column_major;
     uint64_t stride = (uint64_t)(bits < 8 ? shape.k : has_row_lines ? fragment->columns : fragment->rows);
     if (instruction->operand[0])
-        memcpy(&tiles.base, (unsigned char *)OPERAND(0) + lane * instruction->address_bytes,
+        memcpy(&tiles.base, (unsigned char *)OPERAND(0) + (size_t)lane * instruction->address_bytes,
                instruction->address_bytes);
     tiles.base += (uint64_t)instruction->offset;
     if (instruction->operand[1])

@@ -329,7 +329,7 @@ static inline pairs_t add_pair_products(pairs_t a, pairs_t b, pairs_t sum)
         for (int block = 0; block < product->blocks * per_block; block += per_block)                               \
             for (int t = 0; t < 4; t++)                                                                            \
                 for (int plane = block; plane < block + per_block; plane++) {                                      \
-                    const T *b = &product->b[plane][8 * t];                                                        \
+                    const T *b = &product->b[plane][8 * (size_t)t];                                                \
                     vectors##_t even = tile_##vectors(b), odd = tile_##vectors(b + 4);                             \
                     for (int i = 0; i < count; i++) {                                                              \
                         vectors##_t a = spread_##vectors(&product->a[plane][first + i * WIDTH], t);                \

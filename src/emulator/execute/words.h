@@ -86,7 +86,7 @@ static inline word_pattern_t find_pattern32(words_t *words, const uint32_t *base
     if (unequal == 0)
         return is_valid_offset(words, first, bytes, bytes) ? WORDS_EQUAL : WORDS_INVALID;
     if (scattered == 0 && mask == ~0u && bytes == 4)
-        return is_valid_offset(words, first, 4 * PTX_WARP_LANES, 4) ? WORDS_CONSECUTIVE : WORDS_INVALID;
+        return is_valid_offset(words, first, PTX_WARP_LANES * sizeof(uint32_t), 4) ? WORDS_CONSECUTIVE : WORDS_INVALID;
     for (int lane = 0; lane < PTX_WARP_LANES; lane++)
         words->offset[lane] = base[lane] + offset;
     return test_offsets(words, mask, bytes);
@@ -105,7 +105,7 @@ static inline word_pattern_t find_pattern64(words_t *words, const uint64_t *base
     if (unequal == 0)
         return is_valid_offset(words, first, bytes, bytes) ? WORDS_EQUAL : WORDS_INVALID;
     if (scattered == 0 && mask == ~0u && bytes == 4)
-        return is_valid_offset(words, first, 4 * PTX_WARP_LANES, 4) ? WORDS_CONSECUTIVE : WORDS_INVALID;
+        return is_valid_offset(words, first, PTX_WARP_LANES * sizeof(uint32_t), 4) ? WORDS_CONSECUTIVE : WORDS_INVALID;
     for (int lane = 0; lane < PTX_WARP_LANES; lane++)
         words->offset[lane] = base[lane] + offset;
     return test_offsets(words, mask, bytes);
@@ -140,7 +140,7 @@ static inline ptx_address_pattern_t regular_pattern(const words_t *words, word_p
 
 static inline void expand_pattern(const ptx_address_pattern_t *pattern, uint64_t address[PTX_WARP_LANES])
 {
-    for (int half = 0; half < 2; half++) {
+    for (uint64_t half = 0; half < 2; half++) {
         uint64_t first = pattern->first[half], used = pattern->step[half] ? ~UINT64_C(0) : 0;
         for (uint64_t lane = 0; lane < 16; lane++)
             address[16 * half + lane] = first + (4 * lane & used);

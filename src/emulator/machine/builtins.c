@@ -8,7 +8,7 @@
 /* Reads argument `index` of a call in one lane. */
 static uint64_t argument(const ptx_warp_t *warp, const ptx_instruction_t *call, int index, int lane)
 {
-    const ptx_operand_t *entry = call->list + 2 * (call->vector_length + index);
+    const ptx_operand_t *entry = call->list + 2 * ((size_t)call->vector_length + (size_t)index);
     uint64_t value = 0;
     memcpy(&value, warp->frame->registers + entry[0] + (size_t)lane * entry[1], entry[1] < 8 ? entry[1] : 8);
     return value;
@@ -58,7 +58,9 @@ static const char *print_conversion(ptx_warp_t *warp, int lane, const char *form
         bytes = *format == 'h' ? 4 : 8;
         format++;
     }
-    char kind = *format ? *format++ : 0;
+    char kind = *format;
+    if (kind)
+        format++;
     if (kind == '%') {
         fputc('%', output);
         return format;

@@ -92,10 +92,11 @@ static void copy_parameters(unsigned char *to, const unsigned char *from, const 
                             const ptx_parameter_t *callee, int count, uint32_t mask, bool is_result)
 {
     for (int i = 0; i < count; i++) {
-        size_t caller_bytes = caller[2 * i + 1], callee_bytes = (size_t)callee[i].bytes;
+        const ptx_operand_t *entry = caller + 2 * (size_t)i;
+        size_t caller_bytes = entry[1], callee_bytes = (size_t)callee[i].bytes;
         size_t bytes = caller_bytes < callee_bytes ? caller_bytes : callee_bytes;
         for (size_t lane = 0; lane < PTX_WARP_LANES; lane++) {
-            size_t in_caller = caller[2 * i] + lane * caller_bytes,
+            size_t in_caller = entry[0] + lane * caller_bytes,
                    in_callee = (size_t)callee[i].offset + lane * callee_bytes;
             if (mask >> lane & 1)
                 memcpy(to + (is_result ? in_caller : in_callee), from + (is_result ? in_callee : in_caller), bytes);
@@ -149,8 +150,8 @@ static ptx_next_step_t do_call(ptx_warp_t *warp, int index, const ptx_instructio
     }
     frame->call = instruction;
     frame->return_pc = split->pc + 1;
-    copy_parameters(frame->registers, split->frame->registers, instruction->list + 2 * instruction->vector_length,
-                    callee->parameters,
+    copy_parameters(frame->registers, split->frame->registers,
+                    instruction->list + 2 * (size_t)instruction->vector_length, callee->parameters,
                     instruction->operation < callee->parameter_count ? instruction->operation : callee->parameter_count,
                     mask, false);
     /* Lanes that do not call wait behind the call; the record also serves lanes that return one by one. */

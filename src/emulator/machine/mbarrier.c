@@ -148,7 +148,7 @@ static void report_counts(ptx_warp_t *warp, int lane, const ptx_mbarrier_t *mbar
     if (mbarrier->bytes + arrival->bytes > BYTES_MAX || mbarrier->bytes + arrival->bytes < -BYTES_MAX)
         rungi_ptx_report(warp, RUNG_EMULATOR_BARRIER, lane, mbarrier->offset, 8,
                          "an mbarrier expects %lld bytes; the maximum is %d",
-                         (long long)(mbarrier->bytes + arrival->bytes), BYTES_MAX);
+                         (long long)mbarrier->bytes + arrival->bytes, BYTES_MAX);
     if (arrival->must_not_complete && arrival->count == mbarrier->pending && mbarrier->bytes + arrival->bytes == 0)
         rungi_ptx_report(warp, RUNG_EMULATOR_BARRIER, lane, mbarrier->offset, 8,
                          "an arrival with .noComplete completes the phase of an mbarrier");

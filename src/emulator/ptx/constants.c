@@ -51,7 +51,7 @@ rung_status rungi_ptx_constant(ptx_parser_t *parser, const void *value, int byte
     if (!lanes || !added)
         return RUNG_STATUS_NO_MEMORY;
     for (int lane = 0; lane < (bytes ? PTX_WARP_LANES : 1); lane++)
-        memcpy(lanes + lane * bytes, key, (size_t)(bytes ? bytes : 4));
+        memcpy(lanes + (size_t)lane * (size_t)bytes, key, (size_t)(bytes ? bytes : 4));
     memcpy(added->value, key, sizeof key);
     added->bytes = bytes;
     added->offset = parser->constants.count - size;

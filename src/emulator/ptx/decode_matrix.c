@@ -46,8 +46,7 @@ static rung_status decode_movmatrix(ptx_parser_t *parser, ptx_instruction_t *ins
 
 /* ---- Fragments ----------------------------------------------------------------------------------------------------- */
 
-/* Reads a letter and a number of up to three digits at `*at`. Returns -1 if there is none. */
-static int parse_dimension(rungi_string_view text, size_t *at, char letter)
+int rungi_ptx_parse_dimension(rungi_string_view text, size_t *at, char letter)
 {
     int value = 0, digits = 0;
     if (*at >= text.length || text.text[(*at)++] != letter)
@@ -60,7 +59,8 @@ static int parse_dimension(rungi_string_view text, size_t *at, char letter)
 bool rungi_ptx_parse_shape(rungi_string_view text, ptx_matrix_shape_t *shape)
 {
     size_t at = 0;
-    int m = parse_dimension(text, &at, 'm'), n = parse_dimension(text, &at, 'n'), k = parse_dimension(text, &at, 'k');
+    int m = rungi_ptx_parse_dimension(text, &at, 'm'), n = rungi_ptx_parse_dimension(text, &at, 'n'),
+        k = rungi_ptx_parse_dimension(text, &at, 'k');
     if (m < 0 || m > UINT8_MAX || n < 0 || n > UINT8_MAX || k < 0 || at != text.length)
         return false;
     *shape = (ptx_matrix_shape_t){.m = (uint8_t)m, .n = (uint8_t)n, .k = (uint16_t)k};

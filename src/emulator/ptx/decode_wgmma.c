@@ -3,10 +3,9 @@
  *
  * The list holds the registers of D, then those of A or the descriptor of A, then the descriptor of B. Operand 0 is scale-d.
  * `offset` is n; `type`, `source_type` and `combine` are the types of D, A and B. */
-#include <stdio.h>
-
 #include "base/try.h"
 #include "emulator/ptx/decode.h"
+#include "emulator/ptx/decode_matrix.h"
 #include "emulator/ptx/hopper_operations.h"
 
 static rung_status fail_form(const ptx_parser_t *parser)
@@ -33,16 +32,17 @@ static rung_status parse_form(ptx_parser_t *parser, ptx_instruction_t *instructi
 {
     const ptx_opcode_t *opcode = &parser->statement.opcode;
     const rungi_string_view *modifiers = opcode->modifiers + parser->statement.match.rest;
-    int count = opcode->modifier_count - parser->statement.match.rest, n = 0, k = 0, used = 0;
-    char shape[24];
+    int count = opcode->modifier_count - parser->statement.match.rest;
     if (count == 5 && rungi_string_view_equals(modifiers[4], "satfinite")) {
         instruction->flags |= PTX_FLAG_SAT;
         count--;
     }
     if (count != 4)
         return fail_form(parser);
-    snprintf(shape, sizeof shape, "%.*s", (int)modifiers[0].length, modifiers[0].text);
-    if (sscanf(shape, "m64n%dk%d%n", &n, &k, &used) != 2 || (size_t)used != modifiers[0].length)
+    size_t at = 0;
+    int m = rungi_ptx_parse_dimension(modifiers[0], &at, 'm'), n = rungi_ptx_parse_dimension(modifiers[0], &at, 'n'),
+        k = rungi_ptx_parse_dimension(modifiers[0], &at, 'k');
+    if (m != 64 || at != modifiers[0].length)
         return fail_form(parser);
     ptx_type_t d = rungi_ptx_type_of(modifiers[1]), a = rungi_ptx_type_of(modifiers[2]),
                b = rungi_ptx_type_of(modifiers[3]);

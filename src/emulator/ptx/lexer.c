@@ -116,7 +116,7 @@ static uint64_t parse_decimal_float(const char *text, size_t length)
 static void read_number(ptx_lexer_t *lexer, ptx_token_t *token)
 {
     size_t float_length = decimal_float_length(lexer);
-    char second = lexer->end - lexer->at > 1 ? (char)tolower((unsigned char)lexer->at[1]) : 0;
+    int second = lexer->end - lexer->at > 1 ? tolower((unsigned char)lexer->at[1]) : 0;
     token->kind = PTX_TOKEN_INTEGER;
     if (*lexer->at == '0' && (second == 'f' || second == 'd')) {
         token->kind = second == 'f' ? PTX_TOKEN_F32 : PTX_TOKEN_F64;

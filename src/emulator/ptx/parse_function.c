@@ -40,7 +40,7 @@ rung_status rungi_ptx_allocate_registers(ptx_parser_t *parser, ptx_type_t type, 
     ptx_function_t *function = parser->function;
     if (type == PTX_PRED)
         return allocate_predicates(parser, count, operand);
-    int64_t bytes = PTX_WARP_LANES * rungi_ptx_register_bytes(type);
+    int64_t bytes = (int64_t)PTX_WARP_LANES * rungi_ptx_register_bytes(type);
     TRY(rungi_ptx_check_frame(parser, count, bytes));
     *operand = (ptx_operand_t)function->frame_bytes | PTX_BASE_FRAME;
     function->frame_bytes += count * bytes;

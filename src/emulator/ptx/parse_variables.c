@@ -31,7 +31,8 @@ static rung_status parse_dimensions(ptx_parser_t *parser, ptx_declaration_t *dec
 static int64_t element_bytes(const ptx_declaration_t *declaration)
 {
     int bits = rungi_ptx_type_bits(declaration->type);
-    return (bits < 8 ? 1 : bits / 8) * declaration->vector_length;
+    int64_t bytes = bits < 8 ? 1 : bits / 8;
+    return bytes * declaration->vector_length;
 }
 
 /* Writes one initial value: a number, or the address of a variable or a function. */

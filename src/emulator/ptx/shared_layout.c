@@ -124,7 +124,7 @@ static void complete_references(const layout_t *layout)
         else if (reference->instruction >= 0)
             instructions[reference->instruction].offset += offset;
         for (int lane = 0; reference->instruction < 0 && lane < PTX_WARP_LANES; lane++)
-            memcpy(constants + reference->constant + lane * reference->constant_bytes, &address,
+            memcpy(constants + reference->constant + (size_t)lane * (size_t)reference->constant_bytes, &address,
                    (size_t)reference->constant_bytes);
     }
 }
