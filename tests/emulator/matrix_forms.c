@@ -249,7 +249,6 @@ static void test_stmatrix(void **state)
             uint16_t expected = 0xffff;
             if (j < count && column < 8)
                 expected = (uint16_t)(2 * lane + 64 * j + owner_column % 2);
-                                                        : (uint16_t)0xffff;
             assert_int_equal(out[half / 2] >> 16 * (half % 2) & 0xffff, expected);
         }
     }
