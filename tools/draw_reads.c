@@ -214,15 +214,10 @@ int main(int argc, char **argv)
     rung_kernel *kernel = NULL;
     warp_request_t requests[2];
     lab_access_counters counters = {.line_count = 0};
-    char why[256];
     int count;
     if (argc < 2 || argc > 3 || lab_parse_dtypes(&options, &compute, dtypes, &count) || count != 1) {
         fprintf(stderr, "usage: draw_reads KERNEL [DTYPE] > picture.svg\n");
         return LAB_EXIT_USAGE;
-    }
-    if (!lab_emulator_is_available(why, sizeof why)) {
-        fprintf(stderr, "draw_reads: %s\n", why);
-        return LAB_EXIT_UNAVAILABLE;
     }
     bool good = count_reads(argv[1], &dtypes[0], &counters, &kernel) && read_request(&counters, "a", &requests[0]) &&
                 read_request(&counters, "b", &requests[1]);

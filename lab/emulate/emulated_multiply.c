@@ -15,13 +15,6 @@ static const char *const names[LAB_EMULATED_OPERANDS] = {"a", "b", "c", "bias", 
 static const int address_arguments[LAB_EMULATED_OPERANDS] = {4, 6, 9, 13, 14};
 enum { OPERAND_C = 2 };
 
-bool lab_emulator_is_available(char *why, size_t capacity)
-{
-    (void)why;
-    (void)capacity;
-    return true;
-}
-
 static rung_status upload(rung_emulator *emulator, const lab_emulated_problem *problem,
                           uint64_t addresses[LAB_EMULATED_OPERANDS])
 {

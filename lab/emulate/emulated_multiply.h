@@ -27,9 +27,6 @@ typedef struct lab_emulated_problem {
     bool is_c_input;
 } lab_emulated_problem;
 
-/* Returns whether this rung can run kernels on the emulator; otherwise writes what to do. */
-bool lab_emulator_is_available(char *why, size_t capacity);
-
 /* Launches the code once. Returns false, with a sentence, if the code cannot be loaded or the launch fails; findings do
  * not make it fail. `*emulator` is not NULL if findings or counts exist; the caller destroys it. */
 bool lab_emulated_multiply(const rung_code *code, const lab_emulated_problem *problem,

@@ -132,10 +132,6 @@ void lab_explain_count_accesses(const lab_explain_request *request, const lab_ba
     int64_t step = lab_explain_parameter(kernels, explanation, in, "BK", 8);
     int64_t stages = lab_explain_parameter(kernels, explanation, in, "STAGES", 1);
     bool is_step_too_short = true;
-    if (!lab_emulator_is_available(explanation->why_uncounted, LAB_EXPLAIN_WHY_BYTES)) {
-        explanation->missing_tools |= 1u << LAB_TOOL_EMULATOR;
-        return;
-    }
     if (!kernels->code) {
         snprintf(explanation->why_uncounted, LAB_EXPLAIN_WHY_BYTES, "%s", explanation->why_not_compiled);
         return;

@@ -20,7 +20,6 @@ enum { LAB_FINDINGS_MAX = 16, LAB_EXPLAIN_WHY_BYTES = 4096 };
  * prediction needs all of them. */
 /* clang-format off */
 #define LAB_TOOL_LIST(X)                                                                            \
-    X(EMULATOR, "librung-emulator", "memory access counts")                                         \
     X(NVRTC, "NVRTC", "memory access counts, registers, shared memory and occupancy")               \
     X(NVDISASM, "nvdisasm", "the instructions of the hottest loop")
 /* clang-format on */

@@ -191,7 +191,7 @@ int lab_explain_jobs_exit_code(const lab_explain_jobs *jobs)
         requested++;
         rejected += !job->good;
         counted += job->good && job->explanation.is_counted;
-        missing_tools |= job->explanation.missing_tools & (1u << LAB_TOOL_EMULATOR | 1u << LAB_TOOL_NVRTC);
+        missing_tools |= job->explanation.missing_tools & 1u << LAB_TOOL_NVRTC;
     }
     if (counted > 0)
         return LAB_EXIT_SUCCESS;

@@ -112,7 +112,7 @@ static const char *first_missing(const lab_explanation *explanation, unsigned wa
 
 const char *lab_explanation_why_not_counted(const lab_explanation *explanation)
 {
-    const char *missing = first_missing(explanation, 1u << LAB_TOOL_EMULATOR | 1u << LAB_TOOL_NVRTC);
+    const char *missing = first_missing(explanation, 1u << LAB_TOOL_NVRTC);
     return explanation->is_counted ? "" : missing ? missing : explanation->why_uncounted;
 }
 
