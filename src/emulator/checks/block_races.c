@@ -185,6 +185,14 @@ static inline void record(ptx_block_range_t *range, const keys_t *keys, int lane
         range->high = high;
 }
 
+/* Threads may mark the same page. They are read when the launch has ended. */
+static void mark_page(unsigned char *pages, uint64_t offset)
+{
+    unsigned char *page = &pages[offset >> PAGE_SHIFT];
+    if (!__atomic_load_n(page, __ATOMIC_RELAXED))
+        __atomic_store_n(page, 1, __ATOMIC_RELAXED);
+}
+
 static void record_lane(const ptx_checked_access_t *access, const keys_t *keys, int lane)
 {
     ptx_launch_t *launch = access->warp->block->launch;
@@ -196,11 +204,10 @@ static void record_lane(const ptx_checked_access_t *access, const keys_t *keys, 
     target_t target = {by_bytes ? own->byte_reads + offset : own->word_reads + offset / 4,
                        by_bytes ? own->byte_writes + offset : own->word_writes + offset / 4};
     int count = by_bytes ? access->bytes : access->bytes / 4;
-    unsigned char *page = &state->written_pages[offset >> PAGE_SHIFT];
-    if (!keys->is_read && !*page)
-        *page = 1;
-    if (by_bytes && !state->byte_pages[offset >> PAGE_SHIFT])
-        state->byte_pages[offset >> PAGE_SHIFT] = 1;
+    if (!keys->is_read)
+        mark_page(state->written_pages, offset);
+    if (by_bytes)
+        mark_page(state->byte_pages, offset);
     if (keys->is_strong && state->is_sequential)
         synchronize(state, checker, access, target.writes);
     for (int i = 0; i < count; i++, target.reads++, target.writes++) {
