@@ -40,7 +40,7 @@ static uint64_t swizzled(const descriptor_t *matrix, uint64_t offset)
 /* Returns where chunk `chunk` of a row is, of a matrix whose rows are stored along k. */
 static uint64_t row_chunk(const descriptor_t *matrix, uint64_t row, uint64_t chunk)
 {
-    uint64_t pitch = CHUNK << matrix->swizzle; /* of rows: 16, 32, 64 or 128 bytes */
+    uint64_t pitch = (uint64_t)CHUNK << matrix->swizzle; /* of rows: 16, 32, 64 or 128 bytes */
     uint64_t step = matrix->swizzle == PTX_SWIZZLE_NONE ? matrix->leading : CHUNK;
     return swizzled(matrix, matrix->start + row % 8 * pitch + row / 8 * matrix->stride + chunk * step);
 }
