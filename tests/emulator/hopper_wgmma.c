@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hopper_wgmma.c - products of hopper_wgmma.cu: a pipeline with tensor copies in five types, and single instructions with every
  * layout of the operands, against sums on the host. Elements are small integers, so that every sum is exact. */
+#include <math.h>
+
 #include "hopper_run.h"
 
 #include "emulator/machine/tensor_map.h"
@@ -245,6 +247,14 @@ static uint32_t expected_bits(int variant, int row, int column)
     return bits;
 }
 
+/* Returns the number of a half that is zero or normal. */
+static float widen_half(uint32_t bits)
+{
+    int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
+    float size = exponent ? ldexpf((float)(1024 + fraction), exponent - 25) : 0;
+    return bits >> 15 ? -size : size;
+}
+
 static void check_fragment(const uint32_t *out, int variant, uint32_t mode)
 {
     for (int t = 0; t < THREADS; t++)
@@ -252,10 +262,7 @@ static void check_fragment(const uint32_t *out, int variant, uint32_t mode)
             int lane = t % 32, row = t / 32 * 16 + lane / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
             uint32_t got = out[t * 16 + i];
             if (variant == 8) { /* two halves per register, widened here */
-                __extension__ _Float16 half;
-                uint16_t bits = (uint16_t)(out[t * 16 + i / 2] >> 16 * (i % 2));
-                memcpy(&half, &bits, 2);
-                float number = (float)half;
+                float number = widen_half(out[t * 16 + i / 2] >> 16 * (i % 2) & 0xffff);
                 memcpy(&got, &number, 4);
             }
             if (got != expected_bits(variant, row, column))

@@ -188,7 +188,7 @@ static rung_matrix make_device_matrix(rung_device *device, rung_queue *queue, ru
                                       int64_t cols)
 {
     int64_t bytes = rows * cols * rung_type_size(type);
-    rung_buffer *buffer;
+    rung_buffer *buffer = NULL;
     void *zeros = calloc((size_t)bytes, 1);
     require(zeros && rung_buffer_create(device, bytes, &buffer) == RUNG_OK, "buffer");
     require(rung_buffer_write(queue, buffer, 0, bytes, zeros, NULL) == RUNG_OK, "buffer");
