@@ -384,8 +384,8 @@ static void pipeline(void **state)
     leave(&view);
 }
 
-/* F16, one block of 2 warps, one tile of 16 deep; a warp has 16 x 16 of C. The emulator counts the 16 elements of
- * wmma.load and the 8 of wmma.store that each lane moves as requests of one element. */
+/* F16, one block of 2 warps, one tile of 16 deep; a warp has 16 x 16 of C. As ptxas compiles them, wmma.load is one
+ * LDSM.x4 of 16 bytes per lane, and wmma.store is four stores of two sums. */
 static void wmma(void **state)
 {
     view_t view = count_kernel("11", "tiny", (lab_type_pair){RUNG_F16, RUNG_F16}, 16, 32, 16);
@@ -394,9 +394,9 @@ static void wmma(void **state)
     lab_access_line c = lab_access_counters_sum(&view.counters, line_of(&view, "wmma_store(&c_tile"),
                                                 LAB_ACCESS_SHARED_STORE, "c_tile");
     (void)state;
-    compare("requests", "wmma_load", a.requests, 2 * 16);
-    compare("width", "wmma_load", a.width, 2);
-    compare("requests", "wmma_store", c.requests, 2 * 8);
+    compare("requests", "wmma_load", a.requests, 2 * 1);
+    compare("width", "wmma_load", a.width, 16);
+    compare("requests", "wmma_store", c.requests, 2 * 4);
     assert_int_equal(view.counters.totals.multiply_adds, 16 * 32 * 16);
     assert_int_equal(view.counters.totals.barriers, 3);
     leave(&view);
