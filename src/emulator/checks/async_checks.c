@@ -29,10 +29,10 @@ void rungi_ptx_check_landed(ptx_warp_t *warp, int lane, uint32_t to, uint32_t by
     ptx_stamp_t stamp = rungi_ptx_stamp(checker, warp->index, lane, pc, true);
     for (uint32_t i = to / 4; i < (to + bytes) / 4; i++) {
         checker->shared.cells[i].writer = stamp;
-        checker->shared.written_regions |= rungi_ptx_region(&checker->shared, i);
         if (checker->remote)
             checker->remote[i].writer = (ptx_remote_access_t){0};
     }
+    rungi_ptx_mark_written(&checker->shared, to, bytes);
 }
 
 /* Finds a bulk copy in flight to one of the bytes. */

@@ -71,13 +71,6 @@ static inline void order_words_of_b(const uint32_t words[PTX_WARP_LANES], uint32
 
 /* ---- Floating-point elements --------------------------------------------------------------------------------------- */
 
-/* e4m3 has the bits of an f16 with a smaller bias. It has no infinity, and one NaN per sign. */
-static inline float e4m3_to_f32(uint32_t bits)
-{
-    float value = f16_to_f32((uint16_t)((bits & 0x80) << 8 | (bits & 0x7f) << 7)) * 256;
-    return (bits & 0x7f) == 0x7f ? NAN : value;
-}
-
 /* Converts both halves of each word: the lower ones to low, the upper ones to high. */
 static inline void widen_f16(const uint32_t words[PTX_WARP_LANES], float *low, float *high)
 {
@@ -126,10 +119,10 @@ static inline void unpack_floats(const uint32_t words[PTX_WARP_LANES], ptx_type_
             planes[i / PTX_WARP_LANES * stride + i % PTX_WARP_LANES] = e4m3_to_f32(
                 words[i % PTX_WARP_LANES] >> 8 * (i / PTX_WARP_LANES) & 0xff);
         break;
-    default: /* e5m2 is the upper byte of an f16 */
+    default:
         for (int i = 0; i < 4 * PTX_WARP_LANES; i++)
-            planes[i / PTX_WARP_LANES * stride + i % PTX_WARP_LANES] = f16_to_f32(
-                (uint16_t)(words[i % PTX_WARP_LANES] >> 8 * (i / PTX_WARP_LANES) << 8));
+            planes[i / PTX_WARP_LANES * stride + i % PTX_WARP_LANES] = e5m2_to_f32(words[i % PTX_WARP_LANES] >>
+                                                                                   8 * (i / PTX_WARP_LANES));
         break;
     }
 }

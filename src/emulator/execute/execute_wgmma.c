@@ -82,15 +82,6 @@ static const unsigned char *find_chunk(ptx_warp_t *warp, const ptx_instruction_t
 
 /* ---- Elements ------------------------------------------------------------------------------------------------------ */
 
-static float e4m3_to_float(uint32_t bits)
-{
-    int exponent = (int)(bits >> 3 & 15), fraction = (int)(bits & 7);
-    float value = (bits & 0x7f) == 0x7f ? NAN
-                  : exponent            ? ldexpf((float)(8 + fraction), exponent - 10)
-                                        : ldexpf((float)fraction, -9);
-    return bits & 0x80 ? -value : value;
-}
-
 /* Converts `bytes` bytes of elements. Returns their number. */
 static int widen(float *to, const unsigned char *from, int bytes, ptx_type_t type)
 {
@@ -102,8 +93,8 @@ static int widen(float *to, const unsigned char *from, int bytes, ptx_type_t typ
         case PTX_F16: memcpy(&half, from + 2 * (size_t)i, 2), to[i] = f16_to_f32(half); break;
         case PTX_BF16: memcpy(&half, from + 2 * (size_t)i, 2), to[i] = bf16_to_f32(half); break;
         case PTX_TF32: memcpy(&word, from + 4 * (size_t)i, 4), to[i] = f32_of_bits(word & ~0x1fffu); break;
-        case PTX_E4M3: to[i] = e4m3_to_float(from[i]); break;
-        case PTX_E5M2: to[i] = f16_to_f32((uint16_t)(from[i] << 8)); break;
+        case PTX_E4M3: to[i] = e4m3_to_f32(from[i]); break;
+        case PTX_E5M2: to[i] = e5m2_to_f32(from[i]); break;
         case PTX_S8: to[i] = (float)(int8_t)from[i]; break;
         default: to[i] = (float)from[i]; break;
         }

@@ -86,3 +86,16 @@ static inline uint16_t f32_to_bf16(float value)
     uint32_t bits = f32_bits(value);
     return value != value ? 0x7fff : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
+
+/* e4m3 has the bits of an f16 with a smaller bias. It has no infinity, and one NaN per sign. */
+static inline float e4m3_to_f32(uint32_t bits)
+{
+    float value = f16_to_f32((uint16_t)((bits & 0x80) << 8 | (bits & 0x7f) << 7)) * 256;
+    return (bits & 0x7f) == 0x7f ? NAN : value;
+}
+
+/* e5m2 is the upper byte of an f16. */
+static inline float e5m2_to_f32(uint32_t bits)
+{
+    return f16_to_f32((uint16_t)(bits << 8));
+}

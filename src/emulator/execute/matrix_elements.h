@@ -5,20 +5,6 @@
 #include "emulator/execute/float_bits.h"
 #include "emulator/ptx/module.h"
 
-static inline float e4m3_to_f32(uint32_t bits)
-{
-    int exponent = (int)(bits >> 3 & 15), fraction = (int)(bits & 7);
-    float value = exponent ? ldexpf((float)(8 + fraction), exponent - 10) : ldexpf((float)fraction, -9);
-    if ((bits & 0x7f) == 0x7f)
-        value = NAN;
-    return bits & 0x80 ? -value : value;
-}
-
-static inline float e5m2_to_f32(uint32_t bits)
-{
-    return f16_to_f32((uint16_t)(bits << 8));
-}
-
 /* Element e of a 32-bit register, as a float. */
 static inline float element_f32(uint32_t word, int e, ptx_type_t type)
 {

@@ -299,16 +299,13 @@ void rungi_ptx_async_read_add(ptx_warp_t *warp, const ptx_async_read_t *read)
 {
     if (!warp->is_checked)
         return;
-    if (warp->read_count == warp->read_capacity) {
-        int capacity = warp->read_capacity ? 2 * warp->read_capacity : 256;
-        ptx_async_read_t *reads = realloc(warp->reads, (size_t)capacity * sizeof *reads);
-        if (!reads) {
-            rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, read->lane, "no memory for an asynchronous copy");
-            return;
-        }
-        warp->reads = reads;
-        warp->read_capacity = capacity;
+    ptx_async_read_t *reads = rungi_ptx_grow(warp->reads, (int64_t)warp->read_count + 1, &warp->read_capacity,
+                                             sizeof *reads);
+    if (!reads) {
+        rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, read->lane, "no memory for an asynchronous copy");
+        return;
     }
+    warp->reads = reads;
     warp->reads[warp->read_count++] = *read;
     rungi_ptx_check_read_begins(warp->block, read->from, read->bytes);
 }

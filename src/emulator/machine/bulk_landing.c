@@ -6,20 +6,18 @@
 
 #include "emulator/checks/checks.h"
 #include "emulator/machine/mbarrier.h"
+#include "emulator/ptx/vector.h"
 
 ptx_bulk_copy_t *rungi_ptx_bulk_copy_add(ptx_warp_t *warp)
 {
     ptx_cluster_t *cluster = warp->block->cluster;
-    if (cluster->copy_count == cluster->copy_capacity) {
-        int capacity = cluster->copy_capacity ? 2 * cluster->copy_capacity : 16;
-        ptx_bulk_copy_t *copies = realloc(cluster->copies, (size_t)capacity * sizeof *copies);
-        if (!copies) {
-            rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, 0, "no memory for an asynchronous copy");
-            return NULL;
-        }
-        cluster->copies = copies;
-        cluster->copy_capacity = capacity;
+    ptx_bulk_copy_t *copies = rungi_ptx_grow(cluster->copies, (int64_t)cluster->copy_count + 1, &cluster->copy_capacity,
+                                             sizeof *copies);
+    if (!copies) {
+        rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, 0, "no memory for an asynchronous copy");
+        return NULL;
     }
+    cluster->copies = copies;
     ptx_bulk_copy_t *copy = &cluster->copies[cluster->copy_count++];
     cluster->events++;
     *copy = (ptx_bulk_copy_t){.issuer = warp->block, .pc = warp->pc};

@@ -31,7 +31,8 @@ struct ptx_cluster {
     int64_t events;          /* arrivals, copies and exits: what another warp may wait for */
     bool times_out;          /* mbarrier.try_wait gives up, as its time limit lets it */
     ptx_bulk_copy_t *copies;
-    int copy_count, copy_capacity;
+    int copy_count;
+    int64_t copy_capacity;
 };
 
 /* Returns the number of blocks of a launch's clusters. */

@@ -98,7 +98,8 @@ struct ptx_warp {
     int split_count, next_split;
     uint32_t preferred; /* lanes whose split runs first for a while; 0: none */
     ptx_record_t *records;
-    int record_count, record_capacity;
+    int record_count;
+    int64_t record_capacity;
     ptx_async_copy_t *copies;
     int copy_count;
     int64_t copy_capacity;
@@ -108,7 +109,8 @@ struct ptx_warp {
     uint32_t matrix_group;                  /* number of the open wgmma group */
     uint32_t cluster_phase[PTX_WARP_LANES]; /* of the cluster's barrier when the lane arrived */
     ptx_async_read_t *reads;                /* only if the launch is checked */
-    int read_count, read_capacity;
+    int read_count;
+    int64_t read_capacity;
     int64_t instructions, first_instruction; /* in all blocks; before this block */
     int64_t thread_instructions, divergent_branches, barriers;
     unsigned char *special;    /* lane arrays of special registers */
@@ -137,7 +139,8 @@ struct ptx_block {
     ptx_cluster_t *cluster;
     uint32_t cluster_rank;
     ptx_mbarrier_t *mbarriers;
-    int mbarrier_count, mbarrier_capacity;
+    int mbarrier_count;
+    int64_t mbarrier_capacity;
     ptx_checker_t *checker;
     ptx_counter_t *counter;
     int worker; /* number of the thread that runs it */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emulator/checks/checks.h"
+#include "emulator/ptx/vector.h"
 
 enum { COUNT_MAX = (1 << 20) - 1, BYTES_MAX = (1 << 20) - 1, PHASE_SHIFT = 32 };
 
@@ -44,14 +45,11 @@ static void fault_memory(ptx_warp_t *warp, int lane)
 
 static ptx_mbarrier_t *add(ptx_block_t *block)
 {
-    if (block->mbarrier_count == block->mbarrier_capacity) {
-        int capacity = block->mbarrier_capacity ? 2 * block->mbarrier_capacity : 16;
-        ptx_mbarrier_t *mbarriers = realloc(block->mbarriers, (size_t)capacity * sizeof *mbarriers);
-        if (!mbarriers)
-            return NULL;
-        block->mbarriers = mbarriers;
-        block->mbarrier_capacity = capacity;
-    }
+    ptx_mbarrier_t *mbarriers = rungi_ptx_grow(block->mbarriers, (int64_t)block->mbarrier_count + 1,
+                                               &block->mbarrier_capacity, sizeof *mbarriers);
+    if (!mbarriers)
+        return NULL;
+    block->mbarriers = mbarriers;
     return &block->mbarriers[block->mbarrier_count++];
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORDS_INITIAL = 32 };
+#include "emulator/ptx/vector.h"
 
 /* ---- Frames -------------------------------------------------------------------------------------------------------- */
 
@@ -82,14 +82,10 @@ int32_t rungi_ptx_create_record(ptx_warp_t *warp, int32_t pc, ptx_frame_t *frame
     int index = 0;
     while (index < warp->record_count && warp->records[index].is_used)
         index++;
-    if (index == warp->record_capacity) {
-        int capacity = warp->record_capacity ? 2 * warp->record_capacity : RECORDS_INITIAL;
-        ptx_record_t *records = realloc(warp->records, (size_t)capacity * sizeof *records);
-        if (!records)
-            return PTX_NO_RECORD;
-        warp->records = records;
-        warp->record_capacity = capacity;
-    }
+    ptx_record_t *records = rungi_ptx_grow(warp->records, index + 1, &warp->record_capacity, sizeof *records);
+    if (!records)
+        return PTX_NO_RECORD;
+    warp->records = records;
     if (index == warp->record_count)
         warp->record_count++;
     warp->records[index] = (ptx_record_t){

@@ -59,14 +59,6 @@ int32_t rungi_ptx_module_user_location(const ptx_module_t *module, int32_t locat
     return user;
 }
 
-int32_t rungi_ptx_module_find_function(const ptx_module_t *module, const char *name)
-{
-    for (int32_t i = 0; i < module->function_count; i++)
-        if (strcmp(module->functions[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
 static void free_parameters(ptx_parameter_t *parameters, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)

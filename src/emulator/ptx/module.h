@@ -230,7 +230,4 @@ typedef struct ptx_module {
 /* Returns the location in the caller's own source file: of inlined code, the outermost call. -1 stays -1. */
 int32_t rungi_ptx_module_user_location(const ptx_module_t *module, int32_t location);
 
-/* Returns the index of a function, or -1. */
-int32_t rungi_ptx_module_find_function(const ptx_module_t *module, const char *name);
-
 void rungi_ptx_module_destroy(ptx_module_t *module);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emulator/ptx/vector.h"
+
 static uint32_t hash_of(rungi_string_view name)
 {
     uint32_t hash = 2166136261u;
@@ -46,14 +48,11 @@ void rungi_ptx_symbols_close(ptx_symbols_t *symbols)
 
 ptx_symbol_t *rungi_ptx_symbols_add(ptx_symbols_t *symbols, const ptx_symbol_t *symbol)
 {
-    if (symbols->count == symbols->capacity) {
-        int32_t capacity = symbols->capacity ? 2 * symbols->capacity : 256;
-        ptx_symbol_t *entries = realloc(symbols->entries, (size_t)capacity * sizeof *entries);
-        if (!entries)
-            return NULL;
-        symbols->entries = entries;
-        symbols->capacity = capacity;
-    }
+    ptx_symbol_t *entries = rungi_ptx_grow(symbols->entries, (int64_t)symbols->count + 1, &symbols->capacity,
+                                           sizeof *entries);
+    if (!entries)
+        return NULL;
+    symbols->entries = entries;
     ptx_symbol_t *added = &symbols->entries[symbols->count];
     *added = *symbol;
     added->hash = hash_of(symbol->name);

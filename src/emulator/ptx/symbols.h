@@ -31,7 +31,8 @@ enum { PTX_SYMBOL_BUCKETS = 4096, PTX_SCOPES_MAX = 64 };
 
 typedef struct ptx_symbols {
     ptx_symbol_t *entries;
-    int32_t count, capacity;
+    int32_t count;
+    int64_t capacity;
     int32_t buckets[PTX_SYMBOL_BUCKETS];
     int32_t scopes[PTX_SCOPES_MAX]; /* entries before each scope */
     int scope_count;
