@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_outline.h - the outline of a CUDA C++ file: its functions, kernels, structs and launches, read from the tokens
+ * alone. Macros are not expanded, so the outline may miss what a macro hides. */
+#pragma once
+
+#include "cuda_source/cuda_tokens.h"
+
+typedef enum lab_function_kind {
+    LAB_FUNCTION_HOST,
+    LAB_FUNCTION_DEVICE, /* __device__, also with __host__ */
+    LAB_FUNCTION_KERNEL  /* __global__ */
+} lab_function_kind;
+
+/* Tokens from `first` to `last`; empty if last < first. */
+typedef struct lab_token_range {
+    int first, last;
+} lab_token_range;
+
+/* One parameter of a function or of a template. */
+typedef struct lab_cuda_parameter {
+    lab_token_range type;   /* "const float *__restrict__"; of a template "int" or "typename" */
+    int name;               /* token; -1 if the parameter has no name */
+    lab_token_range preset; /* the default value, may be empty */
+} lab_cuda_parameter;
+
+enum { LAB_CUDA_PARAMETERS_MAX = 32, LAB_CUDA_SCOPE_BYTES = 128 };
+
+typedef struct lab_cuda_function {
+    lab_function_kind kind;
+    int name;                         /* token */
+    char scope[LAB_CUDA_SCOPE_BYTES]; /* "space::" for a function of a namespace; "" at the top */
+    bool is_member;                   /* of a class */
+    lab_token_range whole;            /* with template<...> and body */
+    lab_token_range body;             /* with its braces; empty for a declaration */
+    lab_cuda_parameter template_parameters[LAB_CUDA_PARAMETERS_MAX];
+    int template_count; /* -1: not a template */
+    lab_cuda_parameter parameters[LAB_CUDA_PARAMETERS_MAX];
+    int parameter_count;
+    bool has_more_parameters; /* than fit */
+} lab_cuda_function;
+
+/* A struct or class with a body. */
+typedef struct lab_cuda_struct {
+    int name; /* token */
+    char scope[LAB_CUDA_SCOPE_BYTES];
+    lab_token_range body;
+} lab_cuda_struct;
+
+enum { LAB_CUDA_ARGUMENTS_MAX = 32 };
+
+/* kernel<templates><<<grid, block, shared, stream>>>(arguments) */
+typedef struct lab_cuda_launch {
+    int function;              /* that contains the launch; index in the outline */
+    lab_token_range kernel;    /* name with scope, without template arguments */
+    lab_token_range templates; /* between < and >; empty if there are none */
+    bool has_templates;
+    lab_token_range grid, block, shared; /* `shared` may be empty */
+    lab_token_range arguments[LAB_CUDA_ARGUMENTS_MAX];
+    int argument_count;
+    int line;
+} lab_cuda_launch;
+
+typedef struct lab_cuda_outline {
+    lab_tokens tokens;
+    lab_cuda_function *functions;
+    int function_count;
+    lab_cuda_struct *structs;
+    int struct_count;
+    lab_cuda_launch *launches;
+    int launch_count;
+} lab_cuda_outline;
+
+/* Reads the outline. The text must live as long as the outline. Returns false if memory is exhausted. */
+bool lab_cuda_outline_read(const char *text, size_t bytes, lab_cuda_outline *outline);
+void lab_cuda_outline_free(lab_cuda_outline *outline);
+
+/* Returns the name of a function or struct. */
+rungi_string_view lab_cuda_name(const lab_cuda_outline *outline, int token);
+
+/* Finds the kernel that a launch names: a definition, or a declaration if there is none. Returns -1 if the file has no
+ * such kernel. */
+int lab_cuda_launched_kernel(const lab_cuda_outline *outline, const lab_cuda_launch *launch);
+
+/* Splits a range at its commas outside of brackets and template arguments. Returns the number of parts, at most
+ * `capacity`. */
+int lab_cuda_split(const lab_tokens *tokens, lab_token_range range, lab_token_range *parts, int capacity);
