@@ -5,7 +5,7 @@
 #define CEIL_DIV(a, b) (((a) + (b)-1) / (b))
 
 // C (M x N) = alpha * A (M x K) @ B (K x N) + beta * C
-__global__ void sgemm_naive(int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C)
+__global__ void sgemm_one_per_thread(int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C)
 {
     const unsigned y = blockIdx.y * blockDim.y + threadIdx.y;
     const unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
@@ -23,5 +23,5 @@ void run_sgemm_naive(int M, int N, int K, float alpha, float *A, float *B, float
 {
     dim3 blockDim(32, 32);
     dim3 gridDim(CEIL_DIV(N, 32), CEIL_DIV(M, 32));
-    sgemm_naive<<<gridDim, blockDim>>>(M, N, K, alpha, A, B, beta, C);
+    sgemm_one_per_thread<<<gridDim, blockDim>>>(M, N, K, alpha, A, B, beta, C);
 }

@@ -6,18 +6,18 @@
 #include <stdlib.h>
 
 __global__
-void MatrixMulKernel(float *d_M, float *d_N, float *d_P, int Width)
+void MatrixMulBasic(float *d_M, float *d_N, float *d_P, int Width)
 {
     // Row and column of the element of d_P
-    int Row = blockIdx.y * blockDim.y + threadIdx.y;
-    int Col = blockIdx.x * blockDim.x + threadIdx.x;
+    int r = blockIdx.y * blockDim.y + threadIdx.y;
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
 
-    if ((Row < Width) && (Col < Width)) {
-        float Pvalue = 0;
+    if (r < Width && c < Width) {
+        float dot = 0;
         for (int k = 0; k < Width; ++k) {
-            Pvalue += d_M[Row * Width + k] * d_N[k * Width + Col];
+            dot += d_M[r * Width + k] * d_N[k * Width + c];
         }
-        d_P[Row * Width + Col] = Pvalue;
+        d_P[r * Width + c] = dot;
     }
 }
 
@@ -37,7 +37,7 @@ void MatrixMultiplication(float *M, float *N, float *P, int Width)
     if (Width % BLOCK_WIDTH) NumBlocks++;
     dim3 dimGrid(NumBlocks, NumBlocks);
     dim3 dimBlock(BLOCK_WIDTH, BLOCK_WIDTH);
-    MatrixMulKernel<<<dimGrid, dimBlock>>>(d_M, d_N, d_P, Width);
+    MatrixMulBasic<<<dimGrid, dimBlock>>>(d_M, d_N, d_P, Width);
 
     cudaMemcpy(P, d_P, size, cudaMemcpyDeviceToHost);
     cudaFree(d_M);

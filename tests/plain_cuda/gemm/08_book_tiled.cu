@@ -6,28 +6,26 @@
 
 __global__ void tiledMatrixMul(float* d_M, float* d_N, float* d_P, int Width)
 {
-    __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
-    __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];
+    __shared__ float tileM[TILE_WIDTH][TILE_WIDTH];
+    __shared__ float tileN[TILE_WIDTH][TILE_WIDTH];
 
-    int bx = blockIdx.x;  int by = blockIdx.y;
-    int tx = threadIdx.x; int ty = threadIdx.y;
+    const int tx = threadIdx.x, ty = threadIdx.y;
+    const int row = TILE_WIDTH * blockIdx.y + ty;
+    const int col = TILE_WIDTH * blockIdx.x + tx;
 
-    int Row = by * TILE_WIDTH + ty;
-    int Col = bx * TILE_WIDTH + tx;
-
-    float Pvalue = 0;
+    float sum = 0;
     // Phases: one tile of d_M and one of d_N each
-    for (int ph = 0; ph < Width / TILE_WIDTH; ++ph) {
-        Mds[ty][tx] = d_M[Row * Width + ph * TILE_WIDTH + tx];
-        Nds[ty][tx] = d_N[(ph * TILE_WIDTH + ty) * Width + Col];
+    for (int first = 0; first < Width; first += TILE_WIDTH) {
+        tileM[ty][tx] = d_M[row * Width + first + tx];
+        tileN[ty][tx] = d_N[(first + ty) * Width + col];
         __syncthreads();
 
         for (int k = 0; k < TILE_WIDTH; ++k) {
-            Pvalue += Mds[ty][k] * Nds[k][tx];
+            sum += tileM[ty][k] * tileN[k][tx];
         }
         __syncthreads();
     }
-    d_P[Row * Width + Col] = Pvalue;
+    d_P[row * Width + col] = sum;
 }
 
 void launch_tiled(float* d_M, float* d_N, float* d_P, int Width)

@@ -7,7 +7,7 @@
 #define TILE 16
 
 // a is m x n, b is n x k, c is m x k
-__global__ void gpu_matrix_mult(float *a, float *b, float *c, int m, int n, int k)
+__global__ void gpu_mat_mul(float *a, float *b, float *c, int m, int n, int k)
 {
     __shared__ float sa[TILE][TILE];
     __shared__ float sb[TILE][TILE];
@@ -31,18 +31,18 @@ __global__ void gpu_matrix_mult(float *a, float *b, float *c, int m, int n, int 
         c[row * k + col] = acc;
 }
 
-void cpu_matrix_mult(float *h_a, float *h_b, float *h_result, int m, int n, int k)
+void cpu_mat_mul(float *h_a, float *h_b, float *want, int m, int n, int k)
 {
     for (int i = 0; i < m; ++i)
         for (int j = 0; j < k; ++j) {
-            float tmp = 0;
-            for (int h = 0; h < n; ++h)
-                tmp += h_a[i * n + h] * h_b[h * k + j];
-            h_result[i * k + j] = tmp;
+            float dot = 0;
+            for (int l = 0; l < n; ++l)
+                dot += h_a[i * n + l] * h_b[l * k + j];
+            want[i * k + j] = dot;
         }
 }
 
-int main(int argc, char const *argv[])
+int main(int argc, char *argv[])
 {
     int m = 123, n = 77, k = 95;
     if (argc == 4) {
@@ -50,13 +50,13 @@ int main(int argc, char const *argv[])
         n = atoi(argv[2]);
         k = atoi(argv[3]);
     }
-    srand(3333);
+    srand(17);
 
-    float *h_a, *h_b, *h_c, *h_cc;
+    float *h_a, *h_b, *h_c, *h_ref;
     cudaMallocHost((void **)&h_a, sizeof(float) * m * n);
     cudaMallocHost((void **)&h_b, sizeof(float) * n * k);
     cudaMallocHost((void **)&h_c, sizeof(float) * m * k);
-    cudaMallocHost((void **)&h_cc, sizeof(float) * m * k);
+    cudaMallocHost((void **)&h_ref, sizeof(float) * m * k);
     for (int i = 0; i < m * n; ++i) h_a[i] = rand() % 64;
     for (int i = 0; i < n * k; ++i) h_b[i] = rand() % 64;
 
@@ -70,26 +70,26 @@ int main(int argc, char const *argv[])
     cudaMalloc((void **)&d_b, sizeof(float) * n * k);
     cudaMalloc((void **)&d_c, sizeof(float) * m * k);
 
-    cudaEventRecord(start, 0);
+    cudaEventRecord(start);
     cudaMemcpy(d_a, h_a, sizeof(float) * m * n, cudaMemcpyHostToDevice);
     cudaMemcpy(d_b, h_b, sizeof(float) * n * k, cudaMemcpyHostToDevice);
 
-    unsigned int grid_rows = (m + TILE - 1) / TILE;
-    unsigned int grid_cols = (k + TILE - 1) / TILE;
-    dim3 dimGrid(grid_cols, grid_rows);
+    unsigned int tiles_down = (m + TILE - 1) / TILE;
+    unsigned int tiles_across = (k + TILE - 1) / TILE;
+    dim3 dimGrid(tiles_across, tiles_down);
     dim3 dimBlock(TILE, TILE);
-    gpu_matrix_mult<<<dimGrid, dimBlock>>>(d_a, d_b, d_c, m, n, k);
+    gpu_mat_mul<<<dimGrid, dimBlock>>>(d_a, d_b, d_c, m, n, k);
 
     cudaMemcpy(h_c, d_c, sizeof(float) * m * k, cudaMemcpyDeviceToHost);
-    cudaEventRecord(stop, 0);
+    cudaEventRecord(stop);
     cudaEventSynchronize(stop);
     cudaEventElapsedTime(&gpu_ms, start, stop);
     printf("%dx%d times %dx%d: %f ms\n", m, n, n, k, gpu_ms);
 
-    cpu_matrix_mult(h_a, h_b, h_cc, m, n, k);
+    cpu_mat_mul(h_a, h_b, h_ref, m, n, k);
     int same = 1;
     for (int i = 0; i < m * k; ++i)
-        if (h_c[i] != h_cc[i]) same = 0;
+        if (h_c[i] != h_ref[i]) same = 0;
     printf(same ? "results agree\n" : "results differ\n");
 
     cudaFree(d_a);
@@ -98,6 +98,6 @@ int main(int argc, char const *argv[])
     cudaFreeHost(h_a);
     cudaFreeHost(h_b);
     cudaFreeHost(h_c);
-    cudaFreeHost(h_cc);
+    cudaFreeHost(h_ref);
     return !same;
 }

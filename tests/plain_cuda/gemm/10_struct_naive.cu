@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cuda_runtime.h>
 
-// Row-major: M(row, col) = *(M.elements + row * M.width + col)
+// Stored by rows, without gaps between them
 typedef struct {
     int width;
     int height;
@@ -13,16 +13,18 @@ typedef struct {
 
 #define BLOCK_SIZE 16
 
-__global__ void MatMulKernel(const Matrix A, const Matrix B, Matrix C)
+__global__ void MatMulStruct(const Matrix A, const Matrix B, Matrix C)
 {
     int row = blockIdx.y * blockDim.y + threadIdx.y;
     int col = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= C.height || col >= C.width)
         return;
-    float value = 0;
-    for (int e = 0; e < A.width; ++e)
-        value += A.elements[row * A.width + e] * B.elements[e * B.width + col];
-    C.elements[row * C.width + col] = value;
+    float dot = 0.0f;
+    const float* a = A.elements + row * A.width;
+    const float* b = B.elements + col;
+    for (int k = 0; k < A.width; ++k, b += B.width)
+        dot += a[k] * *b;
+    C.elements[row * C.width + col] = dot;
 }
 
 static Matrix toDevice(const Matrix& host, bool copy)
@@ -45,7 +47,7 @@ void MatMul(const Matrix A, const Matrix B, Matrix C)
 
     dim3 dimBlock(BLOCK_SIZE, BLOCK_SIZE);
     dim3 dimGrid((B.width + dimBlock.x - 1) / dimBlock.x, (A.height + dimBlock.y - 1) / dimBlock.y);
-    MatMulKernel<<<dimGrid, dimBlock>>>(d_A, d_B, d_C);
+    MatMulStruct<<<dimGrid, dimBlock>>>(d_A, d_B, d_C);
 
     cudaMemcpy(C.elements, d_C.elements, C.width * C.height * sizeof(float), cudaMemcpyDeviceToHost);
     cudaFree(d_A.elements);

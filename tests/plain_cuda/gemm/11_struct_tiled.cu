@@ -14,46 +14,43 @@ struct Matrix {
     float *elements;
 };
 
-__device__ float getElement(const Matrix A, int row, int col) { return A.elements[row * A.stride + col]; }
+__device__ float load(const Matrix A, int row, int col) { return A.elements[row * A.stride + col]; }
 
-__device__ void setElement(Matrix A, int row, int col, float value) { A.elements[row * A.stride + col] = value; }
+__device__ void store(Matrix A, int row, int col, float value) { A.elements[row * A.stride + col] = value; }
 
 // The tile at (row, col) in units of tiles
-__device__ Matrix getSubMatrix(Matrix A, int row, int col)
+__device__ Matrix tileOf(Matrix A, int row, int col)
 {
-    Matrix sub;
-    sub.width = BLOCK_SIZE;
-    sub.height = BLOCK_SIZE;
-    sub.stride = A.stride;
-    sub.elements = A.elements + A.stride * BLOCK_SIZE * row + BLOCK_SIZE * col;
-    return sub;
+    A.elements += (row * A.stride + col) * BLOCK_SIZE;
+    A.width = A.height = BLOCK_SIZE;
+    return A;
 }
 
 __global__ void MatMulShared(Matrix A, Matrix B, Matrix C)
 {
-    int blockRow = blockIdx.y;
-    int blockCol = blockIdx.x;
+    int tileRow = blockIdx.y;
+    int tileCol = blockIdx.x;
     int row = threadIdx.y;
     int col = threadIdx.x;
 
-    Matrix Csub = getSubMatrix(C, blockRow, blockCol);
-    float Cvalue = 0;
+    Matrix out = tileOf(C, tileRow, tileCol);
+    float acc = 0;
 
-    for (int m = 0; m < A.width / BLOCK_SIZE; ++m) {
-        Matrix Asub = getSubMatrix(A, blockRow, m);
-        Matrix Bsub = getSubMatrix(B, m, blockCol);
+    for (int t = 0; t < A.width / BLOCK_SIZE; ++t) {
+        Matrix left = tileOf(A, tileRow, t);
+        Matrix right = tileOf(B, t, tileCol);
 
-        __shared__ float As[BLOCK_SIZE][BLOCK_SIZE];
-        __shared__ float Bs[BLOCK_SIZE][BLOCK_SIZE];
-        As[row][col] = getElement(Asub, row, col);
-        Bs[row][col] = getElement(Bsub, row, col);
+        __shared__ float aTile[BLOCK_SIZE][BLOCK_SIZE];
+        __shared__ float bTile[BLOCK_SIZE][BLOCK_SIZE];
+        aTile[row][col] = load(left, row, col);
+        bTile[row][col] = load(right, row, col);
         __syncthreads();
 
-        for (int e = 0; e < BLOCK_SIZE; ++e)
-            Cvalue += As[row][e] * Bs[e][col];
+        for (int k = 0; k < BLOCK_SIZE; ++k)
+            acc += aTile[row][k] * bTile[k][col];
         __syncthreads();
     }
-    setElement(Csub, row, col, Cvalue);
+    store(out, row, col, acc);
 }
 
 void MatMul(const Matrix A, const Matrix B, Matrix C)

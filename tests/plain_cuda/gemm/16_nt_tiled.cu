@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 16_nt_tiled - tiled product with a transposed second operand */
+#include <cmath>
 #include <cstdio>
 #include <random>
 #include <vector>

@@ -6,19 +6,18 @@
 #include <sys/time.h>
 #include <cuda_runtime.h>
 
-#define CEIL_DIV(M, N) (((M) + (N)-1) / (N))
+#define CEIL_DIV(num, den) (((num) + (den)-1) / (den))
 
-void cudaCheck(cudaError_t error, const char *file, int line)
+static void cuda_check(cudaError_t status, int line)
 {
-    if (error != cudaSuccess) {
-        printf("[CUDA ERROR] at file %s(line %d):\n%s\n", file, line, cudaGetErrorString(error));
-        exit(EXIT_FAILURE);
-    }
+    if (status == cudaSuccess) return;
+    printf("line %d: %s\n", line, cudaGetErrorString(status));
+    exit(EXIT_FAILURE);
 }
-#define cudaCheck(err) (cudaCheck(err, __FILE__, __LINE__))
+#define cudaCheck(status) cuda_check((status), __LINE__)
 
 template <const int BM, const int BN, const int BK, const int TM>
-__global__ void sgemm1DBlocktiling(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
+__global__ void sgemm_1d_blocktile(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
                                    float *C)
 {
     __shared__ float As[BM * BK];
@@ -85,17 +84,17 @@ int main()
 
     const uint BM = 64, BN = 64, BK = 8, TM = 8;
     dim3 gridDim(CEIL_DIV(N, BN), CEIL_DIV(M, BM));
-    dim3 blockDim((BM * BN) / TM);
+    dim3 blockDim(BN * (BM / TM));
 
-    cudaEvent_t beg, end;
-    cudaEventCreate(&beg);
-    cudaEventCreate(&end);
-    cudaEventRecord(beg);
-    sgemm1DBlocktiling<BM, BN, BK, TM><<<gridDim, blockDim>>>(M, N, K, alpha, dA, dB, beta, dC);
-    cudaEventRecord(end);
-    cudaEventSynchronize(end);
+    cudaEvent_t before, after;
+    cudaEventCreate(&before);
+    cudaEventCreate(&after);
+    cudaEventRecord(before);
+    sgemm_1d_blocktile<BM, BN, BK, TM><<<gridDim, blockDim>>>(M, N, K, alpha, dA, dB, beta, dC);
+    cudaEventRecord(after);
+    cudaEventSynchronize(after);
     float ms;
-    cudaEventElapsedTime(&ms, beg, end);
+    cudaEventElapsedTime(&ms, before, after);
     cudaCheck(cudaGetLastError());
     printf("size %d: %.3f ms, %.1f GFLOPS\n", size, ms, 2e-6 * M * N * K / ms);
 

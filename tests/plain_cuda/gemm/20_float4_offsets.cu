@@ -3,25 +3,23 @@
 #include <cuda_runtime.h>
 
 #define OFFSET(row, col, ld) ((row) * (ld) + (col))
-#define FLOAT4(pointer) (reinterpret_cast<float4 *>(&(pointer))[0])
-#define CFLOAT4(pointer) (reinterpret_cast<const float4 *>(&(pointer))[0])
+#define FLOAT4(value) (*reinterpret_cast<float4 *>(&(value)))
+#define CFLOAT4(value) (*reinterpret_cast<const float4 *>(&(value)))
 
 template <const int BM, const int BN, const int BK, const int TM, const int TN>
 __global__ void sgemm_vectorized(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c,
                                  const int M, const int N, const int K)
 {
-    const int bx = blockIdx.x;
-    const int by = blockIdx.y;
-    const int tx = threadIdx.x;
-    const int ty = threadIdx.y;
-    const int tid = ty * blockDim.x + tx;
+    const int bx = blockIdx.x, by = blockIdx.y;
+    const int tx = threadIdx.x, ty = threadIdx.y;
+    const int tid = tx + ty * (BN / TN);
 
-    __shared__ float s_a[BK][BM]; // transposed
-    __shared__ float s_b[BK][BN];
+    __shared__ float tile_a[BK][BM]; // transposed
+    __shared__ float tile_b[BK][BN];
 
-    float r_c[TM][TN] = {0.0};
-    float r_a[TM];
-    float r_b[TN];
+    float sums[TM][TN] = {0.0};
+    float reg_a[TM];
+    float reg_b[TN];
 
     const int load_a_m = tid >> 1;
     const int load_a_k = (tid & 1) << 2;
@@ -30,26 +28,26 @@ __global__ void sgemm_vectorized(const float *__restrict__ a, const float *__res
 
     for (int bk = 0; bk < K / BK; bk++) {
         float4 va = CFLOAT4(a[OFFSET(by * BM + load_a_m, bk * BK + load_a_k, K)]);
-        s_a[load_a_k + 0][load_a_m] = va.x;
-        s_a[load_a_k + 1][load_a_m] = va.y;
-        s_a[load_a_k + 2][load_a_m] = va.z;
-        s_a[load_a_k + 3][load_a_m] = va.w;
-        FLOAT4(s_b[load_b_k][load_b_n]) = CFLOAT4(b[OFFSET(bk * BK + load_b_k, bx * BN + load_b_n, N)]);
+        tile_a[load_a_k + 0][load_a_m] = va.x;
+        tile_a[load_a_k + 1][load_a_m] = va.y;
+        tile_a[load_a_k + 2][load_a_m] = va.z;
+        tile_a[load_a_k + 3][load_a_m] = va.w;
+        FLOAT4(tile_b[load_b_k][load_b_n]) = CFLOAT4(b[OFFSET(bk * BK + load_b_k, bx * BN + load_b_n, N)]);
         __syncthreads();
 
 #pragma unroll
         for (int k = 0; k < BK; k++) {
 #pragma unroll
             for (int m = 0; m < TM; m += 4)
-                FLOAT4(r_a[m]) = FLOAT4(s_a[k][ty * TM + m]);
+                FLOAT4(reg_a[m]) = FLOAT4(tile_a[k][ty * TM + m]);
 #pragma unroll
             for (int n = 0; n < TN; n += 4)
-                FLOAT4(r_b[n]) = FLOAT4(s_b[k][tx * TN + n]);
+                FLOAT4(reg_b[n]) = FLOAT4(tile_b[k][tx * TN + n]);
 #pragma unroll
             for (int m = 0; m < TM; m++)
 #pragma unroll
                 for (int n = 0; n < TN; n++)
-                    r_c[m][n] += r_a[m] * r_b[n];
+                    sums[m][n] += reg_a[m] * reg_b[n];
         }
         __syncthreads();
     }
@@ -58,7 +56,7 @@ __global__ void sgemm_vectorized(const float *__restrict__ a, const float *__res
     for (int m = 0; m < TM; m++) {
 #pragma unroll
         for (int n = 0; n < TN; n += 4)
-            FLOAT4(c[OFFSET(by * BM + ty * TM + m, bx * BN + tx * TN + n, N)]) = FLOAT4(r_c[m][n]);
+            FLOAT4(c[OFFSET(by * BM + ty * TM + m, bx * BN + tx * TN + n, N)]) = FLOAT4(sums[m][n]);
     }
 }
 

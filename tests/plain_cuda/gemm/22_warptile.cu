@@ -9,7 +9,7 @@ const int WARPSIZE = 32;
 
 namespace wt {
 template <const int BM, const int BN, const int BK, const int NUM_THREADS>
-__device__ void loadFromGmem(int N, int K, const float *A, const float *B, float *As, float *Bs)
+__device__ void stage_tiles(int N, int K, const float *A, const float *B, float *As, float *Bs)
 {
     constexpr int aPerRow = BK / 4, bPerRow = BN / 4;
     for (int v = threadIdx.x; v < BM * aPerRow; v += NUM_THREADS) {
@@ -26,82 +26,82 @@ __device__ void loadFromGmem(int N, int K, const float *A, const float *B, float
     }
 }
 
-template <const int BM, const int BN, const int BK, const int WM, const int WN, const int WMITER, const int WNITER,
-          const int WSUBM, const int WSUBN, const int TM, const int TN>
-__device__ void processFromSmem(float *regM, float *regN, float *threadResults, const float *As, const float *Bs,
-                                const uint warpRow, const uint warpCol, const uint rowInWarp, const uint colInWarp)
+template <const int BM, const int BN, const int BK, const int WM, const int WN, const int STEPS_M, const int STEPS_N,
+          const int SUB_M, const int SUB_N, const int TM, const int TN>
+__device__ void accumulate(float *aReg, float *bReg, float *sums, const float *As, const float *Bs,
+                                const uint warpRow, const uint warpCol, const uint laneRow, const uint laneCol)
 {
     for (uint dot = 0; dot < BK; ++dot) {
-        for (uint wm = 0; wm < WMITER; ++wm)
+        for (uint wm = 0; wm < STEPS_M; ++wm)
             for (uint i = 0; i < TM; ++i)
-                regM[wm * TM + i] = As[dot * BM + warpRow * WM + wm * WSUBM + rowInWarp * TM + i];
-        for (uint wn = 0; wn < WNITER; ++wn)
+                aReg[wm * TM + i] = As[dot * BM + warpRow * WM + wm * SUB_M + laneRow * TM + i];
+        for (uint wn = 0; wn < STEPS_N; ++wn)
             for (uint i = 0; i < TN; ++i)
-                regN[wn * TN + i] = Bs[dot * BN + warpCol * WN + wn * WSUBN + colInWarp * TN + i];
-        for (uint m = 0; m < WMITER * TM; ++m)
-            for (uint n = 0; n < WNITER * TN; ++n)
-                threadResults[m * WNITER * TN + n] += regM[m] * regN[n];
+                bReg[wn * TN + i] = Bs[dot * BN + warpCol * WN + wn * SUB_N + laneCol * TN + i];
+        for (uint m = 0; m < STEPS_M * TM; ++m)
+            for (uint n = 0; n < STEPS_N * TN; ++n)
+                sums[m * STEPS_N * TN + n] += aReg[m] * bReg[n];
     }
 }
 } // namespace wt
 
 /*
- * BM, BN, BK: tile of the block; WM, WN: tile of a warp; WNITER: steps of a warp over its columns;
+ * BM, BN, BK: tile of the block; WM, WN: tile of a warp; STEPS_N: steps of a warp over its columns;
  * TM, TN: results of a thread per step.
  */
-template <const int BM, const int BN, const int BK, const int WM, const int WN, const int WNITER, const int TM,
+template <const int BM, const int BN, const int BK, const int WM, const int WN, const int STEPS_N, const int TM,
           const int TN, const int NUM_THREADS>
 __global__ void __launch_bounds__(NUM_THREADS)
-    sgemmWarptiling(int M, int N, int K, float alpha, float *A, float *B, float beta, float *C)
+    sgemm_warptile(int M, int N, int K, float alpha, float *A, float *B, float beta, float *C)
 {
-    const uint cRow = blockIdx.y;
-    const uint cCol = blockIdx.x;
+    const uint blockRow = blockIdx.y;
+    const uint blockCol = blockIdx.x;
 
     const uint warp = threadIdx.x / WARPSIZE;
     const uint warpCol = warp % (BN / WN);
     const uint warpRow = warp / (BN / WN);
 
-    constexpr uint WMITER = (WM * WN) / (WARPSIZE * TM * TN * WNITER);
-    constexpr uint WSUBM = WM / WMITER;
-    constexpr uint WSUBN = WN / WNITER;
+    constexpr uint STEPS_M = (WM * WN) / (WARPSIZE * TM * TN * STEPS_N);
+    constexpr uint SUB_M = WM / STEPS_M;
+    constexpr uint SUB_N = WN / STEPS_N;
 
     const uint lane = threadIdx.x % WARPSIZE;
-    const uint colInWarp = lane % (WSUBN / TN);
-    const uint rowInWarp = lane / (WSUBN / TN);
+    const uint laneCol = lane % (SUB_N / TN);
+    const uint laneRow = lane / (SUB_N / TN);
 
     __shared__ float As[BM * BK];
     __shared__ float Bs[BK * BN];
 
-    A += cRow * BM * K;
-    B += cCol * BN;
-    C += (cRow * BM + warpRow * WM) * N + cCol * BN + warpCol * WN;
+    A += blockRow * BM * K;
+    B += blockCol * BN;
+    C += (blockRow * BM + warpRow * WM) * N + blockCol * BN + warpCol * WN;
 
-    float threadResults[WMITER * TM * WNITER * TN] = {0.0};
-    float regM[WMITER * TM] = {0.0};
-    float regN[WNITER * TN] = {0.0};
+    float sums[STEPS_M * TM * STEPS_N * TN] = {0.0};
+    float aReg[STEPS_M * TM] = {0.0};
+    float bReg[STEPS_N * TN] = {0.0};
 
     for (uint bk = 0; bk < K; bk += BK) {
-        wt::loadFromGmem<BM, BN, BK, NUM_THREADS>(N, K, A, B, As, Bs);
+        wt::stage_tiles<BM, BN, BK, NUM_THREADS>(N, K, A, B, As, Bs);
         __syncthreads();
-        wt::processFromSmem<BM, BN, BK, WM, WN, WMITER, WNITER, WSUBM, WSUBN, TM, TN>(
-            regM, regN, threadResults, As, Bs, warpRow, warpCol, rowInWarp, colInWarp);
+        wt::accumulate<BM, BN, BK, WM, WN, STEPS_M, STEPS_N, SUB_M, SUB_N, TM, TN>(
+            aReg, bReg, sums, As, Bs, warpRow, warpCol, laneRow, laneCol);
         A += BK;
         B += BK * N;
         __syncthreads();
     }
 
-    for (uint wm = 0; wm < WMITER; ++wm) {
-        for (uint wn = 0; wn < WNITER; ++wn) {
-            float *C_sub = C + (wm * WSUBM) * N + wn * WSUBN;
+    for (uint wm = 0; wm < STEPS_M; ++wm) {
+        for (uint wn = 0; wn < STEPS_N; ++wn) {
+            float *Cw = C + (wm * SUB_M) * N + wn * SUB_N;
             for (uint m = 0; m < TM; m += 1) {
                 for (uint n = 0; n < TN; n += 4) {
-                    float4 *p = reinterpret_cast<float4 *>(&C_sub[(rowInWarp * TM + m) * N + colInWarp * TN + n]);
+                    float4 *p = reinterpret_cast<float4 *>(&Cw[(laneRow * TM + m) * N + laneCol * TN + n]);
                     float4 t = *p;
-                    const int i = (wm * TM + m) * (WNITER * TN) + wn * TN + n;
-                    t.x = alpha * threadResults[i + 0] + beta * t.x;
-                    t.y = alpha * threadResults[i + 1] + beta * t.y;
-                    t.z = alpha * threadResults[i + 2] + beta * t.z;
-                    t.w = alpha * threadResults[i + 3] + beta * t.w;
+                    const int i = (wm * TM + m) * (STEPS_N * TN) + wn * TN + n;
+                    t.x = alpha * sums[i + 0] + beta * t.x;
+                    t.y = alpha * sums[i + 1] + beta * t.y;
+                    t.z = alpha * sums[i + 2] + beta * t.z;
+                    t.w = alpha * sums[i + 3] + beta * t.w;
                     *p = t;
                 }
             }
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(NUM_THREADS)
     }
 }
 
-void runSgemmWarptiling(int M, int N, int K, float alpha, float *A, float *B, float beta, float *C)
+void run_sgemm_warptile(int M, int N, int K, float alpha, float *A, float *B, float beta, float *C)
 {
     const uint NUM_THREADS = 128;
     const uint BN = 128;
@@ -117,7 +117,7 @@ void runSgemmWarptiling(int M, int N, int K, float alpha, float *A, float *B, fl
     const uint BK = 16;
     const uint WN = 64;
     const uint WM = 32;
-    const uint WNITER = 2;
+    const uint STEPS_N = 2;
     const uint TN = 4;
     const uint TM = 4;
     dim3 blockDim(NUM_THREADS);
@@ -125,9 +125,9 @@ void runSgemmWarptiling(int M, int N, int K, float alpha, float *A, float *B, fl
     constexpr uint NUM_WARPS = NUM_THREADS / 32;
     static_assert((BN % WN == 0) and (BM % WM == 0));
     static_assert((BN / WN) * (BM / WM) == NUM_WARPS);
-    static_assert((WM * WN) % (WARPSIZE * TM * TN * WNITER) == 0);
+    static_assert((WM * WN) % (WARPSIZE * TM * TN * STEPS_N) == 0);
 
     dim3 gridDim(CEIL_DIV(N, BN), CEIL_DIV(M, BM));
-    sgemmWarptiling<BM, BN, BK, WM, WN, WNITER, TM, TN, NUM_THREADS>
+    sgemm_warptile<BM, BN, BK, WM, WN, STEPS_N, TM, TN, NUM_THREADS>
         <<<gridDim, blockDim>>>(M, N, K, alpha, A, B, beta, C);
 }

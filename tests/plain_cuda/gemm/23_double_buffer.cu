@@ -8,10 +8,10 @@
 // The block has 256 threads; two elements of each tile per thread.
 template <const int BM, const int BN, const int BK, const int TM, const int TN>
 __global__ void __launch_bounds__((BM / TM) * (BN / TN))
-mysgemm_v7(int M, int N, int K, float alpha, float *A, float *B, float beta, float *C) {
+sgemm_double_buffer(int M, int N, int K, float alpha, float *A, float *B, float beta, float *C) {
     const int bx = blockIdx.x;
     const int by = blockIdx.y;
-    const int thread_num = (BM / TM) * (BN / TN);
+    const int threads = (BM / TM) * (BN / TN);
 
     const int tx = (threadIdx.x % (BN / TN)) * TN;
     const int ty = (threadIdx.x / (BN / TN)) * TM;
@@ -19,10 +19,10 @@ mysgemm_v7(int M, int N, int K, float alpha, float *A, float *B, float beta, flo
     __shared__ float As[2][BK * BM];
     __shared__ float Bs[2][BK * BN];
 
-    const int ldg_a_num = BM * BK / thread_num;
-    const int ldg_b_num = BK * BN / thread_num;
-    float ldg_a[ldg_a_num];
-    float ldg_b[ldg_b_num];
+    const int a_count = BM * BK / threads;
+    const int b_count = BK * BN / threads;
+    float next_a[a_count];
+    float next_b[b_count];
 
     A = &A[by * BM * K];
     B = &B[bx * BN];
@@ -32,13 +32,13 @@ mysgemm_v7(int M, int N, int K, float alpha, float *A, float *B, float beta, flo
 
     // First tile
 #pragma unroll
-    for (int i = 0; i < ldg_a_num; i++) {
-        int e = threadIdx.x + i * thread_num;
+    for (int i = 0; i < a_count; i++) {
+        int e = threadIdx.x + i * threads;
         As[0][OFFSET(e % BK, e / BK, BM)] = A[OFFSET(e / BK, e % BK, K)];
     }
 #pragma unroll
-    for (int i = 0; i < ldg_b_num; i++) {
-        int e = threadIdx.x + i * thread_num;
+    for (int i = 0; i < b_count; i++) {
+        int e = threadIdx.x + i * threads;
         Bs[0][OFFSET(e / BN, e % BN, BN)] = B[OFFSET(e / BN, e % BN, N)];
     }
     __syncthreads();
@@ -48,14 +48,14 @@ mysgemm_v7(int M, int N, int K, float alpha, float *A, float *B, float beta, flo
         const bool more = k + BK < K;
         if (more) { // the next tile goes to registers while this one is used
 #pragma unroll
-            for (int i = 0; i < ldg_a_num; i++) {
-                int e = threadIdx.x + i * thread_num;
-                ldg_a[i] = A[OFFSET(e / BK, k + BK + e % BK, K)];
+            for (int i = 0; i < a_count; i++) {
+                int e = threadIdx.x + i * threads;
+                next_a[i] = A[OFFSET(e / BK, k + BK + e % BK, K)];
             }
 #pragma unroll
-            for (int i = 0; i < ldg_b_num; i++) {
-                int e = threadIdx.x + i * thread_num;
-                ldg_b[i] = B[OFFSET(k + BK + e / BN, e % BN, N)];
+            for (int i = 0; i < b_count; i++) {
+                int e = threadIdx.x + i * threads;
+                next_b[i] = B[OFFSET(k + BK + e / BN, e % BN, N)];
             }
         }
 
@@ -75,14 +75,14 @@ mysgemm_v7(int M, int N, int K, float alpha, float *A, float *B, float beta, flo
 
         if (more) {
 #pragma unroll
-            for (int i = 0; i < ldg_a_num; i++) {
-                int e = threadIdx.x + i * thread_num;
-                As[write_index][OFFSET(e % BK, e / BK, BM)] = ldg_a[i];
+            for (int i = 0; i < a_count; i++) {
+                int e = threadIdx.x + i * threads;
+                As[write_index][OFFSET(e % BK, e / BK, BM)] = next_a[i];
             }
 #pragma unroll
-            for (int i = 0; i < ldg_b_num; i++) {
-                int e = threadIdx.x + i * thread_num;
-                Bs[write_index][OFFSET(e / BN, e % BN, BN)] = ldg_b[i];
+            for (int i = 0; i < b_count; i++) {
+                int e = threadIdx.x + i * threads;
+                Bs[write_index][OFFSET(e / BN, e % BN, BN)] = next_b[i];
             }
             __syncthreads();
             write_index ^= 1;

@@ -69,7 +69,7 @@ int main()
             assert(tmp == hostC[i * numBCols + j]);
         }
     }
-    cout << "COMPLETED SUCCESSFULLY\n";
+    cout << "the results agree\n";
     cudaFree(deviceA);
     cudaFree(deviceB);
     cudaFree(deviceC);

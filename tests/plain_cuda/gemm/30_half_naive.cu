@@ -10,12 +10,12 @@ __global__ void hgemm_naive(const __half *A, const __half *B, __half *C, int M, 
     int n = blockIdx.x * blockDim.x + threadIdx.x;
     int m = blockIdx.y * blockDim.y + threadIdx.y;
     if (m < M && n < N) {
-        float psum = 0.0f;
+        float total = 0.0f;
 #pragma unroll
         for (int k = 0; k < K; k++) {
-            psum += __half2float(A[m * K + k]) * __half2float(B[k * N + n]);
+            total += __half2float(A[m * K + k]) * __half2float(B[k * N + n]);
         }
-        C[m * N + n] = __float2half(psum);
+        C[m * N + n] = __float2half(total);
     }
 }
 
@@ -59,6 +59,6 @@ int main(void)
         if (d < 0) d = -d;
         if (d > max_error) max_error = d;
     }
-    printf("Max Error = %f\n", max_error);
+    printf("largest error: %f\n", max_error);
     return max_error > 0.5f;
 }

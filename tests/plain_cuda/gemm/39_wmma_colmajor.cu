@@ -6,49 +6,48 @@
 
 using namespace nvcuda;
 
-// All matrices are column-major and packed: lda = M, ldb = K, ldc = M. Sizes are multiples of 16.
+#define T 16
+
+// Column-major without gaps: the leading dimensions are M, K and M. Sizes are multiples of 16.
 __global__ void wmma_gemm_cols(half *a, half *b, float *c, int M, int N, int K, float alpha, float beta)
 {
-    int lda = M;
-    int ldb = K;
-    int ldc = M;
+    // blockDim.x counts lanes: every 32 threads in x are one warp
+    const int i0 = T * ((blockIdx.x * blockDim.x + threadIdx.x) / warpSize);
+    const int j0 = T * (blockIdx.y * blockDim.y + threadIdx.y);
+    if (i0 >= M || j0 >= N) return;
 
-    // Position of this warp in the grid of 16 x 16 tiles
-    int warpM = (blockIdx.x * blockDim.x + threadIdx.x) / warpSize;
-    int warpN = blockIdx.y * blockDim.y + threadIdx.y;
-    int cRow = warpM * 16;
-    int cCol = warpN * 16;
-    if (cRow >= M || cCol >= N) return;
+    wmma::fragment<wmma::accumulator, T, T, T, float> product, result;
+    wmma::fill_fragment(product, 0.0f);
 
-    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::col_major> a_frag;
-    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b_frag;
-    wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc_frag, c_frag;
-    wmma::fill_fragment(acc_frag, 0.0f);
-
-    for (int i = 0; i < K; i += 16) {
-        wmma::load_matrix_sync(a_frag, a + cRow + i * lda, lda);
-        wmma::load_matrix_sync(b_frag, b + i + cCol * ldb, ldb);
-        wmma::mma_sync(acc_frag, a_frag, b_frag, acc_frag);
+    const half *left = a + i0;
+    const half *right = b + (size_t)j0 * K;
+    for (int k = 0; k < K; k += T) {
+        wmma::fragment<wmma::matrix_a, T, T, T, half, wmma::col_major> fa;
+        wmma::fragment<wmma::matrix_b, T, T, T, half, wmma::col_major> fb;
+        wmma::load_matrix_sync(fa, left, M);
+        wmma::load_matrix_sync(fb, right, K);
+        wmma::mma_sync(product, fa, fb, product);
+        left += (size_t)T * M;
+        right += T;
     }
 
-    wmma::load_matrix_sync(c_frag, c + cRow + cCol * ldc, ldc, wmma::mem_col_major);
-    for (int i = 0; i < c_frag.num_elements; i++) {
-        c_frag.x[i] = alpha * acc_frag.x[i] + beta * c_frag.x[i];
-    }
-    wmma::store_matrix_sync(c + cRow + cCol * ldc, c_frag, ldc, wmma::mem_col_major);
+    float *tile = c + (size_t)j0 * M + i0;
+    wmma::load_matrix_sync(result, tile, M, wmma::mem_col_major);
+#pragma unroll
+    for (int e = 0; e < result.num_elements; ++e)
+        result.x[e] = beta * result.x[e] + alpha * product.x[e];
+    wmma::store_matrix_sync(tile, result, M, wmma::mem_col_major);
 }
 
-void launch_wmma_gemm_cols(half *a_fp16, half *b_fp16, float *c, int matrixM, int matrixN, int matrixK, float alpha,
-                           float beta)
+void launch_wmma_gemm_cols(half *a, half *b, float *c, int m, int n, int k, float alpha, float beta)
 {
-    dim3 gridDim;
-    dim3 blockDim;
+    dim3 block, grid;
 
     // 4 x 4 warps: a block computes 64 x 64 elements
-    blockDim.x = 128;
-    blockDim.y = 4;
-    gridDim.x = (matrixM + (16 * blockDim.x / 32 - 1)) / (16 * blockDim.x / 32);
-    gridDim.y = (matrixN + 16 * blockDim.y - 1) / (16 * blockDim.y);
+    block.x = 4 * 32;
+    block.y = 4;
+    grid.x = (m + 4 * T - 1) / (4 * T);
+    grid.y = (n + 4 * T - 1) / (4 * T);
 
-    wmma_gemm_cols<<<gridDim, blockDim>>>(a_fp16, b_fp16, c, matrixM, matrixN, matrixK, alpha, beta);
+    wmma_gemm_cols<<<grid, block>>>(a, b, c, m, n, k, alpha, beta);
 }

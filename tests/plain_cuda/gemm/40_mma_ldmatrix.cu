@@ -6,73 +6,65 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#define MMA_M 16
-#define MMA_N 8
-#define MMA_K 16
-#define WARP_SIZE 32
+#define TILE_M 16
+#define TILE_N 8
+#define TILE_K 16
 
-#define LDMATRIX_X2(R0, R1, addr) \
-    asm volatile("ldmatrix.sync.aligned.x2.m8n8.shared.b16 {%0, %1}, [%2];\n" : "=r"(R0), "=r"(R1) : "r"(addr))
+#define LDSM_X2(d, p)                                                                          \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"                    \
+                 : "=r"((d)[0]), "=r"((d)[1]) : "r"(p))
 
-#define LDMATRIX_X4(R0, R1, R2, R3, addr)                                             \
-    asm volatile("ldmatrix.sync.aligned.x4.m8n8.shared.b16 {%0, %1, %2, %3}, [%4];\n" \
-                 : "=r"(R0), "=r"(R1), "=r"(R2), "=r"(R3)                             \
-                 : "r"(addr))
+#define LDSM_X4(d, p)                                                                          \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"            \
+                 : "=r"((d)[0]), "=r"((d)[1]), "=r"((d)[2]), "=r"((d)[3]) : "r"(p))
 
-#define HMMA16816(RD0, RD1, RA0, RA1, RA2, RA3, RB0, RB1, RC0, RC1)                                        \
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 "                                      \
-                 "{%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%8, %9};\n"                                       \
-                 : "=r"(RD0), "=r"(RD1)                                                                    \
-                 : "r"(RA0), "r"(RA1), "r"(RA2), "r"(RA3), "r"(RB0), "r"(RB1), "r"(RC0), "r"(RC1))
+#define MMA_F16(c, a, b)                                                                       \
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, "                \
+                 "{%2, %3, %4, %5}, {%6, %7}, {%0, %1};"                                       \
+                 : "+r"((c)[0]), "+r"((c)[1])                                                  \
+                 : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"((b)[0]), "r"((b)[1]))
 
-inline __device__ __host__ size_t div_ceil(size_t a, size_t b) { return (a % b != 0) ? (a / b + 1) : (a / b); }
-
-// A is M x K by rows, B is K x N by columns, C is M x N by rows
-__global__ void mmaNaiveKernel(const half *__restrict__ A, const half *__restrict__ B, half *__restrict__ C, size_t M,
+// A is M x K by rows, B is K x N by columns, C is M x N by rows. One warp computes 16 x 8 elements.
+__global__ void hgemmMmaSimple(const half *__restrict__ A, const half *__restrict__ B, half *__restrict__ C, size_t M,
                                size_t N, size_t K)
 {
-    const size_t K_tiles = div_ceil(K, MMA_K);
-    const size_t warp_row = blockIdx.y * MMA_M;
-    const size_t warp_col = blockIdx.x * MMA_N;
-    if (warp_row >= M || warp_col >= N) return;
+    __shared__ __align__(16) half tileA[TILE_M * TILE_K];
+    __shared__ __align__(16) half tileB[TILE_N * TILE_K];
 
-    __shared__ __align__(16) half A_smem[MMA_M][MMA_K];
-    __shared__ __align__(16) half B_smem[MMA_N][MMA_K];
+    const unsigned lane = threadIdx.x;
+    const size_t row0 = TILE_M * (size_t)blockIdx.y;
+    const size_t col0 = TILE_N * (size_t)blockIdx.x;
 
-    const size_t lane_id = threadIdx.x % WARP_SIZE;
-    uint32_t RC[2] = {0, 0};
+    // Two lanes copy one line of 16 values, 16 bytes each
+    const unsigned line = lane >> 1, part = (lane & 1) * 8;
+    const unsigned addressA = __cvta_generic_to_shared(tileA + (lane & 15) * TILE_K + (lane >> 4) * 8);
+    const unsigned addressB = __cvta_generic_to_shared(tileB + (lane & 7) * TILE_K + ((lane >> 3) & 1) * 8);
 
-#pragma unroll
-    for (size_t i = 0; i < K_tiles; ++i) {
-        // A row of a tile is 32 bytes: two lanes copy 16 bytes each
-        *((int4 *)&A_smem[lane_id / 2][(lane_id % 2) * 8]) =
-            *((const int4 *)&A[(warp_row + lane_id / 2) * K + i * MMA_K + (lane_id % 2) * 8]);
-        if (lane_id < MMA_N * 2) {
-            *((int4 *)&B_smem[lane_id / 2][(lane_id % 2) * 8]) =
-                *((const int4 *)&B[(warp_col + lane_id / 2) * K + i * MMA_K + (lane_id % 2) * 8]);
-        }
+    uint32_t sum[2] = {0u, 0u};
+    for (size_t k = 0; k < K; k += TILE_K) {
+        *reinterpret_cast<uint4 *>(tileA + line * TILE_K + part) =
+            *reinterpret_cast<const uint4 *>(A + (row0 + line) * K + k + part);
+        if (line < TILE_N)
+            *reinterpret_cast<uint4 *>(tileB + line * TILE_K + part) =
+                *reinterpret_cast<const uint4 *>(B + (col0 + line) * K + k + part);
         __syncthreads();
 
-        uint32_t RA[4], RB[2];
-        uint32_t A_addr = __cvta_generic_to_shared(&A_smem[lane_id % 16][(lane_id / 16) * 8]);
-        LDMATRIX_X4(RA[0], RA[1], RA[2], RA[3], A_addr);
-        uint32_t B_addr = __cvta_generic_to_shared(&B_smem[lane_id % 8][((lane_id / 8) % 2) * 8]);
-        LDMATRIX_X2(RB[0], RB[1], B_addr);
-        HMMA16816(RC[0], RC[1], RA[0], RA[1], RA[2], RA[3], RB[0], RB[1], RC[0], RC[1]);
+        uint32_t a[4], b[2];
+        LDSM_X4(a, addressA);
+        LDSM_X2(b, addressB);
+        MMA_F16(sum, a, b);
         __syncthreads();
     }
 
-    uint32_t *upper = (uint32_t *)&C[(warp_row + lane_id / 4) * N + warp_col + (lane_id % 4) * 2];
-    uint32_t *lower = (uint32_t *)&C[(warp_row + lane_id / 4 + 8) * N + warp_col + (lane_id % 4) * 2];
-    *upper = RC[0];
-    *lower = RC[1];
+    half *out = C + (row0 + lane / 4) * N + col0 + 2 * (lane % 4);
+    *reinterpret_cast<uint32_t *>(out) = sum[0];
+    *reinterpret_cast<uint32_t *>(out + 8 * N) = sum[1];
 }
 
-void mmaNaive(half *A, half *B, half *C, size_t M, size_t N, size_t K)
+void hgemm(half *A, half *B, half *C, size_t M, size_t N, size_t K)
 {
-    dim3 block(WARP_SIZE);
-    dim3 grid(div_ceil(N, MMA_N), div_ceil(M, MMA_M));
-    mmaNaiveKernel<<<grid, block>>>(A, B, C, M, N, K);
+    dim3 blocks((N + TILE_N - 1) / TILE_N, (M + TILE_M - 1) / TILE_M);
+    hgemmMmaSimple<<<blocks, 32>>>(A, B, C, M, N, K);
 }
 
 int main()
@@ -84,7 +76,7 @@ int main()
     cudaMallocManaged(&C, M * N * sizeof(half));
     for (size_t i = 0; i < M * K; i++) A[i] = __float2half((float)(rand() % 5 - 2));
     for (size_t i = 0; i < K * N; i++) B[i] = __float2half((float)(rand() % 5 - 2));
-    mmaNaive(A, B, C, M, N, K);
+    hgemm(A, B, C, M, N, K);
     if (cudaDeviceSynchronize() != cudaSuccess) return 1;
     for (size_t i = 0; i < M; i++)
         for (size_t j = 0; j < N; j++) {

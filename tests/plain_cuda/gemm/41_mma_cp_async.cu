@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 #include <iostream>
 #include <random>
+#include <string>
 #include <vector>
 
 #define CP_ASYNC_CG(dst, src) \

@@ -7,7 +7,7 @@
 
 #define BLOCK 32
 
-__global__ void MatrixMulAsyncCopy(float *__restrict__ C, const float *__restrict__ A, const float *__restrict__ B,
+__global__ void matMulAsync(float *__restrict__ C, const float *__restrict__ A, const float *__restrict__ B,
                                    int wA, int wB)
 {
     __shared__ float As[2][BLOCK][BLOCK];
@@ -21,7 +21,7 @@ __global__ void MatrixMulAsyncCopy(float *__restrict__ C, const float *__restric
     __pipeline_memcpy_async(&Bs[0][ty][tx], b, sizeof(float));
     __pipeline_commit();
 
-    float Csub = 0.0f;
+    float sum = 0.0f;
     for (int i = 0; i < steps; ++i) {
         const int now = i % 2, next = 1 - now;
         if (i + 1 < steps) {
@@ -32,10 +32,10 @@ __global__ void MatrixMulAsyncCopy(float *__restrict__ C, const float *__restric
         __pipeline_wait_prior(1);
         __syncthreads();
 #pragma unroll
-        for (int k = 0; k < BLOCK; ++k) Csub += As[now][ty][k] * Bs[now][k][tx];
+        for (int k = 0; k < BLOCK; ++k) sum += As[now][ty][k] * Bs[now][k][tx];
         __syncthreads();
     }
-    C[(BLOCK * blockIdx.y + ty) * wB + BLOCK * blockIdx.x + tx] = Csub;
+    C[(BLOCK * blockIdx.y + ty) * wB + BLOCK * blockIdx.x + tx] = sum;
 }
 
 int main(int argc, char **argv)
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 
     dim3 threads(BLOCK, BLOCK);
     dim3 grid(wB / threads.x, hA / threads.y);
-    MatrixMulAsyncCopy<<<grid, threads>>>(C, A, B, wA, wB);
+    matMulAsync<<<grid, threads>>>(C, A, B, wA, wB);
     cudaDeviceSynchronize();
 
     for (int i = 0; i < hA; i++)
@@ -58,10 +58,10 @@ int main(int argc, char **argv)
             float s = 0;
             for (int k = 0; k < wA; k++) s += A[i * wA + k] * B[k * wB + j];
             if (s != C[i * wB + j]) {
-                printf("Result = FAIL\n");
+                printf("wrong result\n");
                 return EXIT_FAILURE;
             }
         }
-    printf("Result = PASS\n");
+    printf("right\n");
     return EXIT_SUCCESS;
 }
