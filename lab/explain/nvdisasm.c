@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cuda_folders.h"
 #include "cli/interrupt.h"
 #include "common/failure.h"
 #include "process/child_process.h"
@@ -53,32 +54,13 @@ static bool find_on_path(char *path, size_t capacity)
     return false;
 }
 
-/* Searches the folders next to the CUDA libraries (src/cuda/cuda_library_paths.c). */
 static bool find_in_packages(char *path, size_t capacity)
 {
-    static const struct {
-        const char *variable, *folder;
-    } search_paths[] = {
-        {"CUDA_HOME", "/bin"},
-        {"CUDA_PATH", "/bin"},
-        {"VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/*/bin"},
-        {"CONDA_PREFIX", "/bin"},
-        {"CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/*/bin"},
-        {NULL, "/usr/local/cuda/bin"},
-        {"HOME", "/.local/lib/python3*/site-packages/nvidia/*/bin"},
-        {NULL, "/usr/local/lib/python3*/dist-packages/nvidia/*/bin"},
-        {NULL, "/usr/local/lib/python3*/site-packages/nvidia/*/bin"},
-        {NULL, "/usr/lib/python3/dist-packages/nvidia/*/bin"},
-    };
-    for (size_t i = 0; i < sizeof search_paths / sizeof *search_paths; i++) {
-        char pattern[4096];
-        const char *start = search_paths[i].variable ? getenv(search_paths[i].variable) : "";
-        if (!start || (search_paths[i].variable && *start != '/'))
-            continue;
-        if (snprintf(pattern, sizeof pattern, "%s%s/nvdisasm", start, search_paths[i].folder) < (int)sizeof pattern &&
+    char folder[4000], pattern[4096];
+    for (size_t i = 0; rungi_cuda_folder_pattern(i, RUNGI_CUDA_PROGRAMS, folder, sizeof folder); i++)
+        if (*folder && snprintf(pattern, sizeof pattern, "%s/nvdisasm", folder) < (int)sizeof pattern &&
             find_glob_match(pattern, path, capacity))
             return true;
-    }
     return false;
 }
 

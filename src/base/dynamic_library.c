@@ -28,7 +28,7 @@ static void *open_if_usable(const char *file, bool (*is_usable)(void *library))
     return library && (!is_usable || is_usable(library)) ? library : NULL;
 }
 
-static void *open_in_folder(const char *folder, const char *name, bool (*is_usable)(void *library))
+void *rungi_library_open_in_folder(const char *folder, const char *name, bool (*is_usable)(void *library))
 {
     char pattern[4096];
     void *library = NULL;
@@ -53,7 +53,7 @@ void *rungi_library_open(const rungi_library_location *locations, size_t count, 
             library = open_if_usable(name, is_usable);
         else if (start && (!variable || *start == '/') &&
                  snprintf(folder, sizeof folder, "%s%s", start, locations[i].folder) < (int)sizeof folder)
-            library = open_in_folder(folder, name, is_usable);
+            library = rungi_library_open_in_folder(folder, name, is_usable);
     }
     return library;
 }

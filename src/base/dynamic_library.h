@@ -22,6 +22,9 @@ void *rungi_library_open_file(const char *file, bool is_isolated);
 void *rungi_library_open(const rungi_library_location *locations, size_t count, const char *name,
                          bool (*is_usable)(void *library));
 
+/* Opens the first usable library of this name in the folders that match a pattern of glob(); NULL if there is none. */
+void *rungi_library_open_in_folder(const char *pattern, const char *name, bool (*is_usable)(void *library));
+
 /* Opens the first library of a list of names that ends in NULL, each as rungi_library_open() does. */
 void *rungi_library_open_any(const rungi_library_location *locations, size_t count, const char *const *names,
                              bool (*is_usable)(void *library));

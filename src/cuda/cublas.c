@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cuda_folders.h"
 #include "base/dynamic_library.h"
 #include "base/try.h"
 

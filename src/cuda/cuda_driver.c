@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_driver.c - loads libcuda, counts its objects for tests, describes its errors, and finds NVIDIA's other
- * libraries. */
+/* cuda_driver.c - loads libcuda, counts its objects for tests, and describes its errors. */
 #include "cuda/cuda_driver.h"
 
 #include <stdio.h>
@@ -49,33 +48,6 @@ rung_status rungi_cu_load(rungi_cu *cu)
     cu->executes_ptx = rungi_library_symbol(cu->library, "rung_emulated_host_address", &host_address,
                                             sizeof host_address);
     return start(cu);
-}
-
-/* Where NVIDIA's other libraries may be. */
-static const rungi_library_location search_paths[] = {
-    {NULL, NULL},
-    {"CUDA_HOME", "/lib64"},
-    {"CUDA_PATH", "/lib64"},
-    {"VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/*/lib"},
-    {"CONDA_PREFIX", "/lib"},
-    {"CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/*/lib"},
-    {NULL, "/usr/local/cuda/lib64"},
-    {"HOME", "/.local/lib/python3*/site-packages/nvidia/*/lib"},
-    {NULL, "/usr/local/lib/python3*/dist-packages/nvidia/*/lib"},
-    {NULL, "/usr/local/lib/python3*/site-packages/nvidia/*/lib"},
-    {NULL, "/usr/lib/python3/dist-packages/nvidia/*/lib"},
-};
-
-void *rungi_cuda_library_open(const char *name)
-{
-    return rungi_library_open(search_paths, sizeof search_paths / sizeof *search_paths, name, NULL);
-}
-
-void *rungi_cuda_library_open_major(const char *name, int major, int driver_version)
-{
-    char versioned[64];
-    snprintf(versioned, sizeof versioned, "%s.%d", name, major);
-    return major <= driver_version / 1000 ? rungi_cuda_library_open(versioned) : NULL;
 }
 
 void rungi_cu_track(rungi_cu *cu, rungi_cu_kind kind, int change)

@@ -147,13 +147,3 @@ rung_status rungi_cu_check(rungi_cu *cu, rungi_cu_result error, const char *func
 
 /* Calls a function of the driver and checks its result: RUNGI_CU_CALL(cu, DeviceGetCount, &count). */
 #define RUNGI_CU_CALL(cu, name, ...) rungi_cu_check(cu, (cu)->name(__VA_ARGS__), "cu" #name)
-
-/* Opens another library of NVIDIA, such as "libnvrtc.so.12". It stays open. Returns NULL if it is not found. */
-void *rungi_cuda_library_open(const char *name);
-
-/* The major versions of NVRTC and cuBLAS that are searched, newest first. */
-enum { RUNGI_CUDA_MAJOR_MAX = 13, RUNGI_CUDA_MAJOR_MIN = 12 };
-
-/* Opens a major version: "libnvrtc.so" and 12 open libnvrtc.so.12. Returns NULL also if the driver is older than the
- * library: a driver of this CUDA version supports neither cubins nor cuBLAS of a later major version. */
-void *rungi_cuda_library_open_major(const char *name, int major, int driver_version);

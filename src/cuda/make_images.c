@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cuda_folders.h"
 #include "core/code_cache.h"
 #include "cuda/embedded_images.h"
 #include "cuda/cuda_driver.h"
