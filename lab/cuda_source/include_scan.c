@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* include_scan.c - see include_scan.h. */
+#define _GNU_SOURCE /* realpath */
+#include "cuda_source/include_scan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/growing_array.h"
+#include "cuda_source/cuda_headers.h"
+#include "cuda_source/stub_headers.h"
+
+enum { FILES_MAX = 256, FILE_BYTES_MAX = 16 << 20 };
+
+typedef struct include_scan {
+    const lab_include_places *places;
+    lab_include_list *list;
+    char *visited[FILES_MAX]; /* files of the user that were read */
+    int visited_count;
+} include_scan_t;
+
+static void scan_text(include_scan_t *scan, const char *folder, const char *text, size_t bytes, bool is_first);
+
+static bool is_regular(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* Returns whether a resolved path is below one of the user's folders. */
+static bool is_inside(const include_scan_t *scan, const char *path)
+{
+    char folder[LAB_INCLUDE_PATH_BYTES];
+    for (const char *const *at = scan->places->user_folders; *at; at++) {
+        size_t length = realpath(*at, folder) ? strlen(folder) : 0;
+        if (length > 0 && strncmp(path, folder, length) == 0 && (path[length] == '/' || folder[length - 1] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* ---- Results ---- */
+
+static void add_include(include_scan_t *scan, const char *name, lab_include_kind kind, int line)
+{
+    lab_include_list *list = scan->list;
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].name, name) == 0)
+            return;
+    lab_include *items = lab_array_grow(list->items, list->count, sizeof *items);
+    char *copy = items ? strdup(name) : NULL;
+    if (items)
+        list->items = items;
+    if (!copy) {
+        list->out_of_memory = true;
+        return;
+    }
+    items[list->count++] = (lab_include){copy, kind, line};
+}
+
+void lab_includes_free(lab_include_list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        free(list->items[i].name);
+    free(list->items);
+    *list = (lab_include_list){.count = 0};
+}
+
+/* ---- Files ---- */
+
+static void scan_file(include_scan_t *scan, const char *path)
+{
+    for (int i = 0; i < scan->visited_count; i++)
+        if (strcmp(scan->visited[i], path) == 0)
+            return;
+    char *copy = scan->visited_count < FILES_MAX ? strdup(path) : NULL;
+    FILE *file = copy ? fopen(path, "re") : NULL;
+    if (copy)
+        scan->visited[scan->visited_count++] = copy;
+    if (!file)
+        return;
+    struct stat info;
+    size_t size = fstat(fileno(file), &info) == 0 && info.st_size < FILE_BYTES_MAX ? (size_t)info.st_size : 0;
+    char *text = malloc(size + 1), folder[LAB_INCLUDE_PATH_BYTES];
+    size_t bytes = text ? fread(text, 1, size, file) : 0;
+    fclose(file);
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
+    scan_text(scan, folder, text, bytes, false);
+    free(text);
+}
+
+/* Looks for a header in a folder. Scans it if it is the user's. */
+static bool find_in(include_scan_t *scan, const char *folder, const char *name, bool *is_outside)
+{
+    char path[2 * LAB_INCLUDE_PATH_BYTES], resolved[LAB_INCLUDE_PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (!realpath(path, resolved) || !is_regular(resolved))
+        return false;
+    *is_outside = !is_inside(scan, resolved);
+    if (!*is_outside)
+        scan_file(scan, resolved);
+    return !*is_outside;
+}
+
+static bool is_in_cuda_folders(const include_scan_t *scan, const char *name)
+{
+    char path[2 * LAB_INCLUDE_PATH_BYTES];
+    for (const char *const *folder = scan->places->cuda_folders; *folder; folder++) {
+        snprintf(path, sizeof path, "%s/%s", *folder, name);
+        if (is_regular(path))
+            return true;
+    }
+    return false;
+}
+
+/* Decides where the compiler will find a header. */
+static void resolve(include_scan_t *scan, const char *folder, const char *name, bool is_quoted, int line)
+{
+    bool is_outside = false, is_found = false;
+    if (*name == '/') {
+        add_include(scan, name, LAB_INCLUDE_OUTSIDE, line);
+        return;
+    }
+    if (is_quoted)
+        is_found = find_in(scan, folder, name, &is_outside);
+    for (const char *const *at = scan->places->user_folders; !is_found && *at; at++)
+        is_found = find_in(scan, *at, name, &is_outside);
+    if (is_found)
+        return;
+    bool is_installed = is_in_cuda_folders(scan, name);
+    if (lab_stub_header_find(name, is_installed))
+        add_include(scan, name, LAB_INCLUDE_STUB, line);
+    else if (!is_installed)
+        add_include(scan, name,
+                    is_outside                       ? LAB_INCLUDE_OUTSIDE
+                    : lab_cuda_header_is_known(name) ? LAB_INCLUDE_CUDA
+                                                     : LAB_INCLUDE_MISSING,
+                    line);
+}
+
+/* ---- Lines ---- */
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    return at;
+}
+
+/* Reads the name of an #include line: "x.h" or <x.h>. A name in a macro is not read. */
+static bool read_name(const char *at, const char *end, char *name, size_t capacity, bool *is_quoted)
+{
+    static const char word[] = "include";
+    at = skip_blanks(at, end);
+    if (at == end || *at != '#')
+        return false;
+    at = skip_blanks(at + 1, end);
+    if ((size_t)(end - at) <= sizeof word || memcmp(at, word, sizeof word - 1) != 0)
+        return false;
+    at = skip_blanks(at + sizeof word - 1, end);
+    if (at == end || (*at != '"' && *at != '<'))
+        return false;
+    *is_quoted = *at == '"';
+    const char *close = memchr(at + 1, *is_quoted ? '"' : '>', (size_t)(end - at - 1));
+    return close && snprintf(name, capacity, "%.*s", (int)(close - at - 1), at + 1) < (int)capacity;
+}
+
+static void scan_text(include_scan_t *scan, const char *folder, const char *text, size_t bytes, bool is_first)
+{
+    char name[1024];
+    bool is_quoted;
+    int line = 1;
+    for (const char *at = text, *last = text + bytes; at && at < last; line++) {
+        const char *end = memchr(at, '\n', (size_t)(last - at));
+        if (read_name(at, end ? end : last, name, sizeof name, &is_quoted))
+            resolve(scan, folder, name, is_quoted, is_first ? line : 0);
+        at = end ? end + 1 : NULL;
+    }
+}
+
+void lab_includes_scan(const char *text, size_t bytes, const lab_include_places *places, lab_include_list *list)
+{
+    include_scan_t scan = {.places = places, .list = list};
+    *list = (lab_include_list){.count = 0};
+    scan_text(&scan, places->user_folders[0], text, bytes, true);
+    for (int i = 0; i < scan.visited_count; i++)
+        free(scan.visited[i]);
+}

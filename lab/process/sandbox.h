@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sandbox.h - limits that a child process applies to itself before it reads a user's file: processor time, memory, and the
+ * files that it may open. All functions are for the child; a process cannot remove its limits. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Limits the processor time (the kernel ends the process with SIGXCPU), the growth of the address space (0: no limit), and
+ * disables core dumps. Builds with a sanitizer do not limit the address space, because sanitizers reserve terabytes. */
+void lab_sandbox_limit(double seconds, int64_t bytes);
+
+/* From now on the process and its children can open files for reading only below the folders of `readable`, and for reading
+ * and writing only below those of `writable`. Both lists end in NULL; folders that do not exist are ignored. Programs can
+ * be started from readable folders. Returns false if the kernel has no Landlock; nothing is restricted then. */
+bool lab_sandbox_restrict_files(const char *const *readable, const char *const *writable);
+
+/* Returns whether the kernel has Landlock. */
+bool lab_sandbox_can_restrict_files(void);
