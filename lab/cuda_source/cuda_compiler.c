@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_compiler.c - see cuda_compiler.h. */
+#define _GNU_SOURCE /* nftw */
 #include "cuda_source/cuda_compiler.h"
 
 #include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/failure.h"
 #include "cuda_source/compile_message.h"
+#include "cuda_source/nvcc_child.h"
 #include "cuda_source/nvrtc_child.h"
+#include "io/temporary_file.h"
 #include "process/piped_child.h"
 #include "process/sandbox.h"
 
@@ -28,10 +33,10 @@ static int64_t memory_of(const lab_cuda_job *job)
     return job->memory_bytes > 0 ? job->memory_bytes : memory_default;
 }
 
-/* What both kinds of children do: how they compile. */
+/* What a child does: it runs NVRTC, or nvcc in a folder of its own. */
 typedef struct child_job {
     const lab_cuda_job *job;
-    lab_cuda_compile_status (*compile)(const lab_cuda_job *job, lab_cuda_code *code, char *why, size_t capacity);
+    const char *nvcc_folder; /* NULL: NVRTC */
 } child_job_t;
 
 static void compile_in_child(void *user, int output)
@@ -40,7 +45,9 @@ static void compile_in_child(void *user, int output)
     lab_cuda_code code = {.ptx = NULL};
     char why[SENTENCE_BYTES] = "";
     lab_sandbox_limit(seconds_of(child->job), memory_of(child->job));
-    lab_cuda_compile_status status = child->compile(child->job, &code, why, sizeof why);
+    lab_cuda_compile_status status = child->nvcc_folder
+                                         ? lab_nvcc_child_compile(child->job, child->nvcc_folder, &code, why, sizeof why)
+                                         : lab_nvrtc_child_compile(child->job, &code, why, sizeof why);
     lab_compile_message_write(output, status, &code, why);
 }
 
@@ -98,12 +105,55 @@ void lab_cuda_code_free(lab_cuda_code *code)
     *code = (lab_cuda_code){.ptx = NULL};
 }
 
+/* ---- nvcc ---- */
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info;
+    (void)kind;
+    (void)place;
+    remove(path);
+    return 0;
+}
+
+/* Compiles with nvcc. Returns false and leaves `code` unchanged if that fails. */
+static bool compile_with_nvcc(const lab_cuda_job *job, lab_cuda_code *code)
+{
+    char folder[4096], why[SENTENCE_BYTES], program[4096];
+    lab_cuda_code other = {.ptx = NULL};
+    if (!lab_nvcc_find(program, sizeof program) ||
+        snprintf(folder, sizeof folder, "%s/rung-XXXXXX", lab_temporary_folder()) >= (int)sizeof folder ||
+        !mkdtemp(folder))
+        return false;
+    bool is_compiled = run(&(child_job_t){job, folder}, &other, why, sizeof why) == LAB_CUDA_COMPILED;
+    nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    if (is_compiled) {
+        lab_cuda_code_free(code);
+        *code = other;
+    } else {
+        lab_cuda_code_free(&other);
+    }
+    return is_compiled;
+}
+
+/* Returns whether nvcc may succeed where NVRTC failed. Without a log, NVRTC has not seen the file: it was rejected. */
+static bool may_help(lab_cuda_compile_status status, const lab_cuda_code *code)
+{
+    bool was_read = status == LAB_CUDA_REJECTED && code->log && *code->log;
+    return was_read || status == LAB_CUDA_NO_COMPILER || status == LAB_CUDA_NO_HEADERS;
+}
+
 lab_cuda_compile_status lab_cuda_compile(const lab_cuda_job *job, lab_cuda_code *code, char *why, size_t capacity)
 {
     *code = (lab_cuda_code){.ptx = NULL};
     if (capacity > 0)
         *why = '\0';
-    lab_cuda_compile_status status = run(&(child_job_t){job, lab_nvrtc_child_compile}, code, why, capacity);
+    lab_cuda_compile_status status = run(&(child_job_t){job, NULL}, code, why, capacity);
+    if (may_help(status, code) && compile_with_nvcc(job, code)) {
+        status = LAB_CUDA_COMPILED;
+        if (capacity > 0)
+            *why = '\0';
+    }
     if (!code->log)
         code->log = strdup("");
     return status;

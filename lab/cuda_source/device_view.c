@@ -107,6 +107,36 @@ static void blank_function(const lab_cuda_outline *outline, const lab_cuda_funct
         *from = ';'; /* the declaration remains */
 }
 
+/* Returns the last token of an explicit instantiation of a host function, "template void f<int>(int);", or -1. */
+static int instantiation_end(const lab_tokens *tokens, int index)
+{
+    static const char *const before[] = {";", "}", "{"};
+    bool is_statement = index == 0 || tokens->items[index - 1].kind == LAB_TOKEN_DIRECTIVE, is_function = false;
+    for (int i = 0; i < 3; i++)
+        is_statement |= index > 0 && lab_token_is(tokens, index - 1, before[i]);
+    if (!is_statement || !lab_token_is(tokens, index, "template") || lab_token_is(tokens, index + 1, "<"))
+        return -1;
+    for (int i = index + 1; i < tokens->count; i++) {
+        is_function |= lab_token_is(tokens, i, "(");
+        if (lab_token_is(tokens, i, "__global__") || lab_token_is(tokens, i, "__device__") || lab_token_is(tokens, i, "{"))
+            return -1;
+        if (lab_token_is(tokens, i, ";"))
+            return is_function ? i : -1;
+    }
+    return -1;
+}
+
+static void blank_instantiations(const lab_tokens *tokens, char *copy, const char *text)
+{
+    for (int i = 0; i < tokens->count; i++) {
+        int last = instantiation_end(tokens, i);
+        if (last < 0)
+            continue;
+        rungi_string_view range = lab_tokens_text(tokens, i, last);
+        blank(copy + (range.text - text), copy + (range.text - text) + range.length);
+    }
+}
+
 char *lab_device_view(const char *text, size_t bytes, bool keeps_helpers)
 {
     lab_cuda_outline outline;
@@ -122,6 +152,7 @@ char *lab_device_view(const char *text, size_t bytes, bool keeps_helpers)
     for (int i = 0; i < outline.function_count; i++)
         if (must_blank(&outline, &outline.functions[i], keeps_helpers))
             blank_function(&outline, &outline.functions[i], copy, text);
+    blank_instantiations(&outline.tokens, copy, text);
     lab_cuda_outline_free(&outline);
     return copy;
 }

@@ -44,27 +44,51 @@ static bool is_inside(const include_scan_t *scan, const char *path)
 
 /* ---- Results ---- */
 
-static void add_include(include_scan_t *scan, const char *name, lab_include_kind kind, int line)
+/* Returns the header of this name, or NULL. */
+static lab_include *find_include(const lab_include_list *list, const char *name)
 {
-    lab_include_list *list = scan->list;
     for (int i = 0; i < list->count; i++)
         if (strcmp(list->items[i].name, name) == 0)
-            return;
+            return &list->items[i];
+    return NULL;
+}
+
+/* Returns the header of this name, added if it is new; NULL if memory is exhausted. */
+static lab_include *add_include(include_scan_t *scan, const char *name, lab_include_kind kind, int line)
+{
+    lab_include_list *list = scan->list;
+    lab_include *known = find_include(list, name);
+    if (known)
+        return known;
     lab_include *items = lab_array_grow(list->items, list->count, sizeof *items);
     char *copy = items ? strdup(name) : NULL;
     if (items)
         list->items = items;
-    if (!copy) {
-        list->out_of_memory = true;
-        return;
+    list->out_of_memory |= !copy;
+    if (!copy)
+        return NULL;
+    items[list->count] = (lab_include){.name = copy, .kind = kind, .line = line};
+    return &items[list->count++];
+}
+
+static void add_user_file(include_scan_t *scan, const char *name, const char *path)
+{
+    bool is_new = !find_include(scan->list, name);
+    lab_include *include = add_include(scan, name, LAB_INCLUDE_USER, 0);
+    if (include && is_new)
+        include->path = strdup(path);
+    else if (include && include->path && strcmp(include->path, path) != 0) {
+        free(include->path);
+        include->path = NULL;
     }
-    items[list->count++] = (lab_include){copy, kind, line};
 }
 
 void lab_includes_free(lab_include_list *list)
 {
-    for (int i = 0; i < list->count; i++)
+    for (int i = 0; i < list->count; i++) {
         free(list->items[i].name);
+        free(list->items[i].path);
+    }
     free(list->items);
     *list = (lab_include_list){.count = 0};
 }
@@ -103,8 +127,10 @@ static bool find_in(include_scan_t *scan, const char *folder, const char *name, 
     if (!realpath(path, resolved) || !is_regular(resolved))
         return false;
     *is_outside = !is_inside(scan, resolved);
-    if (!*is_outside)
+    if (!*is_outside) {
+        add_user_file(scan, name, resolved);
         scan_file(scan, resolved);
+    }
     return !*is_outside;
 }
 

@@ -17,15 +17,17 @@ typedef struct lab_include_places {
 } lab_include_places;
 
 typedef enum lab_include_kind {
+    LAB_INCLUDE_USER,    /* a file of the user */
     LAB_INCLUDE_STUB,    /* the command has a stub of this name */
     LAB_INCLUDE_MISSING, /* nobody has it: an empty stub */
     LAB_INCLUDE_OUTSIDE, /* the file exists, but outside of the folders that may be read: an empty stub */
     LAB_INCLUDE_CUDA     /* a header of NVIDIA that is not installed */
 } lab_include_kind;
 
-/* A header that the compiler must receive as text, or cannot find. Headers that it finds by itself are not listed. */
+/* A header. NVIDIA's installed headers are not listed. */
 typedef struct lab_include {
     char *name; /* as in the line */
+    char *path; /* of a file of the user; NULL if the same name means two files */
     lab_include_kind kind;
     int line; /* of the line in the user's file; 0 in another file */
 } lab_include;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/dynamic_library.h"
@@ -30,6 +31,7 @@ typedef struct nvrtc_work {
     const char *cuda_folders[LAB_CUDA_HEADER_FOLDERS_MAX + 1];
     const char **header_names, **header_texts;
     int header_count;
+    lab_include_list includes;
     const char *options[OPTIONS_MAX];
     char option_texts[OPTIONS_MAX][4200];
     int option_count;
@@ -96,11 +98,17 @@ static void note_empty_header(nvrtc_work_t *work, const lab_include *include)
     char note[NOTE_BYTES], place[64] = "";
     if (include->line > 0)
         snprintf(place, sizeof place, " (line %d)", include->line);
-    snprintf(note, sizeof note, "note: %.200s%s %s; an empty file replaces it; -I FOLDER names the folder to read\n",
+    snprintf(note, sizeof note, "note: %.200s%s %s; the compiler continues without it; -I FOLDER names the folder to read\n",
              include->name, place,
              include->kind == LAB_INCLUDE_OUTSIDE ? "is outside of the folders that the compiler may read"
                                                   : "was not found");
     add_note(work, note);
+}
+
+/* Returns the text that replaces a header that was not found. Headers of a repository often include these of NVIDIA. */
+static const char *text_of_missing(const nvrtc_work_t *work)
+{
+    return work->headers.count > 0 ? "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <mma.h>\n" : "\n";
 }
 
 /* Reports headers without which the file cannot compile. */
@@ -160,7 +168,8 @@ static lab_cuda_compile_status prepare_headers(nvrtc_work_t *work, char *why, si
     lab_include_places places = {work->places.user, work->cuda_folders};
     lab_include_list list;
     lab_includes_scan(work->job->text, work->job->bytes, &places, &list);
-    size_t room = (size_t)list.count + (size_t)stub_count + STUB_PARTS_MAX;
+    work->includes = list;
+    size_t room = 2 * (size_t)list.count + (size_t)stub_count + STUB_PARTS_MAX;
     work->header_names = calloc(room, sizeof *work->header_names);
     work->header_texts = calloc(room, sizeof *work->header_texts);
     if (list.out_of_memory || !work->header_names || !work->header_texts) {
@@ -176,8 +185,8 @@ static lab_cuda_compile_status prepare_headers(nvrtc_work_t *work, char *why, si
             return status;
         if (include->kind == LAB_INCLUDE_STUB) {
             add_header(work, include->name, lab_stub_header_find(include->name, false));
-        } else {
-            add_header(work, include->name, "\n");
+        } else if (include->kind != LAB_INCLUDE_USER) {
+            add_header(work, include->name, text_of_missing(work));
             note_empty_header(work, include);
         }
     }
@@ -207,6 +216,7 @@ static void prepare_options(nvrtc_work_t *work)
     if (!places->has_standard)
         add_option(work, "-std=c++17");
     add_option(work, "-lineinfo");
+    add_option(work, "--pre-include=%s", lab_stub_part_name(0));
     add_option(work, "-default-device"); /* functions of the host become device functions, which nothing calls */
     for (int i = 0; i < places->option_count; i++)
         add_option(work, "%s", places->options[i]);
@@ -280,7 +290,32 @@ static int compile_text(const nvrtc_work_t *work, const char *text, lab_cuda_cod
     return error;
 }
 
-/* Returns the text of an attempt, or NULL if it is not different from the attempts before. */
+/* Returns the device view of a file, or NULL. */
+static char *view_file(const char *path, bool keeps_helpers)
+{
+    struct stat info;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return NULL;
+    size_t size = fstat(fileno(file), &info) == 0 && info.st_size > 0 ? (size_t)info.st_size : 0;
+    char *text = malloc(size + 1);
+    size_t bytes = text ? fread(text, 1, size, file) : 0;
+    fclose(file);
+    return text ? lab_device_view(text, bytes, keeps_helpers) : NULL;
+}
+
+/* Replaces the headers of the user by their device views. */
+static void add_header_views(nvrtc_work_t *work, bool keeps_helpers)
+{
+    for (int i = 0; i < work->includes.count; i++) {
+        const lab_include *include = &work->includes.items[i];
+        char *view = include->path ? view_file(include->path, keeps_helpers) : NULL;
+        if (view)
+            add_header(work, include->name, view);
+    }
+}
+
+/* Returns the text of an attempt; NULL if memory is exhausted. */
 static char *text_of(const lab_cuda_job *job, lab_cuda_way way)
 {
     if (way != LAB_CUDA_WHOLE)
@@ -294,14 +329,18 @@ static char *text_of(const lab_cuda_job *job, lab_cuda_way way)
 }
 
 /* Compiles in each way until one succeeds. Of failures, the last log has the fewest messages about host code. */
-static int compile_in_turn(const nvrtc_work_t *work, lab_cuda_code *code)
+static int compile_in_turn(nvrtc_work_t *work, lab_cuda_code *code)
 {
+    const int header_count = work->header_count;
     int error = -1;
     for (int way = LAB_CUDA_WHOLE; way <= LAB_CUDA_DEVICE_ONLY; way++) {
         char *text = text_of(work->job, (lab_cuda_way)way);
         if (!text)
             continue;
         code->way = (lab_cuda_way)way;
+        work->header_count = header_count;
+        if (way != LAB_CUDA_WHOLE)
+            add_header_views(work, way == LAB_CUDA_HELPERS);
         error = compile_text(work, text, code);
         if (error == 0 || error == NVRTC_INVALID_OPTION || error == NVRTC_OUT_OF_MEMORY)
             return error;

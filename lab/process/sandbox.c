@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__linux__) && defined(__has_include)
@@ -65,15 +66,18 @@ void lab_sandbox_limit(double seconds, int64_t bytes)
 /* The rights of the first version of Landlock (Linux 5.13): later versions add rights that reading does not need. */
 enum {
     READ_RIGHTS = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
-    ALL_RIGHTS = 2 * LANDLOCK_ACCESS_FS_MAKE_SYM - 1
+    ALL_RIGHTS = 2 * LANDLOCK_ACCESS_FS_MAKE_SYM - 1,
+    FILE_RIGHTS = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE
 };
 
-static void allow(int rules, const char *folder, unsigned rights)
+static void allow(int rules, const char *path, unsigned rights)
 {
-    struct landlock_path_beneath_attr rule = {.allowed_access = rights};
-    rule.parent_fd = open(folder, O_PATH | O_CLOEXEC);
+    struct landlock_path_beneath_attr rule = {.parent_fd = open(path, O_PATH | O_CLOEXEC)};
+    struct stat info;
     if (rule.parent_fd < 0)
         return;
+    bool is_folder = fstat(rule.parent_fd, &info) == 0 && S_ISDIR(info.st_mode);
+    rule.allowed_access = is_folder ? rights : rights & FILE_RIGHTS;
     syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
     close(rule.parent_fd);
 }

@@ -10,7 +10,7 @@
  * disables core dumps. Builds with a sanitizer do not limit the address space, because sanitizers reserve terabytes. */
 void lab_sandbox_limit(double seconds, int64_t bytes);
 
-/* From now on the process and its children can open files for reading only below the folders of `readable`, and for reading
+/* From now on the process and its children can open files for reading only below the folders (or the files) of `readable`, and for reading
  * and writing only below those of `writable`. Both lists end in NULL; folders that do not exist are ignored. Programs can
  * be started from readable folders. Returns false if the kernel has no Landlock; nothing is restricted then. */
 bool lab_sandbox_restrict_files(const char *const *readable, const char *const *writable);

@@ -15,7 +15,7 @@ static const char *const status_names[] = {"compiled", "rejected", "no-compiler"
 /* Prints the first error of a log without its line end. */
 static void print_error(const char *log)
 {
-    const char *error = log ? strstr(log, "error") : NULL;
+    const char *error = log ? strstr(log, "error:") : NULL;
     while (error && error > log && error[-1] != '\n')
         error--;
     if (error)
@@ -41,7 +41,7 @@ static int compile_file(const char *path, int architecture, int option_count, co
     for (const char *at = code.ptx; at && (at = strstr(at, ".entry")); at++)
         kernels++;
     printf("%s\t%s\t%d\t", path, status == LAB_CUDA_COMPILED ? way_names[code.way] : status_names[status], kernels);
-    if (status == LAB_CUDA_REJECTED && *why && strstr(code.log, "error"))
+    if (status == LAB_CUDA_REJECTED && *why && strstr(code.log, "error:"))
         print_error(code.log);
     else if (status != LAB_CUDA_COMPILED)
         printf("%s", why);

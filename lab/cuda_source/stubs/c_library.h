@@ -21,7 +21,7 @@ typedef int int_fast32_t;
 typedef unsigned int uint_fast32_t;
 typedef long ssize_t;
 typedef long off_t;
-typedef long time_t;
+typedef long long time_t;
 typedef unsigned int uint;
 typedef unsigned char uchar;
 typedef unsigned short ushort;

@@ -2,7 +2,7 @@
 /* cuda_host.h - stub of the CUDA runtime's interface of the host. NVRTC declares the types by itself. */
 #pragma once
 
-#include "rung_stubs/c_library.h"
+#include "rung_stubs/cpp_core.h"
 
 /* NVRTC translates <<<...>>> in a function of the host to calls of these two. Nothing calls that function. */
 extern "C" {

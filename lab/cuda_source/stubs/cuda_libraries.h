@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_libraries.h - stub of the interfaces of cuBLAS, cuRAND, cuFFT, cuSPARSE and cuDNN: types, and the functions that
+/* cuda_libraries.h - stub of the interfaces of cuBLAS, cuFFT, cuSPARSE and cuDNN: types, and the functions that
  * examples of kernels call most. */
 #pragma once
 
@@ -7,7 +7,6 @@
 
 typedef struct rung_stub_handle *cublasHandle_t;
 typedef struct rung_stub_handle *cublasLtHandle_t;
-typedef struct rung_stub_handle *curandGenerator_t;
 typedef struct rung_stub_handle *cusparseHandle_t;
 typedef struct rung_stub_handle *cusparseSpMatDescr_t;
 typedef struct rung_stub_handle *cusparseDnMatDescr_t;
@@ -49,9 +48,6 @@ enum cublasComputeType_t {
     CUBLAS_COMPUTE_64F = 70,
     CUBLAS_COMPUTE_32I = 72
 };
-enum curandStatus_t { CURAND_STATUS_SUCCESS };
-typedef curandStatus_t curandStatus;
-enum curandRngType_t { CURAND_RNG_PSEUDO_DEFAULT = 100, CURAND_RNG_PSEUDO_XORWOW, CURAND_RNG_PSEUDO_MTGP32 = 141 };
 enum cusparseStatus_t { CUSPARSE_STATUS_SUCCESS };
 enum cudnnStatus_t { CUDNN_STATUS_SUCCESS };
 enum cufftResult { CUFFT_SUCCESS };
@@ -87,12 +83,3 @@ RUNG_STUB_BLAS(cublasLtDestroy)
 #undef RUNG_STUB_BLAS
 RUNG_STUB_0(const char *, cublasGetStatusString)
 RUNG_STUB_0(const char *, cublasGetStatusName)
-
-#define RUNG_STUB_RAND(name) \
-    RUNG_STUB(curandStatus_t, name) { return CURAND_STATUS_SUCCESS; }
-RUNG_STUB_RAND(curandCreateGenerator)
-RUNG_STUB_RAND(curandDestroyGenerator)
-RUNG_STUB_RAND(curandSetPseudoRandomGeneratorSeed)
-RUNG_STUB_RAND(curandGenerateUniform)
-RUNG_STUB_RAND(curandGenerateNormal)
-#undef RUNG_STUB_RAND

@@ -139,6 +139,35 @@ constexpr ScalarType kFloat32 = ScalarType::Float, kFloat16 = ScalarType::Half, 
                      kInt8 = ScalarType::Char, kInt64 = ScalarType::Long;
 using Dtype = ScalarType;
 using c10::Device;
+template <class T>
+struct RestrictPtrTraits {
+    typedef T *__restrict__ PtrType;
+};
+template <class T>
+struct DefaultPtrTraits {
+    typedef T *PtrType;
+};
+template <class T, size_t n>
+struct rung_accessor {
+    T *pointer;
+    const long *extents, *steps;
+    rung_accessor<T, n - 1> operator[](long i) const { return {pointer + i * steps[0], extents + 1, steps + 1}; }
+    long size(int i) const { return extents[i]; }
+    long stride(int i) const { return steps[i]; }
+    T *data() const { return pointer; }
+};
+template <class T>
+struct rung_accessor<T, 1> {
+    T *pointer;
+    const long *extents, *steps;
+    T &operator[](long i) const { return pointer[i * steps[0]]; }
+    long size(int i) const { return extents[i]; }
+    T *data() const { return pointer; }
+};
+template <class T, size_t n, template <class> class P = DefaultPtrTraits, class I = int>
+using PackedTensorAccessor32 = rung_accessor<T, n>;
+template <class T, size_t n, template <class> class P = DefaultPtrTraits, class I = long>
+using PackedTensorAccessor64 = rung_accessor<T, n>;
 } // namespace torch
 
 namespace c10 {
