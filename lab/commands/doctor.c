@@ -7,13 +7,14 @@
 
 #include "base/clock.h"
 #include "cli/terminal.h"
+#include "cuda_source/cuda_compiler.h"
 #include "explain/explain.h"
 #include "io/json_writer.h"
 #include "process/oclgrind_process.h"
 #include "target/target.h"
 #include "verify/verify.h"
 
-enum { TOOL_COUNT = 2, SIZE = 200, SEED = 7 };
+enum { TOOL_COUNT = 4, SIZE = 200, SEED = 7 };
 
 typedef struct device_check {
     const rung_device_info *info;
@@ -31,6 +32,8 @@ typedef struct doctor_report {
     int64_t dependency_count;
     char oclgrind[LAB_EXECUTABLE_PATH_BYTES];
     char disassembler[512];
+    char headers[4096], headers_install[256]; /* of CUDA */
+    char nvcc[512];
 } doctor_report_t;
 
 /* ---- Checking -------------------------------------------------------------------------------------- */
@@ -65,11 +68,18 @@ static void find_lab_tools(doctor_report_t *report)
     lab_oclgrind_find(report->oclgrind, sizeof report->oclgrind);
     if (!lab_nvdisasm_find(report->disassembler, sizeof report->disassembler))
         *report->disassembler = '\0';
+    lab_cuda_headers_describe(report->headers, sizeof report->headers, report->headers_install,
+                              sizeof report->headers_install);
+    lab_nvcc_find(report->nvcc, sizeof report->nvcc);
     const rung_dependency tools[TOOL_COUNT] = {
         {"lab", "Oclgrind", report->oclgrind, "checks of rung verify FILE where NVRTC is missing",
          "Oclgrind 21.10 (Debian: oclgrind), or set RUNG_OCLGRIND"},
         {"lab", "nvdisasm", report->disassembler, "the machine code of a kernel for rung explain",
-         lab_nvdisasm_install_hint}};
+         lab_nvdisasm_install_hint},
+        {"lab", "CUDA headers", report->headers, "mma.h, cuda_fp16.h and others for plain CUDA files",
+         report->headers_install},
+        {"lab", "nvcc", report->nvcc, "plain CUDA files that NVRTC rejects; most files do not need it",
+         "the CUDA toolkit (Debian: nvidia-cuda-toolkit), or set RUNG_NVCC"}};
     memcpy(report->tool_dependencies, tools, sizeof tools);
     report->dependency_count = rung_dependency_list_count(report->library_dependencies) + TOOL_COUNT;
 }

@@ -47,7 +47,8 @@ bool lab_compile_places_read(const lab_cuda_job *job, lab_compile_places *places
             return lab_set_reason(why, capacity, "the option %s needs a folder", option);
         if ((folder && folders > LAB_COMPILE_FOLDERS_MAX) ||
             (size_t)places->option_count >= sizeof places->options / sizeof *places->options)
-            return lab_set_reason(why, capacity, "there are too many compiler options; at most %d folders are supported",
+            return lab_set_reason(why, capacity,
+                                  "there are too many compiler options; at most %d folders are supported",
                                   LAB_COMPILE_FOLDERS_MAX);
         if (folder)
             places->user[folders++] = folder;

@@ -45,9 +45,9 @@ static void compile_in_child(void *user, int output)
     lab_cuda_code code = {.ptx = NULL};
     char why[SENTENCE_BYTES] = "";
     lab_sandbox_limit(seconds_of(child->job), memory_of(child->job));
-    lab_cuda_compile_status status = child->nvcc_folder
-                                         ? lab_nvcc_child_compile(child->job, child->nvcc_folder, &code, why, sizeof why)
-                                         : lab_nvrtc_child_compile(child->job, &code, why, sizeof why);
+    lab_cuda_compile_status status = child->nvcc_folder ? lab_nvcc_child_compile(child->job, child->nvcc_folder, &code,
+                                                                                 why, sizeof why)
+                                                        : lab_nvrtc_child_compile(child->job, &code, why, sizeof why);
     lab_compile_message_write(output, status, &code, why);
 }
 
@@ -60,14 +60,16 @@ static lab_cuda_compile_status describe_ending(const lab_cuda_job *job, const la
     if (result->ending == LAB_PIPED_TIMED_OUT || result->ending == LAB_PIPED_TOO_LONG || is_memory)
         status = LAB_CUDA_LIMIT;
     if (result->ending == LAB_PIPED_TIMED_OUT)
-        lab_set_reason(why, capacity, "the compiler did not finish %s within %g seconds of processor time; look for "
-                                      "macros, templates or unrolled loops that expand without end",
+        lab_set_reason(why, capacity,
+                       "the compiler did not finish %s within %g seconds of processor time; look for "
+                       "macros, templates or unrolled loops that expand without end",
                        job->file, seconds_of(job));
     else if (result->ending == LAB_PIPED_TOO_LONG)
         lab_set_reason(why, capacity, "the compiler produced more than %d MiB for %s", OUTPUT_MIB_MAX, job->file);
     else if (is_memory)
-        lab_set_reason(why, capacity, "the compiler needs more than %lld MiB of memory for %s; look for macros or "
-                                      "templates that expand without end",
+        lab_set_reason(why, capacity,
+                       "the compiler needs more than %lld MiB of memory for %s; look for macros or "
+                       "templates that expand without end",
                        (long long)(memory_of(job) >> 20), job->file);
     else if (result->ending == LAB_PIPED_CRASHED)
         lab_set_reason(why, capacity, "the compiler crashed (signal %d) on %s", result->code, job->file);

@@ -15,9 +15,9 @@ typedef enum lab_cuda_compile_status {
     LAB_CUDA_COMPILED,
     LAB_CUDA_REJECTED,    /* the compiler found errors; the log has them */
     LAB_CUDA_NO_COMPILER, /* NVRTC was not found */
-    LAB_CUDA_NO_HEADERS,  /* the file includes headers of NVIDIA that were not found; the sentence says what to install */
-    LAB_CUDA_LIMIT,       /* time or memory of the compiler exceeded a limit */
-    LAB_CUDA_FAILED       /* anything else */
+    LAB_CUDA_NO_HEADERS, /* the file includes headers of NVIDIA that were not found; the sentence says what to install */
+    LAB_CUDA_LIMIT,      /* time or memory of the compiler exceeded a limit */
+    LAB_CUDA_FAILED      /* anything else */
 } lab_cuda_compile_status;
 
 /* How a file was compiled, in the order of the attempts. */
@@ -59,5 +59,9 @@ typedef struct lab_cuda_code {
 lab_cuda_compile_status lab_cuda_compile(const lab_cuda_job *job, lab_cuda_code *code, char *why, size_t capacity);
 void lab_cuda_code_free(lab_cuda_code *code);
 
-/* Writes the folders of NVIDIA's headers that fit an NVRTC of this major version, separated by ", "; "" if there are none. */
-void lab_cuda_headers_describe(int nvrtc_major, char *text, size_t capacity);
+/* Writes the folders of NVIDIA's headers for the NVRTC that compiles, separated by ", " ("" if there are none), and the command
+ * that installs them. */
+void lab_cuda_headers_describe(char *folders, size_t capacity, char *install, size_t install_capacity);
+
+/* Finds nvcc: the path in RUNG_NVCC, or else on PATH or in NVIDIA's folders. */
+bool lab_nvcc_find(char *path, size_t capacity);

@@ -12,7 +12,11 @@
 #include <unistd.h>
 
 #include "base/cuda_folders.h"
+#include "base/nvrtc_library.h"
 #include "cuda_source/cuda_compiler.h"
+
+/* Which NVRTC is asked for headers, and which is assumed where there is none. */
+enum { USUAL_ARCHITECTURE = 86, USUAL_MAJOR = 12, USUAL_MINOR = 9 };
 
 /* Files that show that a folder contains one part of the headers. */
 enum { MAIN_PART, PART_COUNT = 3 };
@@ -81,8 +85,8 @@ void lab_cuda_headers_find(int major, lab_cuda_headers *headers)
 {
     char pattern[4000];
     headers->count = 0;
-    for (size_t i = 0;
-         headers->count == 0 && rungi_cuda_folder_pattern(i, RUNGI_CUDA_HEADERS, pattern, sizeof pattern); i++) {
+    for (size_t i = 0; headers->count == 0 && rungi_cuda_folder_pattern(i, RUNGI_CUDA_HEADERS, pattern, sizeof pattern);
+         i++) {
         glob_t found;
         if (!*pattern || glob(pattern, 0, NULL, &found) != 0)
             continue;
@@ -92,15 +96,21 @@ void lab_cuda_headers_find(int major, lab_cuda_headers *headers)
     add_cccl_of_toolkit(headers);
 }
 
-void lab_cuda_headers_describe(int nvrtc_major, char *text, size_t capacity)
+void lab_cuda_headers_describe(char *folders, size_t capacity, char *install, size_t install_capacity)
 {
     static lab_cuda_headers headers;
+    rungi_nvrtc nvrtc = {0};
     size_t length = 0;
-    lab_cuda_headers_find(nvrtc_major, &headers);
+    if (!rungi_nvrtc_load(&nvrtc, RUNGI_NVRTC_ANY_DRIVER, USUAL_ARCHITECTURE)) {
+        nvrtc.major = USUAL_MAJOR;
+        nvrtc.minor = USUAL_MINOR;
+    }
+    lab_cuda_headers_find(nvrtc.major, &headers);
+    lab_cuda_headers_install_hint(nvrtc.major, nvrtc.minor, install, install_capacity);
     if (capacity > 0)
-        *text = '\0';
+        *folders = '\0';
     for (int i = 0; i < headers.count && length < capacity; i++)
-        length += (size_t)snprintf(text + length, capacity - length, "%s%s", i > 0 ? ", " : "", headers.folders[i]);
+        length += (size_t)snprintf(folders + length, capacity - length, "%s%s", i > 0 ? ", " : "", headers.folders[i]);
 }
 
 bool lab_cuda_header_is_known(const char *name)

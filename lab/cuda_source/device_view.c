@@ -42,7 +42,8 @@ static bool is_helper(const lab_cuda_outline *outline, const lab_cuda_function *
 {
     const lab_tokens *tokens = &outline->tokens;
     if (function->is_member || function->body.last - function->whole.first > HELPER_TOKENS_MAX ||
-        lab_token_is(tokens, function->name, "main") || has_token(tokens, function->whole.first, function->name, "void"))
+        lab_token_is(tokens, function->name, "main") ||
+        has_token(tokens, function->whole.first, function->name, "void"))
         return false;
     for (int i = function->whole.first; i <= function->body.last; i++)
         if (is_host_token(tokens, i))
@@ -118,7 +119,8 @@ static int instantiation_end(const lab_tokens *tokens, int index)
         return -1;
     for (int i = index + 1; i < tokens->count; i++) {
         is_function |= lab_token_is(tokens, i, "(");
-        if (lab_token_is(tokens, i, "__global__") || lab_token_is(tokens, i, "__device__") || lab_token_is(tokens, i, "{"))
+        if (lab_token_is(tokens, i, "__global__") || lab_token_is(tokens, i, "__device__") ||
+            lab_token_is(tokens, i, "{"))
             return -1;
         if (lab_token_is(tokens, i, ";"))
             return is_function ? i : -1;

@@ -179,33 +179,45 @@ static const char *skip_blanks(const char *at, const char *end)
     return at;
 }
 
-/* Reads the name of an #include line: "x.h" or <x.h>. A name in a macro is not read. */
-static bool read_name(const char *at, const char *end, char *name, size_t capacity, bool *is_quoted)
+typedef enum line_kind { OTHER_LINE, QUOTED_NAME, ANGLED_NAME, COMPUTED_NAME } line_kind_t;
+
+/* Reads the name of an #include line: "x.h" or <x.h>. A line that contains the name in another form is COMPUTED_NAME, and so
+ * is a directive that only looks like one: the name is then not known. */
+static line_kind_t read_name(const char *at, const char *end, char *name, size_t capacity)
 {
     static const char word[] = "include";
+    const size_t length = sizeof word - 1;
     at = skip_blanks(at, end);
-    if (at == end || *at != '#')
-        return false;
+    if (at < end - 1 && at[0] == '%' && at[1] == ':')
+        at++; /* another spelling of # */
+    else if (at == end || *at != '#')
+        return OTHER_LINE;
     at = skip_blanks(at + 1, end);
-    if ((size_t)(end - at) <= sizeof word || memcmp(at, word, sizeof word - 1) != 0)
-        return false;
-    at = skip_blanks(at + sizeof word - 1, end);
+    if (at < end && (*at == '/' || *at == '\\'))
+        return COMPUTED_NAME; /* a comment or a continuation before the word */
+    if ((size_t)(end - at) < length || memcmp(at, word, length) != 0)
+        return OTHER_LINE;
+    at = skip_blanks(at + length, end);
     if (at == end || (*at != '"' && *at != '<'))
-        return false;
-    *is_quoted = *at == '"';
-    const char *close = memchr(at + 1, *is_quoted ? '"' : '>', (size_t)(end - at - 1));
-    return close && snprintf(name, capacity, "%.*s", (int)(close - at - 1), at + 1) < (int)capacity;
+        return COMPUTED_NAME;
+    bool is_quoted = *at == '"';
+    const char *close = memchr(at + 1, is_quoted ? '"' : '>', (size_t)(end - at - 1));
+    if (!close || snprintf(name, capacity, "%.*s", (int)(close - at - 1), at + 1) >= (int)capacity)
+        return COMPUTED_NAME;
+    return is_quoted ? QUOTED_NAME : ANGLED_NAME;
 }
 
 static void scan_text(include_scan_t *scan, const char *folder, const char *text, size_t bytes, bool is_first)
 {
     char name[1024];
-    bool is_quoted;
     int line = 1;
     for (const char *at = text, *last = text + bytes; at && at < last; line++) {
         const char *end = memchr(at, '\n', (size_t)(last - at));
-        if (read_name(at, end ? end : last, name, sizeof name, &is_quoted))
-            resolve(scan, folder, name, is_quoted, is_first ? line : 0);
+        line_kind_t kind = read_name(at, end ? end : last, name, sizeof name);
+        if (kind == COMPUTED_NAME)
+            add_include(scan, "a name from a macro", LAB_INCLUDE_COMPUTED, is_first ? line : 0);
+        else if (kind != OTHER_LINE)
+            resolve(scan, folder, name, kind == QUOTED_NAME, is_first ? line : 0);
         at = end ? end + 1 : NULL;
     }
 }

@@ -21,7 +21,8 @@ typedef enum lab_include_kind {
     LAB_INCLUDE_STUB,    /* the command has a stub of this name */
     LAB_INCLUDE_MISSING, /* nobody has it: an empty stub */
     LAB_INCLUDE_OUTSIDE, /* the file exists, but outside of the folders that may be read: an empty stub */
-    LAB_INCLUDE_CUDA     /* a header of NVIDIA that is not installed */
+    LAB_INCLUDE_CUDA,    /* a header of NVIDIA that is not installed */
+    LAB_INCLUDE_COMPUTED /* the line does not contain the name: a macro does */
 } lab_include_kind;
 
 /* A header. NVIDIA's installed headers are not listed. */

@@ -48,7 +48,9 @@ static bool find_match(const char *pattern, char *path, size_t capacity)
 bool lab_nvcc_find(char *path, size_t capacity)
 {
     char folder[4000], pattern[PATH_BYTES];
-    const char *at = getenv("PATH");
+    const char *at = getenv("PATH"), *named = getenv("RUNG_NVCC");
+    if (named && *named)
+        return snprintf(path, capacity, "%s", named) < (int)capacity && access(path, X_OK) == 0;
     for (; at && *at; at += strcspn(at, ":"), at += *at == ':')
         if (strcspn(at, ":") > 0 && snprintf(path, capacity, "%.*s/nvcc", (int)strcspn(at, ":"), at) < (int)capacity &&
             access(path, X_OK) == 0)
@@ -126,8 +128,8 @@ static void set_toolkit(nvcc_work_t *work)
 static bool restrict_files(const nvcc_work_t *work, const char *work_folder)
 {
     const char *const writable[] = {work_folder, "/dev/null", NULL};
-    const char *readable[LAB_COMPILE_FOLDERS_MAX + 16] = {"/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/proc/self",
-                                                          work->toolkit};
+    const char *readable[LAB_COMPILE_FOLDERS_MAX + 16] = {
+        "/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/proc/self", work->toolkit};
     int count = 7;
     for (const char *const *folder = work->places.user; *folder; folder++)
         readable[count++] = *folder;

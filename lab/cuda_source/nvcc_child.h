@@ -4,9 +4,6 @@
 
 #include "cuda_source/cuda_compiler.h"
 
-/* Finds nvcc on PATH or in NVIDIA's folders. */
-bool lab_nvcc_find(char *path, size_t capacity);
-
 /* Compiles with nvcc. `work_folder` is an empty folder, which the caller removes. `code` and `why` are as for
  * lab_cuda_compile(). Only for a child process: afterwards it can read only the system's folders and those of the job, and
  * write only to work_folder. Returns LAB_CUDA_NO_COMPILER if nvcc is not installed, or if the kernel of this machine has no

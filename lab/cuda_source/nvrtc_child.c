@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nvrtc_child.c - see nvrtc_child.h. Memory is not released here: the process ends after one compilation. */
+#define _GNU_SOURCE /* realpath */
 #include "cuda_source/nvrtc_child.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +100,8 @@ static void note_empty_header(nvrtc_work_t *work, const lab_include *include)
     char note[NOTE_BYTES], place[64] = "";
     if (include->line > 0)
         snprintf(place, sizeof place, " (line %d)", include->line);
-    snprintf(note, sizeof note, "note: %.200s%s %s; the compiler continues without it; -I FOLDER names the folder to read\n",
+    snprintf(note, sizeof note,
+             "note: %.200s%s %s; the compiler continues without it; -I FOLDER names the folder to read\n",
              include->name, place,
              include->kind == LAB_INCLUDE_OUTSIDE ? "is outside of the folders that the compiler may read"
                                                   : "was not found");
@@ -116,7 +119,8 @@ static lab_cuda_compile_status check_include(const nvrtc_work_t *work, const lab
                                              size_t capacity)
 {
     char hint[256];
-    if (include->kind == LAB_INCLUDE_OUTSIDE && *include->name == '/') {
+    bool is_unknown = include->kind == LAB_INCLUDE_COMPUTED && !lab_sandbox_can_restrict_files();
+    if (is_unknown || (include->kind == LAB_INCLUDE_OUTSIDE && *include->name == '/')) {
         lab_set_reason(why, capacity,
                        "%s:%d includes %s; the compiler reads only the folder of the file, folders of -I and NVIDIA's "
                        "headers: remove the line, or name the folder with -I and include the file by its name",
@@ -185,7 +189,7 @@ static lab_cuda_compile_status prepare_headers(nvrtc_work_t *work, char *why, si
             return status;
         if (include->kind == LAB_INCLUDE_STUB) {
             add_header(work, include->name, lab_stub_header_find(include->name, false));
-        } else if (include->kind != LAB_INCLUDE_USER) {
+        } else if (include->kind != LAB_INCLUDE_USER && include->kind != LAB_INCLUDE_COMPUTED) {
             add_header(work, include->name, text_of_missing(work));
             note_empty_header(work, include);
         }
@@ -304,12 +308,16 @@ static char *view_file(const char *path, bool keeps_helpers)
     return text ? lab_device_view(text, bytes, keeps_helpers) : NULL;
 }
 
-/* Replaces the headers of the user by their device views. */
+/* Replaces the headers of the user by their device views: those below the folder of the file, or all. Libraries in folders
+ * of -I usually compile for the device as they are. */
 static void add_header_views(nvrtc_work_t *work, bool keeps_helpers)
 {
+    char folder[PATH_MAX];
+    size_t length = realpath(work->places.file_folder, folder) ? strlen(folder) : 0;
     for (int i = 0; i < work->includes.count; i++) {
         const lab_include *include = &work->includes.items[i];
-        char *view = include->path ? view_file(include->path, keeps_helpers) : NULL;
+        bool is_wanted = include->path && (!keeps_helpers || strncmp(include->path, folder, length) == 0);
+        char *view = is_wanted ? view_file(include->path, keeps_helpers) : NULL;
         if (view)
             add_header(work, include->name, view);
     }
@@ -342,7 +350,8 @@ static int compile_in_turn(nvrtc_work_t *work, lab_cuda_code *code)
         if (way != LAB_CUDA_WHOLE)
             add_header_views(work, way == LAB_CUDA_HELPERS);
         error = compile_text(work, text, code);
-        if (error == 0 || error == NVRTC_INVALID_OPTION || error == NVRTC_OUT_OF_MEMORY)
+        if (error == 0 || error == NVRTC_INVALID_OPTION || error == NVRTC_OUT_OF_MEMORY ||
+            lab_sandbox_is_memory_exhausted())
             return error;
     }
     return error;
@@ -364,8 +373,11 @@ static lab_cuda_compile_status describe(const nvrtc_work_t *work, int error, con
     const char *file = work->job->file;
     if (error == 0)
         return LAB_CUDA_COMPILED;
-    if (error == NVRTC_OUT_OF_MEMORY) {
-        lab_set_reason(why, capacity, "NVRTC ran out of memory while it compiled %s", file);
+    if (error == NVRTC_OUT_OF_MEMORY || lab_sandbox_is_memory_exhausted()) {
+        lab_set_reason(why, capacity,
+                       "the compiler needs more memory for %s than its limit; look for macros or templates "
+                       "that expand without end",
+                       file);
         return LAB_CUDA_LIMIT;
     }
     if (error == NVRTC_INVALID_OPTION) {
@@ -385,8 +397,9 @@ lab_cuda_compile_status lab_nvrtc_child_compile(const lab_cuda_job *job, lab_cud
     if (!lab_compile_places_read(job, &work.places, why, capacity))
         return LAB_CUDA_FAILED;
     if (!load_compiler(&work)) {
-        lab_set_reason(why, capacity, "NVRTC, NVIDIA's compiler, was not found; to install it: " RUNGI_NVRTC_INSTALL_HINT
-                                      "; neither a GPU nor a driver is needed");
+        lab_set_reason(why, capacity,
+                       "NVRTC, NVIDIA's compiler, was not found; to install it: " RUNGI_NVRTC_INSTALL_HINT
+                       "; neither a GPU nor a driver is needed");
         return LAB_CUDA_NO_COMPILER;
     }
     code->version_major = work.nvrtc.major;

@@ -4,7 +4,8 @@
 #include "process/sandbox.h"
 
 #include <fcntl.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,17 +23,23 @@
 
 /* ---- Time and memory ---- */
 
-/* Returns the size of this process's address space; 0 if it is unknown. */
-static int64_t address_space_bytes(void)
+static int status_file = -1; /* /proc/self/status, opened before files are restricted */
+static int64_t start_bytes, limit_bytes;
+
+/* Returns the largest size that this process's address space has had; 0 if it is unknown. */
+static int64_t peak_address_space(void)
 {
-    long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%lld", &pages) != 1)
-        pages = 0;
-    fclose(file);
-    return pages * sysconf(_SC_PAGESIZE);
+    static const char word[] = "VmPeak:";
+    char text[4096];
+    ssize_t count = pread(status_file, text, sizeof text - 1, 0);
+    text[count > 0 ? count : 0] = '\0';
+    const char *at = strstr(text, word);
+    return at ? strtoll(at + sizeof word - 1, NULL, 10) * 1024 : 0;
+}
+
+bool lab_sandbox_is_memory_exhausted(void)
+{
+    return limit_bytes > 0 && peak_address_space() - start_bytes > limit_bytes / 2;
 }
 
 static void set_limit(__rlimit_resource_t which, int64_t soft, int64_t hard)
@@ -52,11 +59,13 @@ void lab_sandbox_limit(double seconds, int64_t bytes)
     set_limit(RLIMIT_CPU, whole, whole + 1);
     set_limit(RLIMIT_CORE, 0, 0);
 #ifndef RUNGI_SANITIZED
+    status_file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    start_bytes = peak_address_space();
+    limit_bytes = bytes;
     if (bytes > 0)
-        set_limit(RLIMIT_AS, address_space_bytes() + bytes, address_space_bytes() + bytes);
+        set_limit(RLIMIT_AS, start_bytes + bytes, start_bytes + bytes);
 #else
     (void)bytes;
-    (void)address_space_bytes;
 #endif
 }
 

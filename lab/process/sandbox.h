@@ -10,6 +10,10 @@
  * disables core dumps. Builds with a sanitizer do not limit the address space, because sanitizers reserve terabytes. */
 void lab_sandbox_limit(double seconds, int64_t bytes);
 
+/* Returns whether this process probably failed because of the limit of its address space: more than half of it was used. The
+ * request that failed may have been as large as everything before it. */
+bool lab_sandbox_is_memory_exhausted(void);
+
 /* From now on the process and its children can open files for reading only below the folders (or the files) of `readable`, and for reading
  * and writing only below those of `writable`. Both lists end in NULL; folders that do not exist are ignored. Programs can
  * be started from readable folders. Returns false if the kernel has no Landlock; nothing is restricted then. */

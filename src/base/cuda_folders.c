@@ -15,10 +15,22 @@ typedef struct cuda_place {
     const char *variable, *folder, *parts[PART_COUNT];
 } cuda_place_t;
 
-#define TOOLKIT {"/lib64", "/bin", "/include"}
-#define CONDA {"/lib", "/bin", "/targets/x86_64-linux/include"}
-#define WHEELS {"/nvidia/*/lib", "/nvidia/*/bin", "/nvidia/*/include"}
-#define DISTRIBUTION {NULL, NULL, "/include"} /* the loader and PATH find the rest */
+#define TOOLKIT                      \
+    {                                \
+        "/lib64", "/bin", "/include" \
+    }
+#define CONDA                                           \
+    {                                                   \
+        "/lib", "/bin", "/targets/x86_64-linux/include" \
+    }
+#define WHEELS                                                \
+    {                                                         \
+        "/nvidia/*/lib", "/nvidia/*/bin", "/nvidia/*/include" \
+    }
+#define DISTRIBUTION           \
+    {                          \
+        NULL, NULL, "/include" \
+    } /* the loader and PATH find the rest */
 
 static const cuda_place_t places[] = {
     {"CUDA_HOME", "", TOOLKIT},

@@ -7,8 +7,8 @@
 set -u
 version=$1
 every=${2:-1}
-folder=$([ "$version" = 12.0 ] && echo cuda_nvcc || echo cu13)
-ptxas=$(ls "$RUNG_TEST_TOOLS"/python/lib/python3*/site-packages/nvidia/$folder/bin/ptxas 2> /dev/null | head -n 1)
+folder=$([ "$version" = 12.0 ] && echo cuda-12.0/nvidia/cuda_nvcc || echo 'python/lib/python3*/site-packages/nvidia/cu13')
+ptxas=$(ls "$RUNG_TEST_TOOLS"/$folder/bin/ptxas 2> /dev/null | head -n 1)
 [ -n "$ptxas" ] || { echo "ptxas $version was not found; run tools/install-test-tools"; exit 77; }
 "$ptxas" --version | grep -q "release $version" || { "$ptxas" --version; echo "$ptxas is not version $version"; exit 1; }
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT

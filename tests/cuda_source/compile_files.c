@@ -34,7 +34,11 @@ static int compile_file(const char *path, int architecture, int option_count, co
     }
     size_t bytes = fread(text, 1, sizeof text, file);
     fclose(file);
-    lab_cuda_job job = {.file = path, .text = text, .bytes = bytes, .architecture = architecture, .options = options,
+    lab_cuda_job job = {.file = path,
+                        .text = text,
+                        .bytes = bytes,
+                        .architecture = architecture,
+                        .options = options,
                         .option_count = option_count};
     lab_cuda_compile_status status = lab_cuda_compile(&job, &code, why, sizeof why);
     int kernels = 0;

@@ -102,11 +102,12 @@ typedef unsigned long ulong;
 #define PRId32 "d"
 #define PRIu32 "u"
 
-#define RUNG_STUB(type, name)         \
-    template <class... RungArguments> \
-    inline type name(const RungArguments &...)
+#define RUNG_STUB(type, name) template <class... RungArguments> inline type name(const RungArguments &...)
 #define RUNG_STUB_0(type, name) \
-    RUNG_STUB(type, name) { return 0; }
+    RUNG_STUB(type, name)       \
+    {                           \
+        return 0;               \
+    }
 
 struct FILE;
 #define stdin ((FILE *)0)
@@ -137,11 +138,21 @@ RUNG_STUB_0(size_t, fwrite)
 RUNG_STUB_0(int, perror)
 RUNG_STUB_0(int, rewind)
 
-RUNG_STUB(void, exit) {}
-RUNG_STUB(void, abort) {}
-RUNG_STUB(void, srand) {}
-RUNG_STUB(void, srand48) {}
-RUNG_STUB(void, qsort) {}
+RUNG_STUB(void, exit)
+{
+}
+RUNG_STUB(void, abort)
+{
+}
+RUNG_STUB(void, srand)
+{
+}
+RUNG_STUB(void, srand48)
+{
+}
+RUNG_STUB(void, qsort)
+{
+}
 RUNG_STUB_0(int, atexit)
 RUNG_STUB_0(int, rand)
 RUNG_STUB_0(long, random)

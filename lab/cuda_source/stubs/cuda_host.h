@@ -10,8 +10,11 @@ void *cudaGetParameterBufferV2(void *kernel, dim3 grid, dim3 block, unsigned int
 cudaError_t cudaLaunchDeviceV2(void *parameters, cudaStream_t stream);
 }
 
-#define RUNG_STUB_CUDA(name) \
-    RUNG_STUB(cudaError_t, name) { return cudaSuccess; }
+#define RUNG_STUB_CUDA(name)     \
+    RUNG_STUB(cudaError_t, name) \
+    {                            \
+        return cudaSuccess;      \
+    }
 RUNG_STUB_CUDA(cudaMalloc)
 RUNG_STUB_CUDA(cudaMallocAsync)
 RUNG_STUB_CUDA(cudaMallocHost)
@@ -144,14 +147,19 @@ inline cudaChannelFormatDesc cudaCreateChannelDesc(int = 0, int = 0, int = 0, in
 #ifndef CUDART_VERSION
 #define CUDART_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)
 #endif
-#ifndef CUDA_VERSION
-#define CUDA_VERSION CUDART_VERSION
-#endif
 #ifndef CUDART_CB
 #define CUDART_CB
 #endif
 
-RUNG_STUB(void, nvtxRangePush) {}
-RUNG_STUB(void, nvtxRangePushA) {}
-RUNG_STUB(void, nvtxRangePop) {}
-RUNG_STUB(void, nvtxMarkA) {}
+RUNG_STUB(void, nvtxRangePush)
+{
+}
+RUNG_STUB(void, nvtxRangePushA)
+{
+}
+RUNG_STUB(void, nvtxRangePop)
+{
+}
+RUNG_STUB(void, nvtxMarkA)
+{
+}

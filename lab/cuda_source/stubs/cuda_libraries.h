@@ -53,8 +53,11 @@ enum cudnnStatus_t { CUDNN_STATUS_SUCCESS };
 enum cufftResult { CUFFT_SUCCESS };
 enum cufftType { CUFFT_R2C = 0x2a, CUFFT_C2R = 0x2c, CUFFT_C2C = 0x29 };
 
-#define RUNG_STUB_BLAS(name) \
-    RUNG_STUB(cublasStatus_t, name) { return CUBLAS_STATUS_SUCCESS; }
+#define RUNG_STUB_BLAS(name)          \
+    RUNG_STUB(cublasStatus_t, name)   \
+    {                                 \
+        return CUBLAS_STATUS_SUCCESS; \
+    }
 RUNG_STUB_BLAS(cublasCreate)
 RUNG_STUB_BLAS(cublasDestroy)
 RUNG_STUB_BLAS(cublasSetStream)

@@ -9,8 +9,11 @@ enum curandStatus_t { CURAND_STATUS_SUCCESS };
 typedef curandStatus_t curandStatus;
 enum curandRngType_t { CURAND_RNG_PSEUDO_DEFAULT = 100, CURAND_RNG_PSEUDO_XORWOW, CURAND_RNG_PSEUDO_MTGP32 = 141 };
 
-#define RUNG_STUB_RAND(name) \
-    RUNG_STUB(curandStatus_t, name) { return CURAND_STATUS_SUCCESS; }
+#define RUNG_STUB_RAND(name)          \
+    RUNG_STUB(curandStatus_t, name)   \
+    {                                 \
+        return CURAND_STATUS_SUCCESS; \
+    }
 RUNG_STUB_RAND(curandCreateGenerator)
 RUNG_STUB_RAND(curandDestroyGenerator)
 RUNG_STUB_RAND(curandSetPseudoRandomGeneratorSeed)

@@ -5,68 +5,82 @@
 #include "rung_stubs/cpp_library.h"
 #include "rung_stubs/cuda_host.h"
 
-namespace thrust {
-struct device_policy {};
+namespace thrust
+{
+struct device_policy {
+};
 constexpr device_policy device{}, host{}, seq{};
-template <class T>
-struct device_ptr {
+template <class T> struct device_ptr {
     T *pointer;
-    T *get() const { return pointer; }
-    T &operator[](long i) const { return pointer[i]; }
-    T &operator*() const { return *pointer; }
-    device_ptr operator+(long) const { return *this; }
+    T *get() const
+    {
+        return pointer;
+    }
+    T &operator[](long i) const
+    {
+        return pointer[i];
+    }
+    T &operator*() const
+    {
+        return *pointer;
+    }
+    device_ptr operator+(long) const
+    {
+        return *this;
+    }
 };
-template <class T>
-struct host_vector : std::vector<T> {
+template <class T> struct host_vector : std::vector<T> {
     using std::vector<T>::vector;
-    template <class U>
-    host_vector(const U &)
+    template <class U> host_vector(const U &)
     {
     }
-    host_vector() {}
-};
-template <class T>
-struct device_vector : std::vector<T> {
-    using std::vector<T>::vector;
-    template <class U>
-    device_vector(const U &)
+    host_vector()
     {
     }
-    device_vector() {}
-    device_ptr<T> data() { return device_ptr<T>(); }
 };
-template <class T>
-inline T *raw_pointer_cast(T *pointer)
+template <class T> struct device_vector : std::vector<T> {
+    using std::vector<T>::vector;
+    template <class U> device_vector(const U &)
+    {
+    }
+    device_vector()
+    {
+    }
+    device_ptr<T> data()
+    {
+        return device_ptr<T>();
+    }
+};
+template <class T> inline T *raw_pointer_cast(T *pointer)
 {
     return pointer;
 }
-template <class T>
-inline T *raw_pointer_cast(const device_ptr<T> &pointer)
+template <class T> inline T *raw_pointer_cast(const device_ptr<T> &pointer)
 {
     return pointer.get();
 }
-template <class T>
-inline device_ptr<T> device_pointer_cast(T *pointer)
+template <class T> inline device_ptr<T> device_pointer_cast(T *pointer)
 {
     return device_ptr<T>{pointer};
 }
-template <class T>
-using plus = std::plus<T>;
-template <class T>
-using multiplies = std::multiplies<T>;
-template <class T>
-struct maximum {
-    T operator()(const T &a, const T &b) const { return a < b ? b : a; }
+template <class T> using plus = std::plus<T>;
+template <class T> using multiplies = std::multiplies<T>;
+template <class T> struct maximum {
+    T operator()(const T &a, const T &b) const
+    {
+        return a < b ? b : a;
+    }
 };
-template <class T>
-struct minimum {
-    T operator()(const T &a, const T &b) const { return b < a ? b : a; }
+template <class T> struct minimum {
+    T operator()(const T &a, const T &b) const
+    {
+        return b < a ? b : a;
+    }
 };
-#define RUNG_THRUST(name)    \
-    template <class... A>    \
-    inline int name(const A &...) \
-    {                        \
-        return 0;            \
+#define RUNG_THRUST(name)                               \
+    template <class... A> inline int name(const A &...) \
+    {                                                   \
+        return 0;                                       \
     }
 RUNG_THRUST(copy)
 RUNG_THRUST(fill)

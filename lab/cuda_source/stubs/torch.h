@@ -5,7 +5,8 @@
 #include "rung_stubs/cpp_library.h"
 #include "rung_stubs/cuda_host.h"
 
-namespace c10 {
+namespace c10
+{
 enum class ScalarType { Byte, Char, Short, Int, Long, Half, Float, Double, Bool, BFloat16 };
 struct Half {
     unsigned short x;
@@ -14,21 +15,24 @@ struct BFloat16 {
     unsigned short x;
 };
 struct Device {
-    int index() const { return 0; }
+    int index() const
+    {
+        return 0;
+    }
 };
-namespace cuda {
+namespace cuda
+{
 struct CUDAGuard {
-    template <class... A>
-    CUDAGuard(const A &...)
+    template <class... A> CUDAGuard(const A &...)
     {
     }
 };
 } // namespace cuda
-template <class T>
-using optional = std::optional<T>;
+template <class T> using optional = std::optional<T>;
 } // namespace c10
 
-namespace at {
+namespace at
+{
 using c10::BFloat16;
 using c10::Half;
 using c10::ScalarType;
@@ -36,133 +40,191 @@ constexpr ScalarType kByte = ScalarType::Byte, kChar = ScalarType::Char, kInt = 
                      kLong = ScalarType::Long, kHalf = ScalarType::Half, kFloat = ScalarType::Float,
                      kDouble = ScalarType::Double, kBool = ScalarType::Bool, kBFloat16 = ScalarType::BFloat16;
 struct TensorOptions {
-    template <class... A>
-    TensorOptions dtype(const A &...) const
+    template <class... A> TensorOptions dtype(const A &...) const
     {
         return *this;
     }
-    template <class... A>
-    TensorOptions device(const A &...) const
+    template <class... A> TensorOptions device(const A &...) const
     {
         return *this;
     }
-    ScalarType dtype() const { return ScalarType::Float; }
-    template <class T>
-    bool operator==(const T &) const
+    ScalarType dtype() const
+    {
+        return ScalarType::Float;
+    }
+    template <class T> bool operator==(const T &) const
     {
         return true;
     }
 };
 struct Tensor {
-    long size(int) const { return 0; }
-    long stride(int) const { return 0; }
-    long numel() const { return 0; }
-    long dim() const { return 0; }
-    int device_index() const { return 0; }
-    bool is_cuda() const { return true; }
-    bool is_contiguous() const { return true; }
-    bool defined() const { return true; }
-    ScalarType scalar_type() const { return ScalarType::Float; }
-    ScalarType dtype() const { return ScalarType::Float; }
-    TensorOptions options() const { return TensorOptions(); }
-    c10::Device device() const { return c10::Device(); }
-    std::vector<long> sizes() const { return std::vector<long>(); }
-    Tensor contiguous() const { return *this; }
-    template <class... A>
-    Tensor to(const A &...) const
+    long size(int) const
+    {
+        return 0;
+    }
+    long stride(int) const
+    {
+        return 0;
+    }
+    long numel() const
+    {
+        return 0;
+    }
+    long dim() const
+    {
+        return 0;
+    }
+    int device_index() const
+    {
+        return 0;
+    }
+    bool is_cuda() const
+    {
+        return true;
+    }
+    bool is_contiguous() const
+    {
+        return true;
+    }
+    bool defined() const
+    {
+        return true;
+    }
+    ScalarType scalar_type() const
+    {
+        return ScalarType::Float;
+    }
+    ScalarType dtype() const
+    {
+        return ScalarType::Float;
+    }
+    TensorOptions options() const
+    {
+        return TensorOptions();
+    }
+    c10::Device device() const
+    {
+        return c10::Device();
+    }
+    std::vector<long> sizes() const
+    {
+        return std::vector<long>();
+    }
+    Tensor contiguous() const
     {
         return *this;
     }
-    template <class... A>
-    Tensor view(const A &...) const
+    template <class... A> Tensor to(const A &...) const
     {
         return *this;
     }
-    template <class T = void>
-    T *data_ptr() const
+    template <class... A> Tensor view(const A &...) const
+    {
+        return *this;
+    }
+    template <class T = void> T *data_ptr() const
     {
         return nullptr;
     }
-    template <class T>
-    T *data() const
+    template <class T> T *data() const
     {
         return nullptr;
     }
-    template <class T>
-    T item() const
+    template <class T> T item() const
     {
         return T();
     }
 };
-template <class... A>
-inline Tensor zeros(const A &...)
+template <class... A> inline Tensor zeros(const A &...)
 {
     return Tensor();
 }
-template <class... A>
-inline Tensor empty(const A &...)
+template <class... A> inline Tensor empty(const A &...)
 {
     return Tensor();
 }
-template <class... A>
-inline Tensor empty_like(const A &...)
+template <class... A> inline Tensor empty_like(const A &...)
 {
     return Tensor();
 }
-template <class... A>
-inline Tensor zeros_like(const A &...)
+template <class... A> inline Tensor zeros_like(const A &...)
 {
     return Tensor();
 }
-template <class... A>
-inline Tensor full(const A &...)
+template <class... A> inline Tensor full(const A &...)
 {
     return Tensor();
 }
-namespace cuda {
+namespace cuda
+{
+using c10::cuda::CUDAGuard;
 struct Stream {
-    cudaStream_t stream() const { return 0; }
-    operator cudaStream_t() const { return 0; }
+    cudaStream_t stream() const
+    {
+        return 0;
+    }
+    operator cudaStream_t() const
+    {
+        return 0;
+    }
 };
-template <class... A>
-inline Stream getCurrentCUDAStream(const A &...)
+template <class... A> inline Stream getCurrentCUDAStream(const A &...)
 {
     return Stream();
 }
 } // namespace cuda
 } // namespace at
 
-namespace torch {
+namespace torch
+{
 using namespace at;
 constexpr int kCUDA = 1, kCPU = 0;
 constexpr ScalarType kFloat32 = ScalarType::Float, kFloat16 = ScalarType::Half, kInt32 = ScalarType::Int,
                      kInt8 = ScalarType::Char, kInt64 = ScalarType::Long;
 using Dtype = ScalarType;
+using IntArrayRef = std::vector<long>;
 using c10::Device;
-template <class T>
-struct RestrictPtrTraits {
+template <class T> struct RestrictPtrTraits {
     typedef T *__restrict__ PtrType;
 };
-template <class T>
-struct DefaultPtrTraits {
+template <class T> struct DefaultPtrTraits {
     typedef T *PtrType;
 };
-template <class T, size_t n>
-struct rung_accessor {
+template <class T, size_t n> struct rung_accessor {
     T *pointer;
     const long *extents, *steps;
-    rung_accessor<T, n - 1> operator[](long i) const { return {pointer + i * steps[0], extents + 1, steps + 1}; }
-    long size(int i) const { return extents[i]; }
-    long stride(int i) const { return steps[i]; }
-    T *data() const { return pointer; }
+    rung_accessor<T, n - 1> operator[](long i) const
+    {
+        return {pointer + i * steps[0], extents + 1, steps + 1};
+    }
+    long size(int i) const
+    {
+        return extents[i];
+    }
+    long stride(int i) const
+    {
+        return steps[i];
+    }
+    T *data() const
+    {
+        return pointer;
+    }
 };
-template <class T>
-struct rung_accessor<T, 1> {
+template <class T> struct rung_accessor<T, 1> {
     T *pointer;
     const long *extents, *steps;
-    T &operator[](long i) const { return pointer[i * steps[0]]; }
-    long size(int i) const { return extents[i]; }
-    T *data() const { return pointer; }
+    T &operator[](long i) const
+    {
+        return pointer[i * steps[0]];
+    }
+    long size(int i) const
+    {
+        return extents[i];
+    }
+    T *data() const
+    {
+        return pointer;
+    }
 };
 template <class T, size_t n, template <class> class P = DefaultPtrTraits, class I = int>
 using PackedTensorAccessor32 = rung_accessor<T, n>;
@@ -170,16 +232,18 @@ template <class T, size_t n, template <class> class P = DefaultPtrTraits, class 
 using PackedTensorAccessor64 = rung_accessor<T, n>;
 } // namespace torch
 
-namespace c10 {
-namespace cuda {
+namespace c10
+{
+namespace cuda
+{
 using at::cuda::getCurrentCUDAStream;
 }
 } // namespace c10
 
-namespace pybind11 {
+namespace pybind11
+{
 struct module_ {
-    template <class... A>
-    module_ &def(const A &...)
+    template <class... A> module_ &def(const A &...)
     {
         return *this;
     }
