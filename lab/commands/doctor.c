@@ -7,7 +7,8 @@
 
 #include "base/clock.h"
 #include "cli/terminal.h"
-#include "cuda_source/cuda_compiler.h"
+#include "cuda_source/cuda_headers.h"
+#include "cuda_source/nvcc_child.h"
 #include "explain/explain.h"
 #include "io/json_writer.h"
 #include "process/oclgrind_process.h"

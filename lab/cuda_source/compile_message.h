@@ -2,7 +2,7 @@
 /* compile_message.h - how the child process that compiles sends its result to the parent. */
 #pragma once
 
-#include "cuda_source/cuda_compiler.h"
+#include "cuda_source/compile_job.h"
 
 /* Writes the result to a descriptor. */
 void lab_compile_message_write(int output, lab_cuda_compile_status status, const lab_cuda_code *code, const char *why);

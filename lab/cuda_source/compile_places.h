@@ -2,7 +2,7 @@
 /* compile_places.h - the folders that a compilation may read, from the file's path and the job's options. */
 #pragma once
 
-#include "cuda_source/cuda_compiler.h"
+#include "cuda_source/compile_job.h"
 
 enum { LAB_COMPILE_FOLDERS_MAX = 32 };
 

@@ -13,7 +13,6 @@
 
 #include "base/cuda_folders.h"
 #include "base/nvrtc_library.h"
-#include "cuda_source/cuda_compiler.h"
 
 /* Which NVRTC is asked for headers, and which is assumed where there is none. */
 enum { USUAL_ARCHITECTURE = 86, USUAL_MAJOR = 12, USUAL_MINOR = 9 };

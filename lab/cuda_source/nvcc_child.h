@@ -2,7 +2,10 @@
 /* nvcc_child.h - compiles with nvcc inside of the child process, for files that NVRTC rejects. */
 #pragma once
 
-#include "cuda_source/cuda_compiler.h"
+#include "cuda_source/compile_job.h"
+
+/* Finds nvcc: the path in RUNG_NVCC, or else on PATH or in NVIDIA's folders. */
+bool lab_nvcc_find(char *path, size_t capacity);
 
 /* Compiles with nvcc. `work_folder` is an empty folder, which the caller removes. `code` and `why` are as for
  * lab_cuda_compile(). Only for a child process: afterwards it can read only the system's folders and those of the job, and

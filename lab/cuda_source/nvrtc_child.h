@@ -2,7 +2,7 @@
 /* nvrtc_child.h - compiles with NVRTC inside of the child process. */
 #pragma once
 
-#include "cuda_source/cuda_compiler.h"
+#include "cuda_source/compile_job.h"
 
 /* Loads NVRTC, restricts this process to the files that the compiler may read, and compiles. `code` and `why` are as for
  * lab_cuda_compile(). Only for a child process: it cannot open other files afterwards. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cuda_source/cuda_compiler.h"
+#include "cuda_source/cuda_headers.h"
 #include "cuda_source/stub_headers.h"
 
 static char nvrtc[1024]; /* the library's file */
