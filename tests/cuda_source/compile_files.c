@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compile_files.c - compiles the files that it is given and prints one line per file: path, way or status, and the first
- * error. tests/cuda_source/compiled_files.sh makes the table of results/plain_cuda from it. */
+ * error. results/plain_cuda/compiled_files.tsv was made with it, one file of a published repository per call. */
 #include "cuda_source/cuda_compiler.h"
 
 #include <stdio.h>
