@@ -223,7 +223,8 @@ typedef enum rung_emulator_memory {
     RUNG_EMULATOR_MEMORY_OTHER  = 3 /* local memory or parameters */
 } rung_emulator_memory;
 
-/* A place in the source and the thread that was there. */
+/* A place in the source and the thread that was there. Inlined code is shown at the line of the kernel's own file that called
+ * it, or at its own line if the PTX does not say which call was inlined. */
 typedef struct rung_emulator_place {
     const char          *file; /* NULL if the PTX has no line information */
     int32_t              line; /* of `file`, or of the PTX text if `file` is NULL; 0 if there is no place */
@@ -271,8 +272,7 @@ typedef enum rung_emulator_class {
     RUNG_EMULATOR_WARP            = 11, /* shfl, vote, match, redux */
     RUNG_EMULATOR_CONTROL         = 12, /* branches, calls, returns */
     RUNG_EMULATOR_SYNCHRONIZATION = 13, /* barriers, fences, waits for copies */
-    RUNG_EMULATOR_OTHER           = 14,
-    RUNG_EMULATOR_CLASS_COUNT     = 15
+    RUNG_EMULATOR_OTHER           = 14
 } rung_emulator_class;
 
 /* Returns the name of a class, for example "float". */
@@ -281,16 +281,17 @@ RUNG_API const char *rung_emulator_class_name(rung_emulator_class instruction_cl
 /* Counts of one kernel's launches since the last clear, filled by the library. The bytes, the mix, multiply-adds and
  * waits need rung_emulator_options.count_accesses; the others are always counted. */
 typedef struct rung_emulator_totals {
-    int64_t launches;
-    int64_t warp_instructions;   /* issued, also where no lane's guard holds */
-    int64_t thread_instructions; /* lanes that executed them */
-    int64_t divergent_branches;
-    int64_t barriers;                       /* per warp */
-    int64_t global_bytes_read;              /* sectors of 32 bytes times 32 */
-    int64_t global_bytes_written;           /* atomics included */
-    int64_t mix[RUNG_EMULATOR_CLASS_COUNT]; /* warp instructions by class; merged accesses count once */
-    int64_t multiply_adds;                  /* of all lanes of the warps: fma, dp4a and matrix products */
-    int64_t integer_multiply_adds;          /* mad of up to 32 bits; some compute addresses */
+    int64_t        launches;
+    int64_t        warp_instructions;   /* issued, also where no lane's guard holds */
+    int64_t        thread_instructions; /* lanes that executed them */
+    int64_t        divergent_branches;
+    int64_t        barriers;              /* per warp */
+    int64_t        global_bytes_read;     /* sectors of 32 bytes times 32 */
+    int64_t        global_bytes_written;  /* atomics included */
+    int64_t        multiply_adds;         /* of all lanes of the warps: fma, dp4a and matrix products */
+    int64_t        integer_multiply_adds; /* mad of up to 32 bits; some compute addresses */
+    int64_t        mix_count;             /* classes of instructions that this library counts */
+    const int64_t *mix;                   /* warp instructions by rung_emulator_class; merged accesses count once */
     int64_t waits; /* of blocks for global memory, where loads or copies were not started before other multiply-adds; at
                     * most one per block and barrier. The first warp stands for its block */
 } rung_emulator_totals;
@@ -348,10 +349,9 @@ typedef struct rung_emulator_array {
     int64_t     sectors_written;
 } rung_emulator_array;
 
-/* Fills the totals of a kernel; of all kernels if `kernel` is NULL. Fails with RUNG_STATUS_INVALID if the kernel was not
- * launched since the last clear. */
-RUNG_API rung_status rung_emulator_get_totals(rung_emulator *emulator, const char *kernel,
-                                              rung_emulator_totals *totals);
+/* Returns the totals of a kernel; of all kernels if `kernel` is NULL. They are valid until the next launch or clear. Returns
+ * NULL and sets the error text if the kernel was not launched since the last clear. */
+RUNG_API const rung_emulator_totals *rung_emulator_get_totals(rung_emulator *emulator, const char *kernel);
 
 /* Returns the number of rows since the last clear, and one of them. Rows are sorted by kernel, file, line, kind, array,
  * instruction and width, so that the same launches give the same rows with any number of threads. A row is valid until the

@@ -887,6 +887,14 @@ RUNG_API rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_p
                                          const char *architecture, rung_code **code);
 RUNG_API void        rung_code_destroy(rung_code *code);
 
+/* Returns the threads and the bytes of shared memory that one block of a kernel needs, also if
+ * rung_kernel_compile() fails with the same arguments because this is too much. The call compiles
+ * the kernel again. Bytes that are not known, because the compiler found other errors, are 0. Fails
+ * as rung_kernel_compile() does if not even the number of threads is known. */
+RUNG_API rung_status rung_kernel_block_size(const rung_kernel *kernel, const rung_problem *problem,
+                                            const char *parameters, const char *architecture, int64_t *threads,
+                                            int64_t *shared_bytes);
+
 /* Changes the grid and the arguments to those of another problem, without compiling. `kernel` is the kernel
  * that was compiled. Fails with RUNG_STATUS_UNSUPPORTED if the other problem needs other code. */
 RUNG_API rung_status rung_code_set_problem(rung_code *code, const rung_kernel *kernel, const rung_problem *problem);

@@ -49,21 +49,24 @@ static void disassemble_kernel(const lab_explain_request *request, const rung_ke
         explanation->math_share = (double)loop->math / (double)loop->instructions;
 }
 
-/* Writes why the kernel did not compile. Returns false. The most common reason, too much shared memory, is only one number on a page
- * of ptxas output: "65536 bytes smem". */
-static bool explain_compile_error(const char *text, char *why, size_t capacity)
+/* Writes why the kernel did not compile. Returns false. The most common reason, too much shared memory, is only one number
+ * on a page of ptxas output. */
+static bool explain_compile_error(const rung_kernel *kernel, const lab_explain_request *request, char *why,
+                                  size_t capacity)
 {
     enum { STATIC_SHARED_MAX_BYTES = 48 << 10 };
-    const char *found = strstr(text, " bytes smem");
-    while (found && found > text && found[-1] >= '0' && found[-1] <= '9')
-        found--;
-    if (found && atoi(found) > STATIC_SHARED_MAX_BYTES)
-        return lab_set_reason(
-            why, capacity,
-            "too much shared memory: a block declares %d bytes; the maximum in CUDA is %d (48 KiB). Make "
-            "the tiles smaller, or see LARGE_SHARED in dialect.h",
-            atoi(found), STATIC_SHARED_MAX_BYTES);
-    return lab_set_reason(why, capacity, "%s", text);
+    rung_problem problem = problem_of(request);
+    int64_t threads, shared_bytes;
+    lab_set_reason(why, capacity, "%s", rung_error_text());
+    if (rung_kernel_block_size(kernel, &problem, request->parameters, request->machine.arch, &threads, &shared_bytes) !=
+            RUNG_OK ||
+        shared_bytes <= STATIC_SHARED_MAX_BYTES)
+        return false;
+    return lab_set_reason(
+        why, capacity,
+        "too much shared memory: a block declares %lld bytes; the maximum in CUDA is %d (48 KiB). Make "
+        "the tiles smaller, or see LARGE_SHARED in dialect.h",
+        (long long)shared_bytes, STATIC_SHARED_MAX_BYTES);
 }
 
 bool lab_explain_compile(const lab_explain_request *request, lab_backend_kernels *kernels, lab_explanation *explanation,
@@ -87,7 +90,7 @@ bool lab_explain_compile(const lab_explain_request *request, lab_backend_kernels
         return true;
     }
     if (status != RUNG_OK)
-        return explain_compile_error(rung_error_text(), why, capacity);
+        return explain_compile_error(kernels->cuda_kernel, request, why, capacity);
     explanation->is_compiled = true;
     explanation->threads = code->threads_per_block;
     explanation->registers = code->registers_per_thread;

@@ -166,9 +166,11 @@ bool lab_access_counters_read(rung_emulator *emulator, const rung_kernel *kernel
                               lab_access_counters *counters)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    rung_emulator_totals totals = {0};
+    const rung_emulator_totals *totals = rung_emulator_get_totals(emulator, NULL);
     int64_t warps = (code->threads_per_block + WARP - 1) / WARP, blocks = code->grid[0] * code->grid[1] * code->grid[2];
-    bool good = rung_emulator_get_totals(emulator, NULL, &totals) == RUNG_OK;
+    bool good = true;
+    if (!totals)
+        return false;
     snprintf(counters->kernel, sizeof counters->kernel, "%s", code->entry);
     snprintf(counters->file, sizeof counters->file, "%s", lab_base_name(info->file));
     snprintf(counters->parameters, sizeof counters->parameters, "%s", code->parameters);
@@ -176,10 +178,10 @@ bool lab_access_counters_read(rung_emulator *emulator, const rung_kernel *kernel
                                            .threads = blocks * code->threads_per_block,
                                            .warps = blocks * warps,
                                            .idle_lanes = blocks * (warps * WARP - code->threads_per_block),
-                                           .instructions = totals.warp_instructions,
-                                           .multiply_adds = totals.multiply_adds > 0 ? totals.multiply_adds
-                                                                                     : totals.integer_multiply_adds,
-                                           .waits = totals.waits};
+                                           .instructions = totals->warp_instructions,
+                                           .multiply_adds = totals->multiply_adds > 0 ? totals->multiply_adds
+                                                                                      : totals->integer_multiply_adds,
+                                           .waits = totals->waits};
     for (int64_t i = 0; good && i < rung_emulator_line_count(emulator); i++) {
         const rung_emulator_line *row = rung_emulator_line_at(emulator, i);
         good = row->kind == RUNG_EMULATOR_BRANCH         ? add_branch(counters, row)

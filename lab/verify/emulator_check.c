@@ -99,14 +99,12 @@ static void add_finding(const checked_file_t *file, const rung_emulator_finding 
 /* ---- Running ---- */
 
 /* Describes why the kernel did not compile: a block that is too large, or an error that running the kernel reports, too. */
-static bool read_compile_error(const checked_file_t *file, const char *text)
+static bool explain_compile_error(const checked_file_t *file, const rung_problem *problem)
 {
-    const char *threads = strstr(text, " needs "), *shared = strstr(text, " bytes smem");
-    while (shared && shared > text && shared[-1] >= '0' && shared[-1] <= '9')
-        shared--;
-    lab_kernel_check_add_block_limits(file->check, file->info,
-                                      threads && strstr(text, " threads per block") ? atoll(threads + 7) : 0,
-                                      shared ? atoll(shared) : 0);
+    int64_t threads = 0, shared_bytes = 0;
+    if (rung_kernel_block_size(file->kernel, problem, file->subject.parameters, LAB_ACCESS_DEFAULT_ARCH, &threads,
+                               &shared_bytes) == RUNG_OK)
+        lab_kernel_check_add_block_limits(file->check, file->info, threads, shared_bytes);
     file->check->ran = file->check->count > 0;
     if (!file->check->ran)
         snprintf(file->check->why_not, sizeof file->check->why_not, "the kernel did not compile");
@@ -125,7 +123,7 @@ static bool make_code(checked_file_t *file, const rung_problem *problem)
     if (status == RUNG_OK)
         return true;
     if (status != RUNG_STATUS_NO_DEVICE)
-        return read_compile_error(file, rung_error_text());
+        return explain_compile_error(file, problem);
     return lab_set_reason(file->check->why_not, sizeof file->check->why_not, "%s", rung_error_text());
 }
 

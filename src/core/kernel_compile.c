@@ -25,10 +25,15 @@ static rung_status check_compilable(const rung_kernel *kernel, const rung_proble
     return rungi_problem_check_form(problem);
 }
 
+/* What one block needs, as far as it is known. */
+typedef struct block_size {
+    int64_t threads, shared_bytes;
+} block_size_t;
+
 /* Compiles by a plan whose device has an architecture and no functions. Code that was compiled before only gets the launch
- * of this problem. */
+ * of this problem. `block` is also set if the kernel does not compile, and may be NULL. */
 static rung_status fill_code(rungi_code *code, const rung_kernel *kernel, const rung_problem *problem,
-                             const char *parameters, const char *architecture)
+                             const char *parameters, const char *architecture, block_size_t *block)
 {
     rung_device offline_device = {.backend = kernel->backend, .context = kernel->context, .architecture = architecture};
     rung_plan plan = {.device = &offline_device};
@@ -40,7 +45,10 @@ static rung_status fill_code(rungi_code *code, const rung_kernel *kernel, const 
         rungi_problem_operand(&plan.problem, i)->offset = rungi_problem_view(&normalized, i)->offset;
     TRY(rungi_choose_set_kernel(&plan, kernel, parameters && *parameters ? parameters : NULL, RUNG_ORIGIN_GIVEN,
                                 "given"));
-    TRY(kernel->backend->compile(&plan, code));
+    rung_status status = kernel->backend->compile(&plan, code);
+    if (block)
+        *block = (block_size_t){plan.block_threads, plan.block_shared_bytes};
+    TRY(status);
     snprintf(code->architecture, sizeof code->architecture, "%s", architecture);
     rungi_kernel_format_parameters(kernel, &plan.values, code->parameters, sizeof code->parameters);
     return RUNG_OK;
@@ -54,28 +62,59 @@ static void release_code(rung_context *context, rungi_code *code)
     rungi_release(context, code);
 }
 
-rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem, const char *parameters,
-                                const char *architecture, rung_code **out)
+/* Returns new code, or NULL in `out` if the kernel does not compile. */
+static rung_status create_code(const rung_kernel *kernel, const rung_problem *problem, const char *parameters,
+                               const char *architecture, block_size_t *block, rungi_code **out)
 {
-    RUNGI_DISABLE_CANCELLATION;
-    TRY(rungi_clear_result(out, kernel && problem && architecture,
-                           "rung_kernel_compile: kernel, problem, architecture or code is NULL"));
     rung_problem copy;
+    *out = NULL;
     TRY(rungi_problem_read(problem, &copy));
     TRY(check_compilable(kernel, &copy));
     rungi_code *code = rungi_allocate_zeroed(kernel->context, sizeof *code);
     TRY(rungi_allocated(code));
-    rung_status status = fill_code(code, kernel, &copy, parameters, architecture);
-    if (status != RUNG_OK) {
+    rung_status status = fill_code(code, kernel, &copy, parameters, architecture, block);
+    if (status != RUNG_OK)
         release_code(kernel->context, code);
-        return status;
-    }
+    else
+        *out = code;
+    return status;
+}
+
+rung_status rung_kernel_compile(const rung_kernel *kernel, const rung_problem *problem, const char *parameters,
+                                const char *architecture, rung_code **out)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    rungi_code *code;
+    TRY(rungi_clear_result(out, kernel && problem && architecture,
+                           "rung_kernel_compile: kernel, problem, architecture or code is NULL"));
+    TRY(create_code(kernel, problem, parameters, architecture, NULL, &code));
     code->context = rungi_context_retain(kernel->context);
     code->code.parameters = code->parameters;
     code->code.path = code->path;
     code->code.image = code->image;
     code->code.ptx = code->ptx;
     *out = &code->code;
+    return RUNG_OK;
+}
+
+rung_status rung_kernel_block_size(const rung_kernel *kernel, const rung_problem *problem, const char *parameters,
+                                   const char *architecture, int64_t *threads, int64_t *shared_bytes)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    rungi_code *code;
+    block_size_t block = {0, 0};
+    if (!kernel || !problem || !architecture || !threads || !shared_bytes)
+        return rungi_invalid("rung_kernel_block_size: kernel, problem, architecture, threads or shared_bytes is NULL");
+    *threads = *shared_bytes = 0;
+    rungi_saved_error before = rungi_error_save();
+    rung_status status = create_code(kernel, problem, parameters, architecture, &block, &code);
+    if (status == RUNG_OK)
+        release_code(kernel->context, code);
+    if (block.threads <= 0)
+        return status;
+    rungi_error_restore(&before);
+    *threads = block.threads;
+    *shared_bytes = block.shared_bytes;
     return RUNG_OK;
 }
 
@@ -91,7 +130,7 @@ rung_status rung_code_set_problem(rung_code *code, const rung_kernel *kernel, co
     char parameters[sizeof own->parameters], architecture[sizeof own->architecture];
     memcpy(parameters, own->parameters, sizeof parameters);
     memcpy(architecture, own->architecture, sizeof architecture);
-    return fill_code(own, kernel, &copy, parameters, architecture);
+    return fill_code(own, kernel, &copy, parameters, architecture, NULL);
 }
 
 void rung_code_destroy(rung_code *code)

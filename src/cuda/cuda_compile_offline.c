@@ -36,11 +36,12 @@ static rung_status find_compiler(int architecture, rungi_nvrtc *nvrtc)
                       architecture, advice);
 }
 
-/* Compiles the code and fills in the report of the compiler. */
-static rung_status make_code(const rung_kernel *kernel, const rungi_nvrtc *nvrtc, rungi_nvrtc_job *job,
+/* Compiles the code and fills in the report of the compiler. The plan has the shared memory also if this fails. */
+static rung_status make_code(rung_plan *plan, const rungi_nvrtc *nvrtc, rungi_nvrtc_job *job, int64_t dynamic_bytes,
                              rungi_code *code)
 {
-    rungi_nvrtc_report report;
+    const rung_kernel *kernel = plan->kernel;
+    rungi_nvrtc_report report = {0};
     char *source;
     size_t bytes;
     TRY(rungi_simt_source_assemble(kernel, &source));
@@ -51,6 +52,8 @@ static rung_status make_code(const rung_kernel *kernel, const rungi_nvrtc *nvrtc
     job->ptx_bytes = &ptx_bytes;
     rung_status status = rungi_nvrtc_compile(kernel->context, nvrtc, job, &code->image, &bytes);
     rungi_release(kernel->context, source);
+    if (report.shared_bytes > 0)
+        plan->block_shared_bytes = report.shared_bytes + dynamic_bytes;
     TRY(status);
     code->code.image_bytes = (int64_t)bytes;
     code->code.ptx_bytes = (int64_t)ptx_bytes - 1; /* without its 0 */
@@ -132,13 +135,13 @@ static rung_status make_launch(const rung_plan *plan, const rungi_simt_plan *sim
 }
 
 /* Compiles the code and allocates the memory of its launch. */
-static rung_status compile_code(const rung_plan *plan, const rungi_simt_plan *simt, rungi_nvrtc_job *job,
+static rung_status compile_code(rung_plan *plan, const rungi_simt_plan *simt, rungi_nvrtc_job *job,
                                 int64_t dynamic_bytes, rungi_code *code)
 {
     rungi_nvrtc nvrtc = {0};
     rungi_string_view entry = plan->kernel->entry;
     TRY(find_compiler(job->architecture, &nvrtc));
-    TRY(make_code(plan->kernel, &nvrtc, job, code));
+    TRY(make_code(plan, &nvrtc, job, dynamic_bytes, code));
     offline_launch_t *record = rungi_allocate_zeroed(plan->kernel->context, sizeof *record);
     TRY(rungi_allocated(record));
     code->launch = record;

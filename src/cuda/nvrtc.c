@@ -65,20 +65,25 @@ static int64_t sum_before(const char *log, const char *words)
     return sum;
 }
 
-/* Parses "Used 134 registers, used 1 barriers, 8192 bytes smem" for the only kernel of a file. */
-static rung_status read_report(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program,
-                               const rungi_nvrtc_job *job)
+/* Parses "Used 134 registers, used 1 barriers, 8192 bytes smem" of ptxas for the only kernel of a file. Kernels that use too
+ * much shared memory do not compile, but have this line, too. */
+static void read_report(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program,
+                        rungi_nvrtc_report *report)
 {
     char *log = get_log(context, nvrtc, program);
-    int64_t registers = log ? sum_before(log, " registers") : 0;
-    if (registers > 0)
-        *job->report = (rungi_nvrtc_report){registers, sum_before(log, " bytes smem"),
-                                            sum_before(log, " bytes spill stores") +
-                                                sum_before(log, " bytes spill loads")};
+    *report = (rungi_nvrtc_report){0};
+    if (log)
+        *report = (rungi_nvrtc_report){sum_before(log, " registers"), sum_before(log, " bytes smem"),
+                                       sum_before(log, " bytes spill stores") + sum_before(log, " bytes spill loads")};
     rungi_release(context, log);
-    return registers > 0 ? RUNG_OK
-                         : rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC %d.%d did not report the registers of %s",
-                                      nvrtc->major, nvrtc->minor, job->file);
+}
+
+static rung_status check_report(const rungi_nvrtc *nvrtc, const rungi_nvrtc_job *job)
+{
+    return job->report->registers > 0
+               ? RUNG_OK
+               : rungi_fail(RUNG_STATUS_COMPILE_FAILED, "NVRTC %d.%d did not report the registers of %s", nvrtc->major,
+                            nvrtc->minor, job->file);
 }
 
 static rung_status get_code(rung_context *context, const rungi_nvrtc *nvrtc, rungi_nvrtc_program *program, bool is_ptx,
@@ -118,8 +123,10 @@ rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc,
                           error);
     error = nvrtc->compile(program, count, options);
     rung_status status = error != 0 ? fail_with_log(context, nvrtc, program, job, error) : RUNG_OK;
+    if (job->report)
+        read_report(context, nvrtc, program, job->report);
     if (status == RUNG_OK && job->report)
-        status = read_report(context, nvrtc, program, job);
+        status = check_report(nvrtc, job);
     if (status == RUNG_OK)
         status = get_code(context, nvrtc, program, job->to_ptx, code, bytes);
     if (status == RUNG_OK && job->ptx)

@@ -19,7 +19,7 @@ typedef struct rungi_nvrtc_job {
     int architecture;
     bool to_ptx;                /* otherwise to a cubin for exactly this architecture */
     bool has_line_info;         /* always with a report */
-    rungi_nvrtc_report *report; /* of a cubin: filled unless NULL */
+    rungi_nvrtc_report *report; /* of a cubin: filled unless NULL, also if the compilation fails */
     void **ptx;                 /* receives the PTX of a cubin, too, unless NULL; the caller releases it */
     size_t *ptx_bytes;
 } rungi_nvrtc_job;

@@ -109,33 +109,42 @@ static void adds_launches_until_cleared(void **state)
 {
     (void)state;
     machine_t machine = create_machine(1);
-    rung_emulator_totals totals, other;
+    const rung_emulator_totals *totals, *other;
     load_body(&machine, "one", "ld.global.f32 %f1, [%rd6];");
     launch(&machine, "one", 1, LANES);
     launch(&machine, "one", 3, LANES);
     rung_emulator_module_unload(machine.module);
     load_body(&machine, "two", "ld.global.f32 %f1, [%rd6];");
-    assert_int_not_equal(rung_emulator_get_totals(machine.emulator, "two", &totals), RUNG_OK);
+    assert_null(rung_emulator_get_totals(machine.emulator, "two"));
+    assert_non_null(strstr(rung_error_text(), "two"));
     launch(&machine, "two", 1, LANES);
-    assert_int_equal(rung_emulator_get_totals(machine.emulator, "one", &totals), RUNG_OK);
-    assert_int_equal(totals.launches, 2);
-    assert_int_equal(totals.global_bytes_read, 4 * 128);
-    assert_int_equal(rung_emulator_get_totals(machine.emulator, "two", &other), RUNG_OK);
-    assert_int_equal(4 * other.warp_instructions, totals.warp_instructions);
-    assert_int_equal(rung_emulator_get_totals(machine.emulator, NULL, &totals), RUNG_OK);
-    assert_int_equal(totals.launches, 3);
+    totals = rung_emulator_get_totals(machine.emulator, "one");
+    assert_non_null(totals);
+    assert_int_equal(totals->launches, 2);
+    assert_int_equal(totals->global_bytes_read, 4 * 128);
+    other = rung_emulator_get_totals(machine.emulator, "two");
+    assert_non_null(other);
+    assert_int_equal(4 * other->warp_instructions, totals->warp_instructions);
+    totals = rung_emulator_get_totals(machine.emulator, NULL);
+    assert_non_null(totals);
+    assert_int_equal(totals->launches, 3);
+    assert_int_equal(totals->mix[RUNG_EMULATOR_GLOBAL], 5 * other->mix[RUNG_EMULATOR_GLOBAL]);
     assert_int_equal(rung_emulator_line_count(machine.emulator), 4); /* of each kernel, the table and x */
+    int64_t instructions = other->warp_instructions;
     rung_emulator_counts_clear(machine.emulator);
     assert_int_equal(rung_emulator_line_count(machine.emulator), 0);
     assert_null(rung_emulator_line_at(machine.emulator, 0));
-    assert_int_not_equal(rung_emulator_get_totals(machine.emulator, "one", &totals), RUNG_OK);
-    assert_int_equal(rung_emulator_get_totals(machine.emulator, NULL, &totals), RUNG_OK);
-    assert_int_equal(totals.warp_instructions, 0);
+    assert_null(rung_emulator_get_totals(machine.emulator, "one"));
+    assert_null(rung_emulator_get_totals(NULL, NULL));
+    totals = rung_emulator_get_totals(machine.emulator, NULL);
+    assert_non_null(totals);
+    assert_int_equal(totals->warp_instructions, 0);
     assert_int_equal(rung_emulator_set_checks(machine.emulator, 0, false), RUNG_OK);
     launch(&machine, "two", 1, LANES);
-    assert_int_equal(rung_emulator_get_totals(machine.emulator, "two", &totals), RUNG_OK);
-    assert_int_equal(totals.warp_instructions, other.warp_instructions);
-    assert_int_equal(totals.global_bytes_read, 0);
+    totals = rung_emulator_get_totals(machine.emulator, "two");
+    assert_non_null(totals);
+    assert_int_equal(totals->warp_instructions, instructions);
+    assert_int_equal(totals->global_bytes_read, 0);
     assert_int_equal(rung_emulator_line_count(machine.emulator), 0);
     rung_emulator_destroy(machine.emulator);
 }
@@ -186,7 +195,6 @@ static void counts_alike_with_any_number_of_threads(void **state)
         launch(&four, "test", 50, 96);
     }
     int64_t rows = rung_emulator_line_count(one.emulator);
-    rung_emulator_totals totals_one, totals_four;
     assert_int_equal(rows, rung_emulator_line_count(four.emulator));
     assert_true(rows >= 5);
     for (int64_t i = 0; i < rows; i++) {
@@ -202,8 +210,10 @@ static void counts_alike_with_any_number_of_threads(void **state)
         assert_int_equal(x.distinct_bytes, y.distinct_bytes);
         assert_int_equal(x.divergent, y.divergent);
     }
-    rung_emulator_get_totals(one.emulator, "test", &totals_one);
-    rung_emulator_get_totals(four.emulator, "test", &totals_four);
+    rung_emulator_totals totals_one = *rung_emulator_get_totals(one.emulator, "test");
+    rung_emulator_totals totals_four = *rung_emulator_get_totals(four.emulator, "test");
+    assert_memory_equal(totals_one.mix, totals_four.mix, (size_t)totals_one.mix_count * sizeof *totals_one.mix);
+    totals_one.mix = totals_four.mix = NULL;
     assert_memory_equal(&totals_one, &totals_four, sizeof totals_one);
     assert_int_equal(requests_of(&one, RUNG_EMULATOR_SHARED_STORE, 4), 2 * 50 * 3 * 40);
     rung_emulator_destroy(one.emulator);

@@ -289,10 +289,10 @@ static int64_t compare(test_t *test)
 
 static bool report(test_t *test)
 {
-    rung_emulator_totals totals = {0};
+    const rung_emulator_totals *totals = rung_emulator_get_totals(test->emulator, NULL);
     int64_t wrong = compare(test), findings = rung_emulator_finding_count(test->emulator);
-    stop_on(rung_emulator_get_totals(test->emulator, NULL, &totals), "counting");
-    printf("%-80s %8.2f %14lld %8lld %6lld %9lld\n", test->name, test->seconds, (long long)totals.warp_instructions,
+    stop_on(totals ? RUNG_OK : RUNG_STATUS_NO_MEMORY, "counting");
+    printf("%-80s %8.2f %14lld %8lld %6lld %9lld\n", test->name, test->seconds, (long long)totals->warp_instructions,
            (long long)test->d.count, (long long)wrong, (long long)findings);
     for (int64_t i = 0; i < findings && i < 5; i++) {
         const rung_emulator_finding *finding = rung_emulator_finding_at(test->emulator, i);

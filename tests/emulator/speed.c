@@ -132,7 +132,6 @@ static void run(session_t *session, int round)
 {
     enum { LAUNCHES_MAX = 1000 };
     double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID), elapsed = seconds_of(CLOCK_MONOTONIC), passed = 0;
-    rung_emulator_totals totals;
     int launches = 0;
     rung_emulator_counts_clear(session->emulator);
     for (; launches < LAUNCHES_MAX && passed < 0.1; launches++) {
@@ -141,8 +140,9 @@ static void run(session_t *session, int round)
     }
     session->elapsed[round] = (seconds_of(CLOCK_MONOTONIC) - elapsed) / launches;
     session->cpu[round] = passed / launches;
-    require(rung_emulator_get_totals(session->emulator, NULL, &totals) == RUNG_OK, "totals");
-    session->warp_instructions = totals.warp_instructions / launches;
+    const rung_emulator_totals *totals = rung_emulator_get_totals(session->emulator, NULL);
+    require(totals != NULL, "totals");
+    session->warp_instructions = totals->warp_instructions / launches;
 }
 
 /* Returns whether a session has no findings and the same C as the plain one. */

@@ -220,6 +220,55 @@ static void reports_where_it_spills(void **state)
     assert_int_equal(most->line, line);
 }
 
+/* ---- Blocks that are too large ------------------------------------------------------------------- */
+
+static rung_kernel *kernel_of_text(const char *head, const char *body)
+{
+    char text[1024];
+    rung_kernel *kernel;
+    snprintf(text, sizeof text,
+             "#include \"dialect.h\"\n%s\nmade(index_t m, index_t n, index_t k, sum_t alpha,\n"
+             "GLOBAL const in_t *__restrict__ a, view_t a_view, GLOBAL const in_t *__restrict__ b, view_t b_view,\n"
+             "sum_t beta, GLOBAL out_t *__restrict__ c, view_t c_view)\n{\n%s\n}\n",
+             head, body);
+    assert_int_equal(rung_kernel_from_source(NULL, "cuda", "made.cu", text, &kernel), RUNG_OK);
+    return kernel;
+}
+
+static void expect_block(rung_kernel *kernel, rung_status compiled, int64_t threads, int64_t shared_bytes)
+{
+    rung_problem problem = square(RUNG_F32, RUNG_F32, 64);
+    rung_code *code;
+    int64_t found_threads = -1, found_bytes = -1;
+    assert_int_equal(rung_kernel_compile(kernel, &problem, NULL, "sm_86", &code), compiled);
+    rung_code_destroy(code);
+    assert_int_equal(rung_kernel_block_size(kernel, &problem, NULL, "sm_86", &found_threads, &found_bytes), RUNG_OK);
+    assert_int_equal(found_threads, threads);
+    assert_int_equal(found_bytes, shared_bytes);
+    rung_kernel_destroy(kernel);
+}
+
+static void block_sizes_are_reported(void **state)
+{
+    static const char tile[] = "#define BM 8\n#define BN 8\nKERNEL(64)";
+    rung_problem problem = square(RUNG_F32, RUNG_F32, 64);
+    int64_t threads = -1, bytes = -1;
+    (void)state;
+    expect_block(kernel_of_text(tile, "__shared__ float t[256]; t[threadIdx.x] = a[threadIdx.x]; __syncthreads();\n"
+                                      "c[threadIdx.x] = t[63 - threadIdx.x];"),
+                 RUNG_OK, 64, 1024);
+    expect_block(kernel_of_text(tile, "__shared__ float t[16384]; t[threadIdx.x] = a[threadIdx.x]; __syncthreads();\n"
+                                      "c[threadIdx.x] = t[threadIdx.x * (uint)k % 16384];"),
+                 RUNG_STATUS_COMPILE_FAILED, 64, 65536);
+    expect_block(kernel_of_text("#define BM 32\n#define BN 64\nKERNEL(2048)", "c[threadIdx.x] = a[threadIdx.x];"),
+                 RUNG_STATUS_UNSUPPORTED, 2048, 0);
+    expect_block(kernel_of_text(tile, "oops;"), RUNG_STATUS_COMPILE_FAILED, 64, 0);
+    assert_int_equal(rung_kernel_block_size(kernel_of("01_naive"), &problem, NULL, "86", &threads, &bytes),
+                     RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_block_size(kernel_of("01_naive"), &problem, NULL, "sm_86", NULL, &bytes),
+                     RUNG_STATUS_INVALID);
+}
+
 /* ---- Refusals ----------------------------------------------------------------------------------- */
 
 static void refuse(const rung_kernel *kernel, rung_problem problem, const char *parameters, const char *architecture,
@@ -270,6 +319,7 @@ int main(void)
         cmocka_unit_test(counts_dynamic_memory),
         cmocka_unit_test(finds_the_loops),
         cmocka_unit_test(reports_where_it_spills),
+        cmocka_unit_test(block_sizes_are_reported),
         cmocka_unit_test(failures_have_a_reason),
     };
     char nvdisasm[1024];

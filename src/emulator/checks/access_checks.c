@@ -45,12 +45,16 @@ static bool allocate(ptx_checker_t *checker)
     checker->fenced = calloc(warps * clock, sizeof *checker->fenced);
     checker->proxy_fenced = calloc(warps, sizeof *checker->proxy_fenced);
     checker->has_fenced = calloc(warps, sizeof *checker->has_fenced);
+    bool is_in_cluster = clock > warps;
+    checker->published = is_in_cluster ? calloc(warps * clock, sizeof *checker->published) : NULL;
+    checker->has_published = calloc(warps, sizeof *checker->has_published);
     checker->barrier_clocks = calloc(clock * PTX_BARRIERS, sizeof *checker->barrier_clocks);
     bool has_lists = checker->shared.lists && checker->global.lists;
     return has_lists && checker->shared_shadow && checker->shared.cells && checker->shared.reads &&
            checker->global.reads && checker->allocation_of && checker->warp_time && checker->warp_synced &&
            checker->lane_synced && checker->clocks && checker->fenced && checker->has_fenced &&
-           checker->barrier_clocks && checker->proxy_fenced;
+           checker->barrier_clocks && checker->proxy_fenced && checker->has_published &&
+           (checker->published || !is_in_cluster);
 }
 
 /* Reserves the cells of global memory. Without them, races in global memory are not found. */
@@ -91,12 +95,28 @@ void rungi_ptx_check_block_free(ptx_block_t *block)
         munmap(checker->global.cells, checker->global_cell_bytes);
     for (int i = 0; checker->lane_synced && i < block->warp_count; i++)
         free(checker->lane_synced[i]);
-    void *const parts[] = {checker->shared_shadow,  checker->shared.cells,   checker->allocation_of,
-                           checker->warp_time,      checker->warp_synced,    checker->lane_synced,
-                           checker->clocks,         checker->fenced,         checker->has_fenced,
-                           checker->barrier_clocks, checker->sync_variables, checker->sync_clocks,
-                           checker->shared.reads,   checker->global.reads,   checker->shared.lists,
-                           checker->global.lists,   checker->remote,         checker->proxy_fenced};
+    void *const parts[] = {checker->shared_shadow,
+                           checker->shared.cells,
+                           checker->allocation_of,
+                           checker->warp_time,
+                           checker->warp_synced,
+                           checker->lane_synced,
+                           checker->clocks,
+                           checker->fenced,
+                           checker->has_fenced,
+                           checker->barrier_clocks,
+                           checker->sync.variables,
+                           checker->sync.clocks,
+                           checker->shared.reads,
+                           checker->global.reads,
+                           checker->shared.lists,
+                           checker->global.lists,
+                           checker->remote,
+                           checker->proxy_fenced,
+                           checker->published,
+                           checker->has_published,
+                           checker->cluster_sync.variables,
+                           checker->cluster_sync.clocks};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
     free(checker);
@@ -113,7 +133,27 @@ void rungi_ptx_checker_restart(ptx_checker_t *checker)
     for (int i = 0; i < checker->block->warp_count; i++)
         if (checker->lane_synced[i])
             memset(checker->lane_synced[i], 0, (size_t)PTX_WARP_LANES * PTX_WARP_LANES * sizeof **checker->lane_synced);
+    ptx_launch_checker_t *launch = checker->block->launch->checker;
+    if (launch && launch->cluster_size > 1) {
+        const ptx_block_accesses_t *own = &launch->accesses[checker->block->worker];
+        madvise(own->cluster_words, launch->cluster_word_bytes, MADV_DONTNEED);
+        madvise(own->cluster_bytes, launch->cluster_byte_bytes, MADV_DONTNEED);
+    }
     checker->time = 0;
+}
+
+static void clear_table(ptx_sync_table_t *table)
+{
+    if (table->count > 0)
+        memset(table->variables, 0, (size_t)table->capacity * sizeof *table->variables);
+    table->count = 0;
+}
+
+static int64_t cluster_of(const ptx_block_t *block)
+{
+    const uint32_t *grid = block->launch->grid, *size = block->launch->cluster, *id = block->id;
+    int64_t across = grid[0] / size[0], down = grid[1] / size[1];
+    return id[0] / size[0] + across * (id[1] / size[1] + down * (id[2] / size[2]));
 }
 
 void rungi_ptx_check_block_start(ptx_block_t *block)
@@ -135,18 +175,19 @@ void rungi_ptx_check_block_start(ptx_block_t *block)
     if (checker->remote)
         memset(checker->remote, 0, ((size_t)block->shared_bytes / 4 + 4) * sizeof *checker->remote);
     memset(checker->has_fenced, 0, warps * sizeof *checker->has_fenced);
+    memset(checker->has_published, 0, warps * sizeof *checker->has_published);
     memset(checker->barrier_clocks, 0, clock * PTX_BARRIERS * sizeof *checker->barrier_clocks);
     for (int i = 0; i < block->warp_count; i++) {
         checker->warp_time[i] = checker->warp_synced[i] = checker->time;
         if (block->warps[i].local_shadow)
             memset(block->warps[i].local_shadow, PTX_SHADOW_UNINITIALIZED, PTX_WARP_LANES * (size_t)block->local_bytes);
     }
-    if (checker->sync_count > 0)
-        memset(checker->sync_variables, 0, (size_t)checker->sync_capacity * sizeof *checker->sync_variables);
-    checker->sync_count = 0;
+    clear_table(&checker->sync);
+    clear_table(&checker->cluster_sync);
     checker->copies_in_flight = 0;
     checker->block_has_fenced = false;
-    checker->acquired_block = -1;
+    checker->acquired_cluster = -1;
+    checker->cluster = cluster_of(block);
 }
 
 void rungi_ptx_check_block_end(ptx_block_t *block)

@@ -4,46 +4,60 @@
  * Blocks run in any order, on several threads. For each word, each thread keeps the lowest and the highest of its blocks that
  * read it and that wrote it; the launch's end merges and compares them. So the findings do not depend on the order. Kernels
  * that synchronize blocks with fences and atomics run their blocks in order on one thread, since the order then decides what
- * is synchronized. */
+ * is synchronized.
+ *
+ * Blocks are numbered by cluster and then by rank, and only blocks of different clusters are compared here: those of one
+ * cluster have its barrier (cluster_races.c). Without clusters, each block is a cluster. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/error.h"
 #include "emulator/checks/checker.h"
-
-enum { PAGE_SHIFT = 12 };
+#include "emulator/machine/cluster.h"
 
 /* ---- Keys ---------------------------------------------------------------------------------------------------------- */
 
-/* A key sorts by block; of one block's accesses, a weak one comes first in `low` keys and last in `high` keys. */
-enum {
-    KEY_BLOCK_SHIFT = 33,
-    KEY_STRENGTH_SHIFT = 32,
-    KEY_PC_SHIFT = 10,
-    KEY_THREAD_MASK = 1023,
-    KEY_PC_MASK = (1 << 22) - 1
-};
+/* A key sorts by cluster; of one cluster's accesses, a weak one comes first in `low` keys and last in `high` keys. The fields,
+ * from the highest: cluster, strength, rank (rank_bits), pc, thread. */
+enum { KEY_RANK_SHIFT = 31, KEY_PC_SHIFT = 10, KEY_THREAD_MASK = 1023, KEY_PC_MASK = PTX_STAMP_PC_MASK };
 
 typedef struct accessor {
-    ptx_party_t party;
+    ptx_party_t party; /* its block is a number in the order of clusters */
+    int64_t cluster;
     bool exists, is_strong;
 } accessor_t;
 
-static uint64_t key_of(int64_t block, bool strength, int32_t pc, int thread)
+/* Returns the linear number in the grid of a block in the order of clusters. */
+static int64_t linear_of(const ptx_launch_t *launch, int64_t number)
 {
-    return (uint64_t)block << KEY_BLOCK_SHIFT | (uint64_t)strength << KEY_STRENGTH_SHIFT |
+    const uint32_t *grid = launch->grid, *size = launch->cluster;
+    int64_t cluster = number / launch->checker->cluster_size, rank = number % launch->checker->cluster_size;
+    int64_t across = grid[0] / size[0], down = grid[1] / size[1];
+    int64_t x = cluster % across * size[0] + rank % size[0];
+    int64_t y = cluster / across % down * size[1] + rank / size[0] % size[1];
+    int64_t z = cluster / across / down * size[2] + rank / size[0] / size[1];
+    return x + grid[0] * (y + grid[1] * z);
+}
+
+static uint64_t key_of(const ptx_block_t *block, bool strength, int32_t pc, int thread)
+{
+    uint64_t cluster = (uint64_t)block->checker->cluster << 1 | (uint64_t)strength;
+    return (cluster << block->launch->checker->rank_bits | block->cluster_rank) << KEY_RANK_SHIFT |
            ((uint64_t)pc & KEY_PC_MASK) << KEY_PC_SHIFT | ((uint64_t)thread & KEY_THREAD_MASK);
 }
 
 /* A low key is stored inverted, so that 0 means that no key is stored, and the maximum is the lowest. */
-static accessor_t accessor_of(uint64_t stored, bool is_low)
+static accessor_t accessor_of(const ptx_launch_checker_t *state, uint64_t stored, bool is_low)
 {
-    uint64_t key = is_low ? ~stored : stored;
-    bool strength = key >> KEY_STRENGTH_SHIFT & 1;
+    uint64_t key = is_low ? ~stored : stored, block = key >> KEY_RANK_SHIFT;
+    bool strength = block >> state->rank_bits & 1;
+    int64_t cluster = (int64_t)(block >> state->rank_bits >> 1);
+    int64_t rank = (int64_t)(block & ((UINT64_C(1) << state->rank_bits) - 1));
     return (accessor_t){.exists = stored != 0,
                         .is_strong = is_low ? strength : !strength,
-                        .party = {.block = (int64_t)(key >> KEY_BLOCK_SHIFT),
+                        .cluster = cluster,
+                        .party = {.block = cluster * state->cluster_size + rank,
                                   .thread = (int32_t)(key & KEY_THREAD_MASK),
                                   .pc = (int32_t)(key >> KEY_PC_SHIFT & KEY_PC_MASK)}};
 }
@@ -52,29 +66,38 @@ static accessor_t accessor_of(uint64_t stored, bool is_low)
 
 static bool conflict(const accessor_t *x, const accessor_t *y)
 {
-    return x->exists && y->exists && x->party.block != y->party.block && !(x->is_strong && y->is_strong);
+    return x->exists && y->exists && x->cluster != y->cluster && !(x->is_strong && y->is_strong);
 }
 
-static void report(const ptx_launch_t *launch, const accessor_t *writer, const accessor_t *other, bool other_writes,
-                   uint64_t address, int bytes)
+void rungi_ptx_report_blocks(const ptx_launch_t *launch, const ptx_party_t *writer, const ptx_party_t *other,
+                             bool other_writes, uint64_t address, int bytes)
 {
     const ptx_allocation_t *allocation = rungi_ptx_find_allocation(launch->emulator, address);
     bool is_named = allocation && allocation->name[0];
     uint64_t offset = allocation ? address - allocation->start : address - PTX_GLOBAL_BASE;
     rungi_ptx_report_pair(
-        launch, RUNG_EMULATOR_RACE, &writer->party, &other->party, address, bytes,
+        launch, RUNG_EMULATOR_RACE, writer, other, address, bytes,
         "write by block %lld and %s by block %lld at byte offset %llu of %s%s%s: nothing orders the blocks",
-        (long long)writer->party.block, other_writes ? "write" : "read", (long long)other->party.block,
-        (unsigned long long)offset, is_named ? "\"" : "", is_named ? allocation->name : "global memory",
-        is_named ? "\"" : "");
+        (long long)writer->block, other_writes ? "write" : "read", (long long)other->block, (unsigned long long)offset,
+        is_named ? "\"" : "", is_named ? allocation->name : "global memory", is_named ? "\"" : "");
+}
+
+static void report(const ptx_launch_t *launch, const accessor_t *writer, const accessor_t *other, bool other_writes,
+                   uint64_t address, int bytes)
+{
+    ptx_party_t first = writer->party, second = other->party;
+    first.block = linear_of(launch, first.block);
+    second.block = linear_of(launch, second.block);
+    rungi_ptx_report_blocks(launch, &first, &second, other_writes, address, bytes);
 }
 
 /* Reports the first conflict of the blocks that read and wrote some bytes. */
 static void evaluate(const ptx_launch_t *launch, const ptx_block_range_t *read, const ptx_block_range_t *written,
                      uint64_t address, int bytes)
 {
-    accessor_t writers[2] = {accessor_of(written->low, true), accessor_of(written->high, false)};
-    accessor_t readers[2] = {accessor_of(read->low, true), accessor_of(read->high, false)};
+    const ptx_launch_checker_t *state = launch->checker;
+    accessor_t writers[2] = {accessor_of(state, written->low, true), accessor_of(state, written->high, false)};
+    accessor_t readers[2] = {accessor_of(state, read->low, true), accessor_of(state, read->high, false)};
     if (!writers[0].exists)
         return;
     if (conflict(&writers[0], &writers[1])) {
@@ -114,7 +137,7 @@ static void evaluate_word(const ptx_launch_t *launch, size_t word, uint64_t addr
 static void evaluate_page(const ptx_launch_t *launch, size_t page)
 {
     const ptx_launch_checker_t *checker = launch->checker;
-    size_t first = page << PAGE_SHIFT, end = first + (1 << PAGE_SHIFT);
+    size_t first = page << PTX_PAGE_SHIFT, end = first + (1 << PTX_PAGE_SHIFT);
     if (end > launch->global_bytes)
         end = (size_t)launch->global_bytes;
     for (size_t at = first; at < end; at += 4) {
@@ -127,11 +150,11 @@ static void evaluate_page(const ptx_launch_t *launch, size_t page)
 
 /* ---- Recording ----------------------------------------------------------------------------------------------------- */
 
-static bool is_released(const ptx_launch_checker_t *launch, const accessor_t *accessor, const ptx_checker_t *checker)
+/* Returns whether an access happened before those of a block. Accesses of its cluster are compared elsewhere. */
+static bool is_released(const ptx_launch_checker_t *state, const accessor_t *accessor, const ptx_checker_t *checker)
 {
-    int64_t block = accessor->party.block;
-    return !accessor->exists || block == checker->block->linear_id ||
-           (block <= checker->acquired_block && launch->released[block]);
+    return !accessor->exists || accessor->cluster == checker->cluster ||
+           (accessor->cluster <= checker->acquired_cluster && state->released[accessor->party.block]);
 }
 
 /* The bytes that one lane accesses: reads and writes of words, or of single bytes. */
@@ -144,13 +167,14 @@ static void forget_ordered(ptx_launch_t *launch, const ptx_checker_t *checker, t
                            int bytes)
 {
     const ptx_launch_checker_t *state = launch->checker;
-    accessor_t accessors[4] = {accessor_of(target.reads->low, true), accessor_of(target.reads->high, false),
-                               accessor_of(target.writes->low, true), accessor_of(target.writes->high, false)};
+    accessor_t accessors[4] = {
+        accessor_of(state, target.reads->low, true), accessor_of(state, target.reads->high, false),
+        accessor_of(state, target.writes->low, true), accessor_of(state, target.writes->high, false)};
     bool has_others = false;
     for (int i = 0; i < 4; i++) {
         if (!is_released(state, &accessors[i], checker))
             return;
-        has_others = has_others || (accessors[i].exists && accessors[i].party.block != checker->block->linear_id);
+        has_others = has_others || (accessors[i].exists && accessors[i].cluster != checker->cluster);
     }
     if (!has_others)
         return;
@@ -158,16 +182,30 @@ static void forget_ordered(ptx_launch_t *launch, const ptx_checker_t *checker, t
     *target.reads = *target.writes = (ptx_block_range_t){0, 0};
 }
 
+/* Publishes the accesses of the warp's block, and those of blocks of its cluster that the warp has synchronized with. */
+static void publish(const ptx_launch_checker_t *state, const ptx_warp_t *warp)
+{
+    const ptx_block_t *block = warp->block;
+    unsigned char *released = state->released + block->checker->cluster * state->cluster_size;
+    released[block->cluster_rank] = 1;
+    for (int rank = 0; rank < state->cluster_size; rank++) {
+        const ptx_checker_t *other = block->cluster->blocks[rank].checker;
+        for (int i = 0; rank != (int)block->cluster_rank && i < block->warp_count; i++)
+            if (rungi_ptx_known_time(block->checker, warp->index, other->first_warp + i) >= other->start)
+                released[rank] = 1;
+    }
+}
+
 /* A strong access acquires what the blocks that wrote the bytes have released, and releases this block's accesses. */
 static void synchronize(ptx_launch_checker_t *state, ptx_checker_t *checker, const ptx_checked_access_t *access,
                         const ptx_block_range_t *written)
 {
-    accessor_t writer = accessor_of(written->high, false);
-    if (access->kind != PTX_WRITE && writer.exists && writer.is_strong &&
-        writer.party.block > checker->acquired_block && writer.party.block != checker->block->linear_id)
-        checker->acquired_block = writer.party.block;
+    accessor_t writer = accessor_of(state, written->high, false);
+    if (access->kind != PTX_WRITE && writer.exists && writer.is_strong && writer.cluster > checker->acquired_cluster &&
+        writer.cluster != checker->cluster)
+        checker->acquired_cluster = writer.cluster;
     if (access->kind != PTX_READ && checker->block_has_fenced)
-        state->released[checker->block->linear_id] = 1;
+        publish(state, access->warp);
 }
 
 /* The keys of one access. */
@@ -188,7 +226,7 @@ static inline void record(ptx_block_range_t *range, const keys_t *keys, int lane
 /* Threads may mark the same page. They are read when the launch has ended. */
 static void mark_page(unsigned char *pages, uint64_t offset)
 {
-    unsigned char *page = &pages[offset >> PAGE_SHIFT];
+    unsigned char *page = &pages[offset >> PTX_PAGE_SHIFT];
     if (!__atomic_load_n(page, __ATOMIC_RELAXED))
         __atomic_store_n(page, 1, __ATOMIC_RELAXED);
 }
@@ -211,7 +249,7 @@ static void record_lane(const ptx_checked_access_t *access, const keys_t *keys, 
     if (keys->is_strong && state->is_sequential)
         synchronize(state, checker, access, target.writes);
     for (int i = 0; i < count; i++, target.reads++, target.writes++) {
-        if (checker->acquired_block >= 0)
+        if (checker->acquired_cluster >= 0)
             forget_ordered(launch, checker, target, access->address[lane] + (uint64_t)(by_bytes ? i : 4 * i),
                            by_bytes ? 1 : 4);
         record(keys->is_read ? target.reads : target.writes, keys, lane);
@@ -237,15 +275,18 @@ static void record_words(ptx_block_range_t *words, const ptx_checked_access_t *a
 void rungi_ptx_check_block_races(const ptx_checked_access_t *access, uint32_t mask)
 {
     const ptx_block_t *block = access->warp->block;
-    if (!block->launch->checker)
+    const ptx_launch_checker_t *state = block->launch->checker;
+    if (!state)
         return;
+    if (state->cluster_size > 1)
+        rungi_ptx_check_cluster_races(access, mask);
     int thread = PTX_WARP_LANES * access->warp->index;
     keys_t keys = {.is_read = access->kind == PTX_READ, .is_strong = rungi_ptx_is_strong(access)};
-    keys.low = ~key_of(block->linear_id, keys.is_strong, access->warp->pc, thread);
-    keys.high = key_of(block->linear_id, !keys.is_strong, access->warp->pc, thread);
+    keys.low = ~key_of(block, keys.is_strong, access->warp->pc, thread);
+    keys.high = key_of(block, !keys.is_strong, access->warp->pc, thread);
     uint64_t previous = UINT64_MAX;
-    if (keys.is_read && !keys.is_strong && access->bytes >= 4 && block->checker->acquired_block < 0) {
-        record_words(block->launch->checker->accesses[block->worker].word_reads, access, mask, &keys);
+    if (keys.is_read && !keys.is_strong && access->bytes >= 4 && block->checker->acquired_cluster < 0) {
+        record_words(state->accesses[block->worker].word_reads, access, mask, &keys);
         return;
     }
     for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
@@ -296,26 +337,40 @@ static void *reserve(size_t bytes)
     return memory;
 }
 
+/* Reserves the memory of one thread. */
+static bool reserve_accesses(const ptx_launch_checker_t *state, ptx_block_accesses_t *own)
+{
+    own->word_reads = reserve(state->word_bytes);
+    own->word_writes = reserve(state->word_bytes);
+    own->byte_reads = reserve(state->byte_bytes);
+    own->byte_writes = reserve(state->byte_bytes);
+    bool is_complete = own->word_reads && own->word_writes && own->byte_reads && own->byte_writes;
+    if (!is_complete || state->cluster_size == 1)
+        return is_complete;
+    own->cluster_words = reserve(state->cluster_word_bytes);
+    own->cluster_bytes = reserve(state->cluster_byte_bytes);
+    return own->cluster_words && own->cluster_bytes;
+}
+
 static bool create(ptx_launch_checker_t *state, const ptx_launch_t *launch, int threads)
 {
     uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     uint64_t cells = launch->global_bytes + 64;
-    if (cells > SIZE_MAX / sizeof(ptx_block_range_t) || blocks > (UINT64_C(1) << 31))
+    if (cells > SIZE_MAX / sizeof(ptx_cluster_cell_t) || blocks > (UINT64_C(1) << 31))
         return false;
     state->word_bytes = (cells / 4 + 1) * sizeof(ptx_block_range_t);
     state->byte_bytes = cells * sizeof(ptx_block_range_t);
-    state->page_count = (cells >> PAGE_SHIFT) + 1;
+    state->cluster_word_bytes = (cells / 4 + 1) * sizeof(ptx_cluster_cell_t);
+    state->cluster_byte_bytes = cells * sizeof(ptx_cluster_cell_t);
+    state->cluster_size = rungi_ptx_cluster_size(launch);
+    while (1 << state->rank_bits < state->cluster_size)
+        state->rank_bits++;
+    state->page_count = (cells >> PTX_PAGE_SHIFT) + 1;
     state->thread_count = threads;
     state->accesses = calloc((size_t)threads, sizeof *state->accesses);
     bool has_accesses = state->accesses;
-    for (int i = 0; has_accesses && i < threads; i++) {
-        ptx_block_accesses_t *own = &state->accesses[i];
-        own->word_reads = reserve(state->word_bytes);
-        own->word_writes = reserve(state->word_bytes);
-        own->byte_reads = reserve(state->byte_bytes);
-        own->byte_writes = reserve(state->byte_bytes);
-        has_accesses = own->word_reads && own->word_writes && own->byte_reads && own->byte_writes;
-    }
+    for (int i = 0; has_accesses && i < threads; i++)
+        has_accesses = reserve_accesses(state, &state->accesses[i]);
     state->written_pages = calloc(state->page_count, 1);
     state->byte_pages = calloc(state->page_count, 1);
     state->released = calloc(blocks, 1);
@@ -335,6 +390,8 @@ static void destroy(ptx_launch_checker_t *state)
         release(state->accesses[i].word_writes, state->word_bytes);
         release(state->accesses[i].byte_reads, state->byte_bytes);
         release(state->accesses[i].byte_writes, state->byte_bytes);
+        release(state->accesses[i].cluster_words, state->cluster_word_bytes);
+        release(state->accesses[i].cluster_bytes, state->cluster_byte_bytes);
     }
     free(state->accesses);
     free(state->written_pages);
@@ -373,8 +430,8 @@ rung_status rungi_ptx_check_launch_start(ptx_launch_t *launch, int *threads)
 /* What blocks have written is initialized for the next launch. */
 static void initialize_page(const ptx_launch_t *launch, size_t page)
 {
-    unsigned char *shadow = launch->emulator->shadow + (page << PAGE_SHIFT);
-    for (size_t i = 0; i < (size_t)1 << PAGE_SHIFT; i++)
+    unsigned char *shadow = launch->emulator->shadow + (page << PTX_PAGE_SHIFT);
+    for (size_t i = 0; i < (size_t)1 << PTX_PAGE_SHIFT; i++)
         if (shadow[i] & PTX_SHADOW_WRITTEN)
             shadow[i] = 0;
 }
@@ -387,7 +444,7 @@ void rungi_ptx_check_launch_end(ptx_launch_t *launch)
     for (size_t page = 0; page < state->page_count; page++)
         if (state->written_pages[page]) {
             evaluate_page(launch, page);
-            if (launch->emulator->shadow && ((page + 1) << PAGE_SHIFT) <= launch->emulator->global_bytes)
+            if (launch->emulator->shadow && ((page + 1) << PTX_PAGE_SHIFT) <= launch->emulator->global_bytes)
                 initialize_page(launch, page);
         }
     destroy(state);

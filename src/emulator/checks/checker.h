@@ -16,11 +16,13 @@ enum {
     PTX_SHADOW_BEING_READ = 8     /* a bulk store or wgmma may still read the byte */
 };
 
+enum { PTX_PAGE_SHIFT = 12 }; /* of the pages of global memory that ptx_launch_checker marks */
+
 /* One access in 64 bits, the time first, so that one comparison with the floor's stamp tells old accesses. 0: none. */
 typedef uint64_t ptx_stamp_t;
 enum {
-    PTX_STAMP_TIME_SHIFT = 36, /* 28 bits */
-    PTX_STAMP_BYTES_SHIFT = 32,
+    PTX_STAMP_TIME_SHIFT = 36,   /* 28 bits */
+    PTX_STAMP_BYTES_SHIFT = 32,  /* bytes of the word; in cells of a cluster, the rank of the block */
     PTX_STAMP_THREAD_SHIFT = 22, /* warp and lane: 10 bits */
     PTX_STAMP_STRONG_SHIFT = 21,
     PTX_STAMP_PC_MASK = (1 << 21) - 1,
@@ -85,8 +87,13 @@ static inline ptx_regions_t rungi_ptx_region(const ptx_race_memory_t *memory, ui
 /* A location that threads synchronize through: the clock that its writers have released. */
 typedef struct ptx_sync_variable {
     uint64_t address; /* bit 63: in shared memory. 0: unused */
-    int32_t clock;    /* index of the vector in `sync_clocks` */
+    int32_t clock;    /* index of the vector in `clocks` */
 } ptx_sync_variable_t;
+typedef struct ptx_sync_table {
+    ptx_sync_variable_t *variables; /* hash table */
+    uint32_t *clocks;
+    int32_t count, capacity;
+} ptx_sync_table_t;
 
 /* Accesses of other blocks of the cluster to 4 bytes of shared memory. */
 typedef struct ptx_remote_access {
@@ -112,22 +119,31 @@ struct ptx_checker {
     size_t global_cell_bytes;
     int32_t *allocation_of; /* per instruction: the allocation that it accessed last */
     uint32_t time, floor;
-    uint32_t start;                      /* time when the block began */
-    uint32_t *warp_time;                 /* per warp: time of its accesses */
-    uint32_t *warp_synced;               /* per warp: accesses of its lanes before this time are ordered */
-    uint32_t **lane_synced;              /* per warp: 32 x 32 times, of bar.warp.sync with some lanes; NULL before */
-    uint32_t *clocks;                    /* per warp: a vector clock */
-    uint32_t *fenced;                    /* per warp: its vector clock at its last fence */
-    bool *has_fenced;                    /* per warp */
-    uint32_t *barrier_clocks;            /* per barrier: vector clock of what arrived */
-    ptx_sync_variable_t *sync_variables; /* hash table */
-    uint32_t *sync_clocks;
-    int32_t sync_count, sync_capacity;
+    int64_t cluster;                   /* linear number of the block's cluster in the grid */
+    uint32_t start;                    /* time when the block began */
+    uint32_t *warp_time;               /* per warp: time of its accesses */
+    uint32_t *warp_synced;             /* per warp: accesses of its lanes before this time are ordered */
+    uint32_t **lane_synced;            /* per warp: 32 x 32 times, of bar.warp.sync with some lanes; NULL before */
+    uint32_t *clocks;                  /* per warp: a vector clock */
+    uint32_t *fenced;                  /* per warp: its vector clock at its last fence */
+    bool *has_fenced;                  /* per warp */
+    uint32_t *published;               /* the same of fences that reach beyond the block; NULL without a cluster */
+    bool *has_published;               /* per warp */
+    uint32_t *barrier_clocks;          /* per barrier: vector clock of what arrived */
+    ptx_sync_table_t sync;             /* between the threads of the block */
+    ptx_sync_table_t cluster_sync;     /* between the blocks of the cluster, in global memory; of rank 0 only */
     int64_t copies_in_flight;          /* asynchronous copies with a source */
     uint64_t source_start, source_end; /* range that contains their sources */
     bool block_has_fenced;             /* with a fence that reaches beyond the block */
-    int64_t acquired_block;            /* accesses of released blocks up to this one happened before; -1: none */
+    int64_t acquired_cluster;          /* accesses of released blocks up to this cluster happened before; -1: none */
 };
+
+/* Accesses of the blocks of one cluster to 4 bytes or 1 byte of global memory. Stamps before the start of a block belong to
+ * an earlier cluster. */
+typedef struct ptx_cluster_cell {
+    ptx_stamp_t writers[2]; /* the last weak and the last strong write */
+    ptx_stamp_t readers[2]; /* of two blocks */
+} ptx_cluster_cell_t;
 
 /* Blocks that read, or that wrote, 4 bytes or 1 byte of global memory: the lowest and the highest block. Each is the maximum
  * of keys, so that the order of blocks does not matter. 0: none. */
@@ -139,18 +155,21 @@ typedef struct ptx_block_range {
  * both. */
 typedef struct ptx_block_accesses {
     ptx_block_range_t *word_reads, *word_writes;
-    ptx_block_range_t *byte_reads, *byte_writes; /* accesses of less than 4 bytes */
+    ptx_block_range_t *byte_reads, *byte_writes;       /* accesses of less than 4 bytes */
+    ptx_cluster_cell_t *cluster_words, *cluster_bytes; /* of the running cluster; NULL without clusters */
 } ptx_block_accesses_t;
 
 struct ptx_launch_checker {
     ptx_block_accesses_t *accesses; /* per thread, so that threads do not wait for each other; merged in the end */
     int thread_count;
-    size_t word_bytes, byte_bytes;
+    size_t word_bytes, byte_bytes, cluster_word_bytes, cluster_byte_bytes;
+    int cluster_size, rank_bits;               /* of a key, for the ranks of a cluster */
     unsigned char *written_pages, *byte_pages; /* 1 for each 4096 bytes that were written, or accessed by bytes */
     size_t page_count;
-    unsigned char *released; /* per block: it has published its accesses with a fence and a strong write */
-    bool is_sequential;      /* blocks run in order on one thread */
-    bool is_ordered;         /* whatever the number of threads, because the kernel may synchronize its blocks */
+    unsigned char *
+        released; /* per block, in the order of clusters: it has published its accesses with a fence and a strong write */
+    bool is_sequential; /* blocks run in order on one thread */
+    bool is_ordered;    /* whatever the number of threads, because the kernel may synchronize its blocks */
 };
 
 /* A range was written by something else than a checked access: later reads of it are compared with the cells. */
@@ -229,6 +248,13 @@ unsigned rungi_ptx_shadow_bits(const unsigned char *shadow, int bytes);
 
 /* Returns the time up to which a warp knows the accesses of a warp of the cluster. */
 uint32_t rungi_ptx_known_time(const ptx_checker_t *checker, int warp, int cluster_warp);
+
+/* Accesses of global memory by blocks of one cluster. */
+void rungi_ptx_check_cluster_races(const ptx_checked_access_t *access, uint32_t mask);
+
+/* Reports a conflict of two blocks at an address of global memory. */
+void rungi_ptx_report_blocks(const ptx_launch_t *launch, const ptx_party_t *writer, const ptx_party_t *other,
+                             bool other_writes, uint64_t address, int bytes);
 
 /* Races between blocks. */
 void rungi_ptx_check_block_races(const ptx_checked_access_t *access, uint32_t mask);

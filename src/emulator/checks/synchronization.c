@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emulator/checks/checker.h"
+#include "emulator/machine/cluster.h"
 #include "emulator/ptx/instruction_table.h"
 
 static uint32_t *clock_of(uint32_t *clocks, const ptx_checker_t *checker, int index)
@@ -94,6 +95,10 @@ void rungi_ptx_check_fence(ptx_warp_t *warp, bool is_global)
         return;
     take_snapshot(checker, warp->index, clock_of(checker->fenced, checker, warp->index));
     checker->has_fenced[warp->index] = true;
+    if (is_global && checker->published) {
+        take_snapshot(checker, warp->index, clock_of(checker->published, checker, warp->index));
+        checker->has_published[warp->index] = true;
+    }
     checker->block_has_fenced = checker->block_has_fenced || is_global;
     begin_interval(checker, warp->index);
 }
@@ -101,68 +106,79 @@ void rungi_ptx_check_fence(ptx_warp_t *warp, bool is_global)
 /* ---- Strong accesses ----------------------------------------------------------------------------------------------- */
 
 /* Returns the entry of an address, or the free entry where it belongs. */
-static ptx_sync_variable_t *find_variable(const ptx_checker_t *checker, uint64_t address)
+static ptx_sync_variable_t *find_variable(const ptx_sync_table_t *table, uint64_t address)
 {
-    size_t mask = (size_t)checker->sync_capacity - 1,
-           index = (size_t)((address >> 2) * UINT64_C(0x9e3779b97f4a7c15) >> 40);
-    while (checker->sync_variables[index & mask].address && checker->sync_variables[index & mask].address != address)
+    size_t mask = (size_t)table->capacity - 1, index = (size_t)((address >> 2) * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+    while (table->variables[index & mask].address && table->variables[index & mask].address != address)
         index++;
-    return &checker->sync_variables[index & mask];
+    return &table->variables[index & mask];
 }
 
-static bool grow_variables(ptx_checker_t *checker)
+static bool grow_table(ptx_sync_table_t *table, int clock_count)
 {
-    int32_t old_capacity = checker->sync_capacity, capacity = old_capacity ? 2 * old_capacity : 64;
-    size_t clock_bytes = (size_t)checker->clock_count * sizeof *checker->sync_clocks;
-    ptx_sync_variable_t *old = checker->sync_variables, *grown = calloc((size_t)capacity, sizeof *grown);
-    uint32_t *clocks = grown ? realloc(checker->sync_clocks, (size_t)capacity * clock_bytes) : NULL;
+    int32_t old_capacity = table->capacity, capacity = old_capacity ? 2 * old_capacity : 64;
+    size_t clock_bytes = (size_t)clock_count * sizeof *table->clocks;
+    ptx_sync_variable_t *old = table->variables, *grown = calloc((size_t)capacity, sizeof *grown);
+    uint32_t *clocks = grown ? realloc(table->clocks, (size_t)capacity * clock_bytes) : NULL;
     if (!clocks) {
         free(grown);
         return false;
     }
-    checker->sync_clocks = clocks;
-    checker->sync_variables = grown;
-    checker->sync_capacity = capacity;
+    table->clocks = clocks;
+    table->variables = grown;
+    table->capacity = capacity;
     for (int32_t i = 0; i < old_capacity; i++)
         if (old[i].address)
-            *find_variable(checker, old[i].address) = old[i];
+            *find_variable(table, old[i].address) = old[i];
     free(old);
     return true;
 }
 
 /* Adds a vector clock to what the writers of an address have released. */
-static void release(ptx_checker_t *checker, uint64_t address, const uint32_t *clock)
+static void release(ptx_sync_table_t *table, uint64_t address, const uint32_t *clock, int count)
 {
-    int count = checker->clock_count;
-    if (2 * checker->sync_count >= checker->sync_capacity && !grow_variables(checker))
+    if (2 * table->count >= table->capacity && !grow_table(table, count))
         return;
-    ptx_sync_variable_t *variable = find_variable(checker, address);
+    ptx_sync_variable_t *variable = find_variable(table, address);
     if (!variable->address) {
-        *variable = (ptx_sync_variable_t){.address = address, .clock = checker->sync_count++};
-        memset(clock_of(checker->sync_clocks, checker, variable->clock), 0, (size_t)count * sizeof *clock);
+        *variable = (ptx_sync_variable_t){.address = address, .clock = table->count++};
+        memset(table->clocks + (size_t)variable->clock * (size_t)count, 0, (size_t)count * sizeof *clock);
     }
-    join(clock_of(checker->sync_clocks, checker, variable->clock), clock, count);
+    join(table->clocks + (size_t)variable->clock * (size_t)count, clock, count);
+}
+
+/* Synchronizes the lanes with earlier strong accesses of a table. `fenced` is what a write releases, or NULL. */
+static void synchronize_lanes(const ptx_checked_access_t *access, uint32_t mask, uint64_t space,
+                              ptx_sync_table_t *table, const uint32_t *fenced)
+{
+    const ptx_checker_t *checker = access->warp->block->checker;
+    int count = checker->clock_count;
+    bool reads = access->kind != PTX_WRITE, writes = access->kind != PTX_READ;
+    if (!table->count && !(writes && fenced))
+        return;
+    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
+        uint64_t address = access->address[__builtin_ctz(lanes)] | space;
+        const ptx_sync_variable_t *variable = table->count ? find_variable(table, address) : NULL;
+        if (reads && variable && variable->address)
+            join(clock_of(checker->clocks, checker, access->warp->index),
+                 table->clocks + (size_t)variable->clock * (size_t)count, count);
+        if (writes && fenced)
+            release(table, address, fenced, count);
+    }
 }
 
 void rungi_ptx_check_strong_access(const ptx_checked_access_t *access, uint32_t mask, bool is_shared)
 {
     ptx_warp_t *warp = access->warp;
     ptx_checker_t *checker = warp->block->checker;
-    bool reads = access->kind != PTX_WRITE, writes = access->kind != PTX_READ;
-    bool releases = access->instruction->flags & PTX_FLAG_RELEASE;
-    if (releases)
+    int index = warp->index;
+    if (access->instruction->flags & PTX_FLAG_RELEASE)
         rungi_ptx_check_fence(warp, !is_shared);
-    if (!checker->sync_count && !(writes && checker->has_fenced[warp->index]))
-        return;
-    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
-        uint64_t address = access->address[__builtin_ctz(lanes)] | (is_shared ? UINT64_C(1) << 63 : 0);
-        const ptx_sync_variable_t *variable = checker->sync_count ? find_variable(checker, address) : NULL;
-        if (reads && variable && variable->address)
-            join(clock_of(checker->clocks, checker, warp->index),
-                 clock_of(checker->sync_clocks, checker, variable->clock), checker->clock_count);
-        if (writes && checker->has_fenced[warp->index])
-            release(checker, address, clock_of(checker->fenced, checker, warp->index));
-    }
+    synchronize_lanes(access, mask, is_shared ? UINT64_C(1) << 63 : 0, &checker->sync,
+                      checker->has_fenced[index] ? clock_of(checker->fenced, checker, index) : NULL);
+    if (checker->published && !is_shared)
+        synchronize_lanes(access, mask, 0, &warp->block->cluster->blocks[0].checker->cluster_sync,
+                          checker->has_published[index] ? clock_of(checker->published, checker, index) : NULL);
 }
 
 /* ---- Clocks of clusters and mbarriers ------------------------------------------------------------------------------- */

@@ -16,7 +16,8 @@
 
 typedef struct kernel_totals {
     const char *kernel;
-    rung_emulator_totals totals;
+    rung_emulator_totals totals; /* its `mix` is set when the totals are returned */
+    int64_t mix[PTX_CLASS_COUNT];
 } kernel_totals_t;
 
 struct ptx_counts {
@@ -26,7 +27,8 @@ struct ptx_counts {
     int64_t array_count, array_capacity;
     kernel_totals_t *kernels;
     int64_t kernel_count, kernel_capacity;
-    char **texts; /* hash table with linear probing; NULL: free */
+    kernel_totals_t sum; /* of all kernels, when it was returned last */
+    char **texts;        /* hash table with linear probing; NULL: free */
     int64_t text_count, text_capacity;
 };
 
@@ -305,7 +307,7 @@ static bool add_entry(ptx_counts_t *counts, const ptx_launch_t *launch, const li
 
 /* Adds the instruction mix and a row for each branch and barrier that was executed. Unconditional branches cannot diverge. */
 static bool add_passes(ptx_counts_t *counts, const ptx_launch_t *launch, const line_index_t *index,
-                       const ptx_counter_t *counter, rung_emulator_totals *totals)
+                       const ptx_counter_t *counter, kernel_totals_t *kernel)
 {
     const ptx_instruction_t *instructions = launch->module->instructions;
     int64_t passes = 0;
@@ -317,9 +319,9 @@ static bool add_passes(ptx_counts_t *counts, const ptx_launch_t *launch, const l
         if (launch->module->executed)
             launch->module->executed[pc] |= 1;
         if (instruction->merged >= 0)
-            totals->mix[rungi_ptx_class_of(instruction)] += passes;
-        totals->multiply_adds += passes * rungi_ptx_multiply_adds(instruction);
-        totals->integer_multiply_adds += passes * rungi_ptx_integer_multiply_adds(instruction);
+            kernel->mix[rungi_ptx_class_of(instruction)] += passes;
+        kernel->totals.multiply_adds += passes * rungi_ptx_multiply_adds(instruction);
+        kernel->totals.integer_multiply_adds += passes * rungi_ptx_integer_multiply_adds(instruction);
         bool can_diverge = (instruction->control == PTX_CONTROL_BRANCH && instruction->guard) ||
                            instruction->control == PTX_CONTROL_INDEXED_BRANCH;
         if (!can_diverge && instruction->control != PTX_CONTROL_BARRIER)
@@ -385,17 +387,17 @@ static bool add_arrays(ptx_counts_t *counts, const ptx_launch_t *launch, ptx_cou
 }
 
 /* Returns the totals of a kernel, which are added if there are none. NULL if memory is short. */
-static rung_emulator_totals *find_totals(ptx_counts_t *counts, const char *kernel)
+static kernel_totals_t *find_totals(ptx_counts_t *counts, const char *kernel)
 {
     for (int64_t i = 0; i < counts->kernel_count; i++)
         if (strcmp(counts->kernels[i].kernel, kernel) == 0)
-            return &counts->kernels[i].totals;
+            return &counts->kernels[i];
     const char *name = intern(counts, kernel, strlen(kernel));
     if (!name || !grow(&counts->kernels, counts->kernel_count, &counts->kernel_capacity, sizeof *counts->kernels))
         return NULL;
     kernel_totals_t *added = &counts->kernels[counts->kernel_count++];
     *added = (kernel_totals_t){.kernel = name};
-    return &added->totals;
+    return added;
 }
 
 static void add_totals(rung_emulator_totals *to, const rung_emulator_totals *from)
@@ -407,8 +409,6 @@ static void add_totals(rung_emulator_totals *to, const rung_emulator_totals *fro
     to->barriers += from->barriers;
     to->global_bytes_read += from->global_bytes_read;
     to->global_bytes_written += from->global_bytes_written;
-    for (int i = 0; i < RUNG_EMULATOR_CLASS_COUNT; i++)
-        to->mix[i] += from->mix[i];
     to->multiply_adds += from->multiply_adds;
     to->integer_multiply_adds += from->integer_multiply_adds;
     to->waits += from->waits;
@@ -416,7 +416,7 @@ static void add_totals(rung_emulator_totals *to, const rung_emulator_totals *fro
 
 /* Adds the counters of a launch that counted accesses. Returns false if memory is short. */
 static bool add_counters(ptx_counts_t *counts, const ptx_launch_t *launch, ptx_counter_t *const *counters, int count,
-                         rung_emulator_totals *totals)
+                         kernel_totals_t *kernel)
 {
     line_index_t index;
     bool has_memory = index_lines(launch->module, &index);
@@ -425,9 +425,9 @@ static bool add_counters(ptx_counts_t *counts, const ptx_launch_t *launch, ptx_c
             continue;
         has_memory = !counters[i]->has_lost_counts;
         for (int32_t j = 0; has_memory && j < counters[i]->entry_count; j++)
-            has_memory = add_entry(counts, launch, &index, &counters[i]->entries[j], totals);
-        has_memory = has_memory && add_passes(counts, launch, &index, counters[i], totals);
-        totals->waits += rungi_ptx_wait_counter_sum(&counters[i]->waits);
+            has_memory = add_entry(counts, launch, &index, &counters[i]->entries[j], &kernel->totals);
+        has_memory = has_memory && add_passes(counts, launch, &index, counters[i], kernel);
+        kernel->totals.waits += rungi_ptx_wait_counter_sum(&counters[i]->waits);
     }
     free(index.starts);
     combine_rows(counts);
@@ -439,12 +439,12 @@ rung_status rungi_ptx_counts_add(const ptx_launch_t *launch, ptx_counter_t *cons
     rung_emulator *emulator = launch->emulator;
     if (!emulator->counts)
         emulator->counts = calloc(1, sizeof *emulator->counts);
-    rung_emulator_totals *totals = emulator->counts ? find_totals(emulator->counts, launch->kernel->name) : NULL;
-    bool has_memory = totals != NULL;
+    kernel_totals_t *kernel = emulator->counts ? find_totals(emulator->counts, launch->kernel->name) : NULL;
+    bool has_memory = kernel != NULL;
     if (has_memory) {
-        add_totals(totals, &launch->totals);
-        totals->launches++;
-        has_memory = !launch->counts || add_counters(emulator->counts, launch, counters, count, totals);
+        add_totals(&kernel->totals, &launch->totals);
+        kernel->totals.launches++;
+        has_memory = !launch->counts || add_counters(emulator->counts, launch, counters, count, kernel);
     }
     return has_memory ? RUNG_OK
                       : rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the counts of %s", launch->kernel->name);
@@ -452,23 +452,43 @@ rung_status rungi_ptx_counts_add(const ptx_launch_t *launch, ptx_counter_t *cons
 
 /* ---- Public functions ---------------------------------------------------------------------------------------------- */
 
-rung_status rung_emulator_get_totals(rung_emulator *emulator, const char *kernel, rung_emulator_totals *totals)
+static const rung_emulator_totals *totals_of(kernel_totals_t *kernel)
 {
-    bool is_found = kernel == NULL;
-    if (!emulator || !totals)
-        return rungi_fail(RUNG_STATUS_INVALID, "the emulator or the totals are NULL");
-    memset(totals, 0, sizeof *totals);
-    for (int64_t i = 0; emulator->counts && i < emulator->counts->kernel_count; i++) {
-        const kernel_totals_t *counted = &emulator->counts->kernels[i];
-        if (kernel && strcmp(counted->kernel, kernel) != 0)
-            continue;
-        add_totals(totals, &counted->totals);
-        is_found = true;
+    kernel->totals.mix_count = PTX_CLASS_COUNT;
+    kernel->totals.mix = kernel->mix;
+    return &kernel->totals;
+}
+
+/* Adds the totals of all kernels. */
+static kernel_totals_t *sum_kernels(ptx_counts_t *counts)
+{
+    counts->sum = (kernel_totals_t){0};
+    for (int64_t i = 0; i < counts->kernel_count; i++) {
+        add_totals(&counts->sum.totals, &counts->kernels[i].totals);
+        for (int c = 0; c < PTX_CLASS_COUNT; c++)
+            counts->sum.mix[c] += counts->kernels[i].mix[c];
     }
-    return is_found
-               ? RUNG_OK
-               : rungi_fail(RUNG_STATUS_INVALID,
-                            "kernel \"%s\" has no counts: it was not launched since the counts were cleared", kernel);
+    return &counts->sum;
+}
+
+const rung_emulator_totals *rung_emulator_get_totals(rung_emulator *emulator, const char *kernel)
+{
+    if (!emulator) {
+        rungi_fail(RUNG_STATUS_INVALID, "rung_emulator_get_totals: emulator is NULL");
+        return NULL;
+    }
+    if (!kernel && !emulator->counts && !(emulator->counts = calloc(1, sizeof *emulator->counts))) {
+        rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the counts of all kernels");
+        return NULL;
+    }
+    if (!kernel)
+        return totals_of(sum_kernels(emulator->counts));
+    for (int64_t i = 0; emulator->counts && i < emulator->counts->kernel_count; i++)
+        if (strcmp(emulator->counts->kernels[i].kernel, kernel) == 0)
+            return totals_of(&emulator->counts->kernels[i]);
+    rungi_fail(RUNG_STATUS_INVALID, "kernel \"%s\" has no counts: it was not launched since the counts were cleared",
+               kernel);
+    return NULL;
 }
 
 int64_t rung_emulator_line_count(rung_emulator *emulator)

@@ -7,13 +7,13 @@
 
 #include "emulator/ptx/instruction_table.h"
 
-static const char *const class_names[RUNG_EMULATOR_CLASS_COUNT] = {
-    "float", "integer", "special", "matrix",  "compare",         "move", "parameter", "global", "shared",
-    "local", "atomic",  "warp",    "control", "synchronization", "other"};
+static const char *const class_names[PTX_CLASS_COUNT] = {"float",  "integer",   "special", "matrix",          "compare",
+                                                         "move",   "parameter", "global",  "shared",          "local",
+                                                         "atomic", "warp",      "control", "synchronization", "other"};
 
 const char *rung_emulator_class_name(rung_emulator_class instruction_class)
 {
-    bool is_known = instruction_class >= 0 && instruction_class < RUNG_EMULATOR_CLASS_COUNT;
+    bool is_known = instruction_class >= 0 && (int)instruction_class < PTX_CLASS_COUNT;
     return is_known ? class_names[instruction_class] : "unknown";
 }
 

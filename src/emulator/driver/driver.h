@@ -7,18 +7,19 @@
  * GPU of another architecture, so that callers use the PTX that they carry. The implicit order between the legacy default
  * stream and other streams is not kept.
  *
- * Environment variables select the emulated GPU:
+ * Environment variables select the emulated GPU. cuInit fails with CUDA_ERROR_INVALID_VALUE, and prints why, if a number is
+ * outside of its range:
  *
- *   RUNG_EMULATED_ARCH            60 to 120 of gpu_models.def, or a newer architecture (default 86)
- *   RUNG_EMULATED_DRIVER_VERSION  CUDA version of the driver (default 12090)
- *   RUNG_EMULATED_DEVICES         number of devices (default 1)
- *   RUNG_EMULATED_POOLS           0 for devices without memory pools
+ *   RUNG_EMULATED_ARCH            60 to 120 of gpu_models.def, or another architecture from 20 to 999 (default 86)
+ *   RUNG_EMULATED_DRIVER_VERSION  CUDA version of the driver, 11000 to 99990 (default 12090)
+ *   RUNG_EMULATED_DEVICES         number of devices, 0 to 64 (default 1)
+ *   RUNG_EMULATED_POOLS           0 for devices without memory pools (default 1)
  *   RUNG_EMULATED_CHECKS          what launches check: memory, uninitialized, races, barriers, arithmetic, all, none,
  *                                 separated by commas (default memory). Findings are printed to stderr and fail the
  *                                 launch.
  *   RUNG_EMULATED_COVERAGE        file to which launches append the inline PTX that they executed: file and line of the
  *                                 statement, if the PTX has line information, and the instruction, separated by tabs
- *   RUNG_EMULATED_THREADS         threads that run blocks (default: number of CPUs)
+ *   RUNG_EMULATED_THREADS         threads that run blocks, up to 256 (default 0: number of CPUs)
  */
 #pragma once
 
@@ -205,8 +206,18 @@ const emulated_gpu_t *emulated_gpu_current(void);
 int emulated_driver_version(void);
 int emulated_device_count(void);
 bool emulated_device_has_pools(void);
-/* Reads a number from the environment. */
-int emulated_setting(const char *variable, int default_value);
+
+/* Numbers of the environment; see above. */
+typedef enum emulated_setting {
+    SETTING_ARCHITECTURE,
+    SETTING_DRIVER_VERSION,
+    SETTING_DEVICES,
+    SETTING_POOLS,
+    SETTING_THREADS
+} emulated_setting_t;
+
+/* Reads a setting. An invalid one, which cuInit reports, has its default value. */
+int emulated_setting(emulated_setting_t setting);
 
 /* ---- Work (work.c, launch.c) ------------------------------------------------------------------ */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* driver_device.c - cuInit, and the attributes of the emulated GPUs. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +16,64 @@ static const emulated_gpu_t models[] = {
 #undef EMULATED_GPU
 };
 
-enum { EMULATED_GPUS = sizeof models / sizeof *models, DEFAULT_ARCHITECTURE = 86, DEFAULT_DRIVER = 12090 };
+enum { EMULATED_GPUS = sizeof models / sizeof *models };
 
-int emulated_setting(const char *variable, int default_value)
+/* ---- Settings ------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *variable;
+    int default_value, least, most;
+} settings[] = {[SETTING_ARCHITECTURE] = {"RUNG_EMULATED_ARCH", 86, 20, 999},
+                [SETTING_DRIVER_VERSION] = {"RUNG_EMULATED_DRIVER_VERSION", 12090, 11000, 99990},
+                [SETTING_DEVICES] = {"RUNG_EMULATED_DEVICES", 1, 0, 64},
+                [SETTING_POOLS] = {"RUNG_EMULATED_POOLS", 1, 0, 1},
+                [SETTING_THREADS] = {"RUNG_EMULATED_THREADS", 0, 0, 256}};
+
+/* Reads a setting. Returns false, and the default value, if the text is not a number in the range. */
+static bool read_setting(emulated_setting_t setting, int *value)
 {
-    const char *text = getenv(variable);
-    return text && *text ? (int)strtol(text, NULL, 10) : default_value;
+    const char *text = getenv(settings[setting].variable);
+    *value = settings[setting].default_value;
+    if (!text || !*text)
+        return true;
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (errno != 0 || *end != '\0' || number < settings[setting].least || number > settings[setting].most)
+        return false;
+    *value = (int)number;
+    return true;
 }
+
+int emulated_setting(emulated_setting_t setting)
+{
+    int value;
+    read_setting(setting, &value);
+    return value;
+}
+
+/* Reports the settings that are invalid. */
+static CUresult check_settings(void)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        int value;
+        if (read_setting((emulated_setting_t)i, &value))
+            continue;
+        fprintf(stderr, "rung: %s is \"%s\"; whole numbers from %d to %d are valid (default %d)\n",
+                settings[i].variable, getenv(settings[i].variable), settings[i].least, settings[i].most,
+                settings[i].default_value);
+        result = CUDA_ERROR_INVALID_VALUE;
+    }
+    return result;
+}
+
+/* ---- The GPU -------------------------------------------------------------------------------- */
 
 const emulated_gpu_t *emulated_gpu_current(void)
 {
     static _Thread_local emulated_gpu_t unknown;
-    int architecture = emulated_setting("RUNG_EMULATED_ARCH", DEFAULT_ARCHITECTURE);
+    int architecture = emulated_setting(SETTING_ARCHITECTURE);
     for (int i = 0; i < EMULATED_GPUS - 1; i++)
         if (models[i].architecture == architecture)
             return &models[i];
@@ -37,17 +84,17 @@ const emulated_gpu_t *emulated_gpu_current(void)
 
 int emulated_driver_version(void)
 {
-    return emulated_setting("RUNG_EMULATED_DRIVER_VERSION", DEFAULT_DRIVER);
+    return emulated_setting(SETTING_DRIVER_VERSION);
 }
 
 int emulated_device_count(void)
 {
-    return emulated_setting("RUNG_EMULATED_DEVICES", 1);
+    return emulated_setting(SETTING_DEVICES);
 }
 
 bool emulated_device_has_pools(void)
 {
-    return emulated_setting("RUNG_EMULATED_POOLS", 1) != 0;
+    return emulated_setting(SETTING_POOLS) != 0;
 }
 
 /* ---- Entry points ---------------------------------------------------------------------------- */
@@ -57,7 +104,9 @@ CUresult CUDAAPI cuInit(unsigned int flags)
     driver_call_t here;
     CUresult result = call_begin(&here, "cuInit", NEEDS_NOTHING);
     if (result == CUDA_SUCCESS)
-        result = flags != 0 ? CUDA_ERROR_INVALID_VALUE : call_init();
+        result = flags != 0 ? CUDA_ERROR_INVALID_VALUE : check_settings();
+    if (result == CUDA_SUCCESS)
+        result = call_init();
     return call_end(&here, result);
 }
 

@@ -76,7 +76,7 @@ CUresult gpu_open(void)
     pthread_mutex_lock(&lock);
     if (!emulator) {
         options.compute_capability = emulated_gpu_current()->architecture;
-        options.threads = emulated_setting("RUNG_EMULATED_THREADS", 0);
+        options.threads = emulated_setting(SETTING_THREADS);
         options.memory_bytes = address_space_bytes();
         options.checks = selected_checks();
         options.count_accesses = coverage_is_wanted();

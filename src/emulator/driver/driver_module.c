@@ -13,7 +13,7 @@
 
 /* ---- Reading ---------------------------------------------------------------------------- */
 
-enum { TEXT_BYTES_MAX = 64 << 20, PAGE_BYTES = 4096 };
+enum { TEXT_BYTES_MAX = 64 << 20, PAGE_BYTES = 4096, REASON_BYTES = 2000 };
 
 /* Copies bytes of the process. cuModuleLoadDataEx does not know the size of an image; the system call fails at the end of
  * mapped memory instead of crashing. Where containers forbid the call, the bytes are copied directly. */
@@ -184,21 +184,71 @@ static CUresult forbid_in_capture(void)
     return emulated_driver_version() < 12030 ? capture_forbid() : CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *out, const void *from, unsigned int count, CUjit_option *options,
-                                    void **values)
+/* Loads an image for one of the functions below, unless `arguments` is an error. `reason` is for the log of the caller. */
+static CUresult load_module(const char *symbol, CUmodule *out, const void *from, CUresult arguments, char *reason,
+                            size_t capacity)
 {
     driver_call_t here;
-    char reason[2000] = "";
-    CUresult result = call_begin(&here, "cuModuleLoadDataEx", NEEDS_NO_STICKY_ERROR);
-    if (result == CUDA_SUCCESS && (!out || !from || (count > 0 && (!options || !values))))
+    CUresult result = call_begin(&here, symbol, NEEDS_NO_STICKY_ERROR);
+    if (result == CUDA_SUCCESS)
+        result = out ? arguments : CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS && !from)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         result = forbid_in_capture();
-    if (result == CUDA_SUCCESS) {
-        result = load(&here, from, out, reason, sizeof reason);
-        write_log(reason, count, options, values);
-    }
+    if (result == CUDA_SUCCESS)
+        result = load(&here, from, out, reason, capacity);
     return call_end(&here, result);
+}
+
+CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *out, const void *from, unsigned int count, CUjit_option *options,
+                                    void **values)
+{
+    char reason[REASON_BYTES] = "";
+    bool is_valid = count == 0 || (options && values);
+    CUresult result = load_module("cuModuleLoadDataEx", out, from, is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE,
+                                  reason, sizeof reason);
+    if (is_valid)
+        write_log(reason, count, options, values);
+    return result;
+}
+
+CUresult CUDAAPI cuModuleLoadData(CUmodule *out, const void *from)
+{
+    char reason[REASON_BYTES];
+    return load_module("cuModuleLoadData", out, from, CUDA_SUCCESS, reason, sizeof reason);
+}
+
+/* Reads a file into memory that ends with a zero byte and that the caller frees. */
+static CUresult read_file(const char *path, char **bytes)
+{
+    FILE *file = fopen(path, "rbe");
+    CUresult result = CUDA_SUCCESS;
+    size_t size = 0;
+    *bytes = NULL;
+    if (!file)
+        return CUDA_ERROR_FILE_NOT_FOUND;
+    while (result == CUDA_SUCCESS && !feof(file)) {
+        char *larger = size < TEXT_BYTES_MAX ? realloc(*bytes, size + PAGE_BYTES + 1) : NULL;
+        if (larger) {
+            *bytes = larger;
+            size += fread(larger + size, 1, PAGE_BYTES, file);
+            larger[size] = '\0';
+        }
+        if (!larger || ferror(file))
+            result = larger ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    (void)fclose(file);
+    return result;
+}
+
+CUresult CUDAAPI cuModuleLoad(CUmodule *out, const char *path)
+{
+    char reason[REASON_BYTES], *bytes = NULL;
+    CUresult result = path ? read_file(path, &bytes) : CUDA_ERROR_INVALID_VALUE;
+    result = load_module("cuModuleLoad", out, bytes, result, reason, sizeof reason);
+    free(bytes);
+    return result;
 }
 
 static CUresult unload(CUmodule module)

@@ -3,14 +3,36 @@
 #include "emulator/driver/driver.h"
 #include "emulator/machine/tensor_map.h"
 
+enum { MAP_ALIGNMENT = 64 };
+
+static bool is_float(CUtensorMapDataType type)
+{
+    return type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT16 && type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
+}
+
+/* Returns whether cuda.h has these values. The emulator does not implement all of them. The promotion to the L2 cache has no
+ * effect on results. */
+static bool are_enumerators(CUtensorMapDataType type, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                            CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+{
+    return (unsigned)type <= CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B &&
+           (unsigned)interleave <= CU_TENSOR_MAP_INTERLEAVE_32B &&
+           (unsigned)swizzle <= CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B &&
+           (unsigned)promotion <= CU_TENSOR_MAP_L2_PROMOTION_L2_256B &&
+           (fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE ||
+            (fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA && is_float(type)));
+}
+
 CUresult CUDAAPI cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
                                         const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
                                         const cuuint32_t *steps, CUtensorMapInterleave interleave,
                                         CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
                                         CUtensorMapFloatOOBfill fill)
 {
-    (void)promotion; /* of the L2 cache: no effect on results */
-    if (!map || !sizes || !box || !steps || (rank > 1 && !strides) || rank > PTX_TENSOR_RANK_MAX)
+    if (!map || (uintptr_t)map % MAP_ALIGNMENT != 0 || !sizes || !box || !steps || (rank > 1 && !strides) ||
+        rank > PTX_TENSOR_RANK_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!are_enumerators(type, interleave, swizzle, promotion, fill))
         return CUDA_ERROR_INVALID_VALUE;
     if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE || (unsigned)swizzle > PTX_SWIZZLE_128B ||
         (unsigned)type >= PTX_TENSOR_TYPE_COUNT)

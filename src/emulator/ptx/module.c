@@ -46,17 +46,22 @@ ptx_type_t rungi_ptx_type_of(rungi_string_view name)
 
 /* The user's file is the one of the outermost call, where the kernel is. Inlined library code is shown at the line of that
  * file that called it. */
-int32_t rungi_ptx_module_user_location(const ptx_module_t *module, int32_t location)
+int32_t rungi_ptx_user_location(const ptx_location_t *locations, int32_t location)
 {
     int32_t outermost = location;
     if (location < 0)
         return -1;
-    for (int depth = 0; depth < 256 && module->locations[outermost].inlined_at >= 0; depth++)
-        outermost = module->locations[outermost].inlined_at;
+    for (int depth = 0; depth < 256 && locations[outermost].inlined_at >= 0; depth++)
+        outermost = locations[outermost].inlined_at;
     int32_t user = location;
-    while (user != outermost && module->locations[user].file != module->locations[outermost].file)
-        user = module->locations[user].inlined_at;
+    while (user != outermost && locations[user].file != locations[outermost].file)
+        user = locations[user].inlined_at;
     return user;
+}
+
+int32_t rungi_ptx_module_user_location(const ptx_module_t *module, int32_t location)
+{
+    return rungi_ptx_user_location(module->locations, location);
 }
 
 static void free_parameters(ptx_parameter_t *parameters, int32_t count)

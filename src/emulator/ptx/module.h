@@ -183,6 +183,7 @@ typedef struct ptx_function {
 typedef struct ptx_location {
     int32_t file, line, column;
     int32_t inlined_at; /* location of the call, or -1 */
+    bool is_ambiguous;  /* the text does not say which call was inlined; inlined_at is a conclusion, or -1 */
 } ptx_location_t;
 
 /* A variable of the module in global or const memory. */
@@ -228,6 +229,7 @@ typedef struct ptx_module {
 } ptx_module_t;
 
 /* Returns the location in the caller's own source file: of inlined code, the outermost call. -1 stays -1. */
+int32_t rungi_ptx_user_location(const ptx_location_t *locations, int32_t location);
 int32_t rungi_ptx_module_user_location(const ptx_module_t *module, int32_t location);
 
 void rungi_ptx_module_destroy(ptx_module_t *module);

@@ -72,66 +72,6 @@ static rung_status parse_registers(ptx_parser_t *parser)
     return rungi_ptx_parser_expect(parser, ';');
 }
 
-/* ---- Locations ----------------------------------------------------------------------------------------------------- */
-
-static int32_t find_location(const ptx_parser_t *parser, const ptx_location_t *wanted, bool compares_caller)
-{
-    const ptx_location_t *locations = parser->locations.data;
-    for (int32_t i = parser->locations.count - 1; i >= 0; i--)
-        if (locations[i].file == wanted->file && locations[i].line == wanted->line &&
-            locations[i].column == wanted->column &&
-            (!compares_caller || locations[i].inlined_at == wanted->inlined_at))
-            return i;
-    return -1;
-}
-
-static rung_status add_location(ptx_parser_t *parser, const ptx_location_t *location, int32_t *index)
-{
-    *index = find_location(parser, location, true);
-    if (*index >= 0)
-        return RUNG_OK;
-    ptx_location_t *added = rungi_ptx_vector_append(&parser->locations, sizeof *added, 1);
-    if (!added)
-        return RUNG_STATUS_NO_MEMORY;
-    *added = *location;
-    *index = parser->locations.count - 1;
-    return RUNG_OK;
-}
-
-static rung_status parse_position(ptx_parser_t *parser, ptx_location_t *location)
-{
-    int64_t file, line, column;
-    TRY(rungi_ptx_parser_expect_integer(parser, &file));
-    TRY(rungi_ptx_parser_expect_integer(parser, &line));
-    TRY(rungi_ptx_parser_expect_integer(parser, &column));
-    *location = (ptx_location_t){(int32_t)file, (int32_t)line, (int32_t)column, -1};
-    return RUNG_OK;
-}
-
-/* .loc 1 20 5
- * .loc 2 7 3, function_name $L__info_string0, inlined_at 1 20 5 */
-static rung_status parse_location(ptx_parser_t *parser)
-{
-    ptx_location_t location, caller;
-    TRY(parse_position(parser, &location));
-    while (rungi_ptx_parser_accept(parser, ',')) {
-        rungi_string_view name;
-        TRY(rungi_ptx_parser_expect_name(parser, &name));
-        if (rungi_string_view_equals(name, "inlined_at")) {
-            TRY(parse_position(parser, &caller));
-            location.inlined_at = find_location(parser, &caller, false);
-            if (location.inlined_at < 0)
-                TRY(add_location(parser, &caller, &location.inlined_at));
-        } else { /* function_name LABEL or LABEL + offset */
-            int64_t offset;
-            TRY(rungi_ptx_parser_expect_name(parser, &name));
-            if (rungi_ptx_parser_accept(parser, '+'))
-                TRY(rungi_ptx_parser_expect_integer(parser, &offset));
-        }
-    }
-    return add_location(parser, &location, &parser->location);
-}
-
 /* ---- Labels -------------------------------------------------------------------------------------------------------- */
 
 static rung_status add_label(ptx_parser_t *parser, rungi_string_view name)
@@ -259,7 +199,7 @@ static rung_status parse_body_directive(ptx_parser_t *parser)
     if (rungi_ptx_parser_accept_dot(parser, ".reg"))
         return parse_registers(parser);
     if (rungi_ptx_parser_accept_dot(parser, ".loc"))
-        return parse_location(parser);
+        return rungi_ptx_parse_location(parser);
     bool is_extern = rungi_ptx_parser_accept_dot(parser, ".extern");
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
         if (rungi_ptx_parser_accept_dot(parser, spaces[i].name))

@@ -155,7 +155,7 @@ static rung_status parse_function_body(ptx_parser_t *parser, int32_t index)
     function->frame_bytes = PTX_LANE_ARRAY_ALIGNMENT; /* operand 0 is reserved */
     parser->function = function;
     parser->function_index = index;
-    parser->location = -1;
+    rungi_ptx_begin_locations(parser);
     parser->predicate_slot = parser->predicate_slots_end = 0;
     if (!rungi_ptx_symbols_open(&parser->symbols))
         return rungi_ptx_parser_fail(parser, parser->lexer.token.line, RUNG_STATUS_INVALID, "scopes nest too deeply");
@@ -164,6 +164,7 @@ static rung_status parse_function_body(ptx_parser_t *parser, int32_t index)
     TRY(rungi_ptx_parse_body(parser));
     rungi_ptx_symbols_close(&parser->symbols);
     function->end = parser->instructions.count;
+    rungi_ptx_resolve_locations(parser);
     parser->function = NULL;
     return RUNG_OK;
 }

@@ -187,6 +187,7 @@ static void free_parser(ptx_parser_t *parser)
     free(parser->calls.data);
     free(parser->constant_index.data);
     free(parser->mentions.data);
+    free(parser->ambiguous_locations.data);
     rungi_ptx_symbols_end(&parser->symbols);
     free(parser);
 }

@@ -71,11 +71,14 @@ typedef struct ptx_parser {
     ptx_function_t *function;  /* being parsed, or NULL */
     int32_t function_index;
     int32_t location;       /* of the last .loc */
+    int32_t location_end;   /* instructions before the last .loc */
+    int32_t first_location; /* of the function */
+    int32_t first_mention;
     int64_t predicate_slot; /* next free predicate in the frame, and the end of its 64 bytes */
     int64_t predicate_slots_end;
     ptx_vector_t instructions, functions, locations, files, variables, constants;
     ptx_vector_t fixups, targets, shared_variables, shared_references, calls, lists;
-    ptx_vector_t mentions;
+    ptx_vector_t mentions, ambiguous_locations;
     bool lacks_mentions;         /* memory was short */
     ptx_vector_t constant_index; /* hash of constants, to reuse them */
 } ptx_parser_t;
@@ -108,6 +111,12 @@ rung_status rungi_ptx_parse_function(ptx_parser_t *parser, bool is_kernel);
 
 /* Parses the body of a function, from "{" to "}". */
 rung_status rungi_ptx_parse_body(ptx_parser_t *parser);
+
+/* Begins the locations of a function, parses a .loc directive, and finds callers that the directives leave open
+ * (locations.c). */
+void rungi_ptx_begin_locations(ptx_parser_t *parser);
+rung_status rungi_ptx_parse_location(ptx_parser_t *parser);
+void rungi_ptx_resolve_locations(ptx_parser_t *parser);
 
 /* Parses the arguments of the instruction in parser->statement, up to ";". */
 rung_status rungi_ptx_parse_arguments(ptx_parser_t *parser);

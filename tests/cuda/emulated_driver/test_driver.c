@@ -32,6 +32,38 @@ static void nothing_works_before_init(void **state)
     assert_cuda(cuCtxSynchronize(), CUDA_ERROR_INVALID_CONTEXT);
 }
 
+/* Numbers that are invalid, out of range or followed by something else. */
+static void invalid_settings_are_rejected(void **state)
+{
+    static const struct {
+        const char *variable, *text;
+    } cases[] = {{"RUNG_EMULATED_ARCH", "8.6"},
+                 {"RUNG_EMULATED_ARCH", "sm_86"},
+                 {"RUNG_EMULATED_ARCH", "19"},
+                 {"RUNG_EMULATED_ARCH", "4294967382"}, /* 86 in 32 bits */
+                 {"RUNG_EMULATED_DRIVER_VERSION", "12.9"},
+                 {"RUNG_EMULATED_DRIVER_VERSION", "-12090"},
+                 {"RUNG_EMULATED_DRIVER_VERSION", "99999999999999999999"},
+                 {"RUNG_EMULATED_DEVICES", "-1"},
+                 {"RUNG_EMULATED_DEVICES", "65"},
+                 {"RUNG_EMULATED_POOLS", "no"},
+                 {"RUNG_EMULATED_THREADS", "-1"},
+                 {"RUNG_EMULATED_THREADS", "257"}};
+    int number = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv(cases[i].variable, cases[i].text, 1);
+        if (cuInit(0) != CUDA_ERROR_INVALID_VALUE)
+            fail_msg("%s=%s is accepted", cases[i].variable, cases[i].text);
+        assert_good(cuDriverGetVersion(&number));
+        assert_int_equal(number, 12090); /* the default */
+        unsetenv(cases[i].variable);
+    }
+    setenv("RUNG_EMULATED_THREADS", "", 1);
+    assert_good(cuInit(0));
+    unsetenv("RUNG_EMULATED_THREADS");
+}
+
 static void a_primary_context_is_counted(void **state)
 {
     CUcontext one, two;
@@ -440,6 +472,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_works_before_init),
+        cmocka_unit_test(invalid_settings_are_rejected),
         cmocka_unit_test(a_primary_context_is_counted),
         fresh(contexts_form_a_stack),
         fresh(objects_know_their_context),

@@ -3,6 +3,8 @@
  * work when a graph is launched. */
 #include "driver_unit.h"
 
+#include <unistd.h>
+
 /* ---- Loading -------------------------------------------------------------------------------------- */
 
 static CUresult load(const char *bytes)
@@ -68,6 +70,38 @@ static void unknown_instructions_are_rejected(void **state)
     (void)state;
     assert_cuda(cuModuleLoadDataEx(&module, text, 2, options, values), CUDA_ERROR_INVALID_PTX);
     assert_non_null(strstr(log, "frobnicate"));
+}
+
+/* Loads a module of one empty kernel with each function. */
+static void every_function_loads_modules(void **state)
+{
+    static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f() {\n    ret;\n}\n";
+    char path[] = "/tmp/rung-module-XXXXXX";
+    CUmodule modules[3] = {NULL};
+    CUfunction function;
+    (void)state;
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, sizeof text - 1), (int)sizeof text - 1);
+    close(file);
+    assert_good(cuModuleLoadDataEx(&modules[0], text, 0, NULL, NULL));
+    assert_good(cuModuleLoadData(&modules[1], text));
+    assert_good(cuModuleLoad(&modules[2], path));
+    for (int i = 0; i < 3; i++) {
+        assert_good(cuModuleGetFunction(&function, modules[i], "f"));
+        assert_good(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+        assert_good(cuStreamSynchronize(NULL));
+        assert_good(cuModuleUnload(modules[i]));
+    }
+    unlink(path);
+    assert_cuda(cuModuleLoad(&modules[2], path), CUDA_ERROR_FILE_NOT_FOUND);
+    assert_cuda(cuModuleLoad(&modules[2], "/tmp"), CUDA_ERROR_FILE_NOT_FOUND);
+    assert_cuda(cuModuleLoad(&modules[2], NULL), CUDA_ERROR_INVALID_VALUE);
+    assert_cuda(cuModuleLoad(NULL, path), CUDA_ERROR_INVALID_VALUE);
+    assert_cuda(cuModuleLoad(&modules[2], "/dev/null"), CUDA_ERROR_INVALID_PTX);
+    assert_cuda(cuModuleLoadData(NULL, text), CUDA_ERROR_INVALID_VALUE);
+    assert_cuda(cuModuleLoadData(&modules[1], NULL), CUDA_ERROR_INVALID_VALUE);
+    assert_cuda(cuModuleLoadData(&modules[1], "no image"), CUDA_ERROR_INVALID_PTX);
 }
 
 /* ---- Functions ------------------------------------------------------------------------------------ */
@@ -318,6 +352,7 @@ int main(void)
         fresh(ptx_runs_on_newer_architectures),
         fresh(damaged_images_are_rejected),
         fresh(unknown_instructions_are_rejected),
+        fresh(every_function_loads_modules),
         fresh(function_attributes_are_reported),
         fresh(a_launch_computes),
         fresh(a_launch_with_everything_computes),
