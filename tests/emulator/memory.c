@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory.c - addresses of freed memory: a stale pointer is found as long as other addresses are left, then addresses are
- * reused. And results of atomics across blocks, which are the same with any number of threads. */
+ * reused. Results of atomics across blocks, which are the same with any number of threads. And copies to shared memory
+ * without checks, which land when they are waited for. */
 #include "run_ptx.h"
 
 enum { MEMORY_BYTES = 1 << 20, PIECE = 100 << 10 };
@@ -161,10 +162,49 @@ static void atomics_are_deterministic(void **state)
     }
 }
 
+/* Lane t copies 16 bytes with the number t + 1 twice, to s and to s + 512; odd lanes fill the first destination with zeros.
+ * Lanes below `early` commit the second copy before all lanes wait for what they have committed. Then all copies land. Words
+ * of out: what the two destinations hold between the waits, and at the end. */
+static void run_copies(int early, uint32_t checks, uint32_t out[4 * 32])
+{
+    char text[4096];
+    snprintf(
+        text, sizeof text,
+        "%s.visible .entry k(.param .u64 out)\n{\n.shared .align 16 .b8 s[1024];\n.reg .b32 %%r<10>; .reg .b64 %%o; "
+        ".reg .pred %%p;\nmov.u32 %%r0, %%tid.x;\nld.param.u64 %%o, [out];\nmad.wide.u32 %%o, %%r0, 16, %%o;\n"
+        "add.u32 %%r1, %%r0, 1;\nst.global.v4.b32 [%%o], {%%r1,%%r1,%%r1,%%r1};\nmov.u32 %%r2, s;\n"
+        "mad.lo.u32 %%r2, %%r0, 16, %%r2;\nand.b32 %%r3, %%r0, 1;\nsub.u32 %%r3, 1, %%r3;\nshl.b32 %%r3, %%r3, 4;\n"
+        "setp.lt.u32 %%p, %%r0, %d;\ncp.async.cg.shared.global [%%r2], [%%o], 16, %%r3;\n"
+        "cp.async.commit_group;\ncp.async.cg.shared.global [%%r2+512], [%%o], 16;\n"
+        "@%%p cp.async.commit_group;\ncp.async.wait_group 0;\nld.shared.b32 %%r4, [%%r2];\n"
+        "ld.shared.b32 %%r5, [%%r2+512];\ncp.async.wait_all;\nld.shared.b32 %%r6, [%%r2+4];\n"
+        "ld.shared.b32 %%r7, [%%r2+524];\nst.global.v4.b32 [%%o], {%%r4,%%r5,%%r6,%%r7};\nret;\n}\n",
+        PTX_HEADER, early);
+    assert_int_equal(run_ptx(text, 32, out, 4 * 32, checks, 0).status, RUNG_OK);
+}
+
+static void copies_land_at_the_wait(void **unused)
+{
+    static const int early[] = {0, 1, 16, 31, 32};
+    (void)unused;
+    for (uint32_t i = 0; i < 2 * sizeof early / sizeof *early; i++) {
+        uint32_t out[4 * 32];
+        run_copies(early[i / 2], i % 2 ? RUNG_EMULATOR_CHECK_ALL : 0, out);
+        for (uint32_t lane = 0; lane < 32; lane++) {
+            uint32_t first = lane % 2 ? 0 : lane + 1;
+            assert_int_equal(out[4 * lane], first);
+            assert_int_equal(out[4 * lane + 1], (int)lane < early[i / 2] ? lane + 1 : 0xcdcdcdcd);
+            assert_int_equal(out[4 * lane + 2], first);
+            assert_int_equal(out[4 * lane + 3], lane + 1);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(finds_stale_pointers), cmocka_unit_test(reuses_addresses),
                                        cmocka_unit_test(refuses_what_does_not_fit),
-                                       cmocka_unit_test(atomics_are_deterministic)};
+                                       cmocka_unit_test(atomics_are_deterministic),
+                                       cmocka_unit_test(copies_land_at_the_wait)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mma.c - every form of mma.sync against sums in the order of k that are computed element by element. */
+/* mma.c - every form of mma.sync against sums in the order of k that are computed element by element, and instructions that
+ * share A. */
 #include "run_ptx.h"
 
 #include <math.h>
@@ -326,8 +327,43 @@ static void multiplies_like_the_definition(void **unused)
         run_form(&forms[i]);
 }
 
+/* Runs two instructions with the same registers of A and stores D of the second one. In between, lane 5 changes A if
+ * `changes`; if it `begins` with the changed A, the first instruction has it, too. */
+static void run_twice(const char *type, bool changes, bool begins, uint32_t out[4 * LANES])
+{
+    static const char change[] = "setp.eq.u32 %p0, %t, 5;\n@%p0 xor.b32 %r3, %r3, 0x01000080;\n";
+    char text[4096], mma[512];
+    snprintf(mma, sizeof mma,
+             "mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32 {%%r8,%%r9,%%r10,%%r11}, {%%r0,%%r1,%%r2,%%r3}, "
+             "{%%r4,%%r5}, {%%r12,%%r12,%%r12,%%r12};\n",
+             type, type);
+    snprintf(text, sizeof text,
+             "%s%smov.u32 %%r12, 0;\nmad.lo.u32 %%r0, %%t, 0x00030005, 0x3c003c00;\nadd.u32 %%r1, %%r0, 0x00110007;\n"
+             "add.u32 %%r2, %%r1, 0x00010013;\nadd.u32 %%r3, %%r2, 0x00050003;\nadd.u32 %%r4, %%r1, %%t;\n"
+             "add.u32 %%r5, %%r4, %%t;\n%s%sadd.u32 %%r4, %%r4, 1;\n%s%smad.wide.u32 %%rd2, %%t, 16, %%rd0;\n"
+             "st.global.v4.b32 [%%rd2], {%%r8,%%r9,%%r10,%%r11};\nret;\n}\n",
+             PTX_HEADER, PTX_KERNEL, begins ? change : "", mma, changes && !begins ? change : "", mma);
+    assert_int_equal(run_ptx(text, LANES, out, 4 * (int64_t)LANES, 0, 0).status, RUNG_OK);
+}
+
+/* The emulator remembers the A of the last instruction: it must see a change of one lane. */
+static void sees_that_a_changes(void **unused)
+{
+    static const char *const types[] = {"f16", "bf16"};
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        uint32_t same[4 * LANES], changed[4 * LANES], expected[4 * LANES];
+        run_twice(types[i], false, false, same);
+        run_twice(types[i], true, false, changed);
+        run_twice(types[i], true, true, expected);
+        assert_memory_equal(changed, expected, sizeof changed);
+        assert_memory_not_equal(changed, same, sizeof changed);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(multiplies_like_the_definition)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(multiplies_like_the_definition),
+                                       cmocka_unit_test(sees_that_a_changes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

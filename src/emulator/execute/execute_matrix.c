@@ -15,23 +15,42 @@ static inline half_place_t place_of(int lane, int half, bool transposes)
     return transposes ? (half_place_t){place.column, place.row} : place;
 }
 
-/* Transposes a matrix of 8 x 8 halves. The matrices may be the same. */
-static inline void transpose_halves(uint16_t to[64], const uint16_t from[64])
-{
+/* Loads a matrix of 8 x 8 halves, whose rows are at these addresses of shared memory. */
 #ifdef __AVX512BW__
-    uint16_t order[64];
-    for (int i = 0; i < 64; i++)
-        order[i] = (uint16_t)(i % 8 * 8 + i / 8);
-    __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + 32);
-    _mm512_storeu_si512(to, _mm512_permutex2var_epi16(low, _mm512_loadu_si512(order), high));
-    _mm512_storeu_si512(to + 32, _mm512_permutex2var_epi16(low, _mm512_loadu_si512(order + 32), high));
-#else
-    uint16_t copy[64];
-    memcpy(copy, from, sizeof copy);
-    for (int i = 0; i < 64; i++)
-        to[i] = copy[i % 8 * 8 + i / 8];
-#endif
+static inline __m512i load_four_rows(const unsigned char *shared, const uint64_t address[4])
+{
+    const void *row[4] = {shared + address[0], shared + address[1], shared + address[2], shared + address[3]};
+    __m512i four = _mm512_castsi128_si512(_mm_loadu_si128(row[0]));
+    four = _mm512_inserti32x4(four, _mm_loadu_si128(row[1]), 1);
+    four = _mm512_inserti32x4(four, _mm_loadu_si128(row[2]), 2);
+    return _mm512_inserti32x4(four, _mm_loadu_si128(row[3]), 3);
 }
+
+static inline void load_matrix(uint16_t to[64], const unsigned char *shared, const uint64_t address[8], bool transposes)
+{
+#define COLUMN(i) i, 8 + i, 16 + i, 24 + i, 32 + i, 40 + i, 48 + i, 56 + i
+    static const uint16_t order[64] = {COLUMN(0), COLUMN(1), COLUMN(2), COLUMN(3),
+                                       COLUMN(4), COLUMN(5), COLUMN(6), COLUMN(7)};
+#undef COLUMN
+    __m512i low = load_four_rows(shared, address), high = load_four_rows(shared, address + 4);
+    if (transposes) {
+        __m512i rows = low;
+        low = _mm512_permutex2var_epi16(rows, _mm512_loadu_si512(order), high);
+        high = _mm512_permutex2var_epi16(rows, _mm512_loadu_si512(order + 32), high);
+    }
+    _mm512_storeu_si512(to, low);
+    _mm512_storeu_si512(to + 32, high);
+}
+#else
+static inline void load_matrix(uint16_t to[64], const unsigned char *shared, const uint64_t address[8], bool transposes)
+{
+    uint16_t rows[64];
+    for (int i = 0; i < 8; i++)
+        memcpy(rows + 8 * (size_t)i, shared + address[i], 16);
+    for (int i = 0; i < 64; i++)
+        to[i] = rows[transposes ? i % 8 * 8 + i / 8 : i];
+}
+#endif
 
 /* Loads matrices from shared memory. Row r of a matrix is in lanes 4 * r to 4 * r + 3. Returns false if an
  * address is not valid. */
@@ -45,13 +64,9 @@ static bool load_matrices(ptx_warp_t *warp, const ptx_instruction_t *instruction
         bad |= (address[row] > last ? 1 : 0) | (address[row] & 15);
     if (bad || warp->block->shared_bytes < 16)
         return false;
-    for (int row = 0; row < rows; row += 8) {
-        uint16_t *d = rungi_ptx_lanes(warp, instruction->list[row / 8]);
-        for (int i = 0; i < 8; i++)
-            memcpy(d + 8 * (size_t)i, shared + address[row + i], 16);
-        if (instruction->flags & PTX_FLAG_TRANSPOSE)
-            transpose_halves(d, d);
-    }
+    for (int row = 0; row < rows; row += 8)
+        load_matrix(rungi_ptx_lanes(warp, instruction->list[row / 8]), shared, address + row,
+                    instruction->flags & PTX_FLAG_TRANSPOSE);
     return true;
 }
 

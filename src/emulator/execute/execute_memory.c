@@ -341,23 +341,44 @@ static bool issue_copies(ptx_warp_t *warp, const uint64_t *to, const uint64_t *f
     return copies != NULL;
 }
 
-/* Returns whether the copies of all lanes are inside of their memories and aligned. */
-static bool are_valid_copies(const ptx_warp_t *warp, const uint64_t *to, const uint64_t *from, uint64_t bytes)
+/* Returns whether the copies of all lanes are inside of their memories and aligned. Lanes that copy nothing have no source. */
+static bool are_valid_copies(const ptx_warp_t *warp, const uint64_t *to, const uint64_t *from, const uint32_t *copied,
+                             uint64_t bytes)
 {
     uint64_t shared = (uint64_t)warp->block->shared_bytes, global = warp->block->launch->global_bytes, bad = 0;
     if (shared < bytes || global < bytes)
         return false;
-    for (int lane = 0; lane < PTX_WARP_LANES; lane++)
-        bad |= (to[lane] > shared - bytes ? 1 : 0) | (from[lane] - PTX_GLOBAL_BASE > global - bytes ? 1 : 0) |
-               ((to[lane] | from[lane]) & (bytes - 1));
+    for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
+        uint64_t bad_source = (from[lane] - PTX_GLOBAL_BASE > global - bytes ? 1 : 0) | (from[lane] & (bytes - 1));
+        bad |= (to[lane] > shared - bytes ? 1 : 0) | (to[lane] & (bytes - 1)) | (copied[lane] ? bad_source : 0);
+    }
     return bad == 0;
 }
 
-/* Reads how many bytes each lane copies; the rest of its destination becomes zero. Returns whether all lanes copy the whole. */
-static bool read_copied_bytes(const ptx_warp_t *warp, const ptx_instruction_t *instruction,
-                              const uint32_t *source_bytes, uint32_t copied[PTX_WARP_LANES])
+/* Issues copies of 16 bytes of a warp that is not observed, each of which copies all or nothing. Returns false if an address
+ * is not valid, or if the copies must be issued one by one. */
+static bool issue_batch(ptx_warp_t *warp, const uint64_t *to, const uint64_t *from, const uint32_t *copied)
 {
-    uint32_t bytes = instruction->element_bytes, ignored = 0, partial = 0;
+    static const unsigned char zeros[16];
+    const unsigned char *global = warp->block->launch->global;
+    if (!are_valid_copies(warp, to, from, copied, sizeof zeros))
+        return false;
+    ptx_copy_batch_t *batch = rungi_ptx_copy_batch_reserve(warp, ~0u, sizeof zeros);
+    for (int lane = 0; batch && lane < PTX_WARP_LANES; lane++)
+        batch->to[lane] = (uint32_t)to[lane];
+    for (int lane = 0; batch && lane < PTX_WARP_LANES; lane++)
+        memcpy(batch->data[lane], copied[lane] ? global + (from[lane] - PTX_GLOBAL_BASE) : zeros, sizeof zeros);
+    return batch != NULL;
+}
+
+/* How much the lanes copy: all of their bytes; all or nothing; other numbers of bytes. */
+typedef enum copied_part { COPY_ALL, COPY_ALL_OR_NOTHING, COPY_SOME } copied_part_t;
+
+/* Reads how many bytes each lane copies; the rest of its destination becomes zero. */
+static copied_part_t read_copied_bytes(const ptx_warp_t *warp, const ptx_instruction_t *instruction,
+                                       const uint32_t *source_bytes, uint32_t copied[PTX_WARP_LANES])
+{
+    uint32_t bytes = instruction->element_bytes, ignored = 0, partial = 0, some = 0;
     if (instruction->operand[3]) {
         ignored = rungi_ptx_predicate(warp, instruction->operand[3]);
         ignored = instruction->flags & PTX_FLAG_NEGATE_A ? ~ignored : ignored;
@@ -366,8 +387,9 @@ static bool read_copied_bytes(const ptx_warp_t *warp, const ptx_instruction_t *i
         copied[lane] = source_bytes && source_bytes[lane] < bytes ? source_bytes[lane] : bytes;
         copied[lane] = ignored >> lane & 1 ? 0 : copied[lane];
         partial |= copied[lane] ^ bytes;
+        some |= copied[lane] & (bytes - 1); /* bytes is a power of two */
     }
-    return partial == 0;
+    return some ? COPY_SOME : partial ? COPY_ALL_OR_NOTHING : COPY_ALL;
 }
 
 /* Resolves the sources of copies. The bytes that are not copied may be outside of the memory, but every address must be a
@@ -406,8 +428,11 @@ EXECUTOR(cp_async)
     uint32_t bytes = instruction->element_bytes, copied[PTX_WARP_LANES];
     rungi_ptx_read_addresses(warp, instruction, 0, to);
     rungi_ptx_compute_addresses(warp, instruction, 1, 8, instruction->offset2, from);
-    bool is_whole = read_copied_bytes(warp, instruction, source_bytes, copied) && mask == ~0u;
-    if (is_whole && !warp->is_observed && are_valid_copies(warp, to, from, bytes) &&
+    copied_part_t part = read_copied_bytes(warp, instruction, source_bytes, copied);
+    bool is_whole = part == COPY_ALL && mask == ~0u;
+    if (part != COPY_SOME && mask == ~0u && bytes == 16 && !warp->is_observed && issue_batch(warp, to, from, copied))
+        return;
+    if (is_whole && !warp->is_observed && are_valid_copies(warp, to, from, copied, bytes) &&
         issue_copies(warp, to, from, (int)bytes))
         return;
     uint32_t reads = resolve_sources(warp, instruction, mask, from, copied, from_pointer);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* execute_mma_forms.c - the less common forms of mma.sync: sparse A, single bits, FP64 with a rounding mode, and m8n8k4 of halves.
  *
- * Fragments of sparse and single-bit forms are those of execute_matrix.c; sparse A has the fragment of a matrix with half the
+ * Fragments of sparse and single-bit forms are those of execute_mma.c; sparse A has the fragment of a matrix with half the
  * columns. With g = lane / 4, the metadata of a sparse A are 4 bits per chunk of a row, in lanes of the group g:
  *     16 and 32-bit elements: lane 4 * g + s + c / 4 holds chunk c of row g in bits 4 * (c % 4), of row g + 8 in bits 16 + ...
  *     8 and 4-bit elements:   lane 4 * g + s + 2 * (c / 8) holds row g, the next lane row g + 8, in bits 4 * (c % 8)
- * where s is the first lane that the selector chooses. Sums are as in execute_matrix.c. */
+ * where s is the first lane that the selector chooses. Sums are as in execute_mma.c. */
 #include <fenv.h>
 #include <math.h>
 
@@ -74,23 +74,16 @@ static void find_positions(const ptx_warp_t *warp, const ptx_instruction_t *inst
         }
 }
 
-/* Unpacks A and B into matrices of T. */
-#define UNPACK(T, READ)                                                                                   \
-    int per_word = 32 / rungi_ptx_type_bits((ptx_type_t)shape.a_type);                                    \
-    for (int i = 0; i < fragments.a_count; i++) {                                                         \
-        const uint32_t *words = rungi_ptx_lanes(warp, fragments.a[i]);                                    \
-        for (int lane = 0; lane < PTX_WARP_LANES; lane++)                                                 \
-            for (int e = 0; e < per_word; e++)                                                            \
-                a[lane / 4 + 8 * (i % 2)][lane % 4 * per_word + e + 4 * per_word * (i / 2)] = READ(       \
-                    words[lane], e, (ptx_type_t)shape.a_type);                                            \
-    }                                                                                                     \
-    for (int i = 0; i < fragments.b_count; i++) {                                                         \
-        const uint32_t *words = rungi_ptx_lanes(warp, fragments.b[i]);                                    \
-        for (int lane = 0; lane < PTX_WARP_LANES; lane++)                                                 \
-            for (int e = 0; e < per_word; e++)                                                            \
-                b[lane % 4 * per_word + e + 4 * per_word * i][lane / 4] = READ(words[lane], e,            \
-                                                                               (ptx_type_t)shape.b_type); \
-    }
+/* Index of an element in unpacked registers of A or B. `width` is the number of columns of A in one register. */
+static int index_in_a(int row, int k, int width)
+{
+    return (k / width * ROWS + row) * width + k % width;
+}
+
+static int index_in_b(int k, int column, int width)
+{
+    return (k / width * COLUMNS + column) * width + k % width;
+}
 
 /* Reads or writes element i of the accumulator of a lane. */
 static float read_sum(const ptx_warp_t *warp, const ptx_operand_t *registers, ptx_type_t type, int lane, int i)
@@ -114,17 +107,23 @@ EXECUTOR(mma_sparse_float)
     ptx_matrix_shape_t shape = rungi_ptx_unpack_shape(instruction->offset);
     int packed = shape.k / 2;
     sparse_fragments_t fragments = find_fragments(instruction, &shape, packed);
-    float a[ROWS][PACKED_MAX], b[DEPTH_MAX][COLUMNS], sums[PTX_WARP_LANES][4];
+    int per_word = 32 / rungi_ptx_type_bits((ptx_type_t)shape.a_type), width = 4 * per_word;
+    float a[ROWS * PACKED_MAX], b[DEPTH_MAX * COLUMNS], sums[PTX_WARP_LANES][4];
     uint8_t position[ROWS][PACKED_MAX];
     (void)mask;
-    UNPACK(float, element_f32)
+    for (int i = 0; i < fragments.a_count; i++)
+        unpack_floats(rungi_ptx_lanes(warp, fragments.a[i]), PTX_WARP_LANES, (ptx_type_t)shape.a_type,
+                      a + (size_t)(i * PTX_WARP_LANES * per_word));
+    for (int i = 0; i < fragments.b_count; i++)
+        unpack_floats(rungi_ptx_lanes(warp, fragments.b[i]), PTX_WARP_LANES, (ptx_type_t)shape.b_type,
+                      b + (size_t)(i * PTX_WARP_LANES * per_word));
     find_positions(warp, instruction, &shape, position);
     for (int lane = 0; lane < PTX_WARP_LANES; lane++)
         for (int i = 0; i < 4; i++) {
             int row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
             float sum = read_sum(warp, fragments.c, (ptx_type_t)shape.c_type, lane, i);
             for (int k = 0; k < packed; k++)
-                sum = fmaf(a[row][k], b[position[row][k]][column], sum);
+                sum = fmaf(a[index_in_a(row, k, width)], b[index_in_b(position[row][k], column, width)], sum);
             sums[lane][i] = sum;
         }
     for (int lane = 0; lane < PTX_WARP_LANES; lane++)
@@ -137,10 +136,16 @@ EXECUTOR(mma_sparse_integer)
     ptx_matrix_shape_t shape = rungi_ptx_unpack_shape(instruction->offset);
     int packed = shape.k / 2;
     sparse_fragments_t fragments = find_fragments(instruction, &shape, packed);
-    int32_t a[ROWS][PACKED_MAX], b[DEPTH_MAX][COLUMNS];
+    int per_word = 32 / rungi_ptx_type_bits((ptx_type_t)shape.a_type), width = 4 * per_word;
+    int32_t a[ROWS * PACKED_MAX], b[DEPTH_MAX * COLUMNS];
     uint8_t position[ROWS][PACKED_MAX];
     (void)mask;
-    UNPACK(int32_t, element_integer)
+    for (int i = 0; i < fragments.a_count; i++)
+        unpack_integers(rungi_ptx_lanes(warp, fragments.a[i]), PTX_WARP_LANES, (ptx_type_t)shape.a_type,
+                        a + (size_t)(i * PTX_WARP_LANES * per_word));
+    for (int i = 0; i < fragments.b_count; i++)
+        unpack_integers(rungi_ptx_lanes(warp, fragments.b[i]), PTX_WARP_LANES, (ptx_type_t)shape.b_type,
+                        b + (size_t)(i * PTX_WARP_LANES * per_word));
     find_positions(warp, instruction, &shape, position);
     for (int i = 0; i < 4; i++) {
         uint32_t *d = rungi_ptx_lanes(warp, fragments.d[i]);
@@ -149,8 +154,8 @@ EXECUTOR(mma_sparse_integer)
             int row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
             int64_t sum = c[lane];
             for (int k = 0; k < packed; k++) {
-                int32_t product = a[row][k] * b[position[row][k]][column]; /* of numbers of at most 8 bits */
-                sum += product;
+                int32_t x = a[index_in_a(row, k, width)], y = b[index_in_b(position[row][k], column, width)];
+                sum += x * y; /* numbers of at most 8 bits */
             }
             if (instruction->flags & PTX_FLAG_SAT)
                 sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
@@ -240,7 +245,7 @@ static void unpack_quads(const ptx_warp_t *warp, const ptx_operand_t *registers,
     for (int lane = 0; lane < PTX_WARP_LANES; lane++)
         for (int i = 0; i < 4; i++) {
             const uint32_t *words = rungi_ptx_lanes(warp, registers[i / 2]);
-            float value = element_f32(words[lane], i % 2, PTX_F16);
+            float value = f16_to_f32((uint16_t)(words[lane] >> 16 * (i % 2)));
             int quad = lane % 16 / 4, high = lane / 16 * 4, t = lane % 4;
             if (is_along_k)
                 matrix[quad][t + high][i] = value;

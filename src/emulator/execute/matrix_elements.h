@@ -1,23 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* matrix_elements.h - elements of matrix fragments in 32-bit registers, for execute_mma_forms.c. */
+/* matrix_elements.h - converts the elements of matrix fragments, which are packed in 32-bit words, for execute_mma.c and
+ * execute_mma_forms.c. Elements keep their order: that of the words, and in a word from the lowest bits up. */
 #pragma once
 
+#include "emulator/execute/execute.h"
 #include "emulator/execute/float_bits.h"
-#include "emulator/ptx/module.h"
 
-/* Element e of a 32-bit register, as a float. */
-static inline float element_f32(uint32_t word, int e, ptx_type_t type)
+/* Converts `count` halves; count is a multiple of 16. */
+static inline void widen_f16(const uint16_t *halves, int count, float *to)
 {
+#if defined(__AVX512F__)
+    for (int i = 0; i < count; i += 16)
+        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(halves + i))));
+#elif defined(__F16C__)
+    for (int i = 0; i < count; i += 8)
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(halves + i))));
+#else
+    for (int i = 0; i < count; i++)
+        to[i] = f16_to_f32(halves[i]);
+#endif
+}
+
+/* Converts the elements of `count` words, a multiple of 16, to single precision. */
+static inline void unpack_floats(const uint32_t *words, int count, ptx_type_t type, float *to)
+{
+    const uint16_t *halves = (const uint16_t *)(const void *)words;
+    const uint8_t *bytes = (const uint8_t *)(const void *)words;
     switch (type) {
-    case PTX_F16: return f16_to_f32((uint16_t)(word >> 16 * e));
-    case PTX_BF16: return bf16_to_f32((uint16_t)(word >> 16 * e));
-    case PTX_TF32: return f32_of_bits(word & ~0x1fffu);
-    case PTX_E4M3: return e4m3_to_f32(word >> 8 * e & 0xff);
-    default: return e5m2_to_f32(word >> 8 * e & 0xff);
+    case PTX_F16: widen_f16(halves, 2 * count, to); break;
+    case PTX_BF16:
+        for (int i = 0; i < 2 * count; i++)
+            to[i] = bf16_to_f32(halves[i]);
+        break;
+    case PTX_TF32:
+        for (int i = 0; i < count; i++)
+            to[i] = f32_of_bits(words[i] & ~0x1fffu);
+        break;
+    case PTX_E4M3:
+        for (int i = 0; i < 4 * count; i++)
+            to[i] = e4m3_to_f32(bytes[i]);
+        break;
+    default:
+        for (int i = 0; i < 4 * count; i++)
+            to[i] = e5m2_to_f32(bytes[i]);
+        break;
     }
 }
 
-static inline int32_t element_integer(uint32_t word, int e, ptx_type_t type)
+/* Element e of a word, as an integer. */
+static inline int32_t integer_element(uint32_t word, int e, ptx_type_t type)
 {
     switch (type) {
     case PTX_S8: return (int8_t)(word >> 8 * e);
@@ -25,4 +56,12 @@ static inline int32_t element_integer(uint32_t word, int e, ptx_type_t type)
     case PTX_S4: return (int32_t)(word >> 4 * e << 28) >> 28;
     default: return (int32_t)(word >> 4 * e & 15);
     }
+}
+
+/* Converts the elements of `count` words to 32-bit integers. */
+static inline void unpack_integers(const uint32_t *words, int count, ptx_type_t type, int32_t *to)
+{
+    int per_word = type == PTX_S8 || type == PTX_U8 ? 4 : 8;
+    for (int i = 0; i < count * per_word; i++)
+        to[i] = integer_element(words[i / per_word], i % per_word, type);
 }

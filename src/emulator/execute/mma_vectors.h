@@ -1,20 +1,135 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mma_vectors.h - multiplies planes of matrices for mma.sync, with the vectors of each instruction set.
+/* mma_vectors.h - multiplies matrices of mma.sync, with the vectors of each instruction set.
  *
- * A register of A or B holds E elements of 32 lanes. Element e of all lanes of a register is a plane. With g = lane / 4 and
- * t = lane % 4, the planes of block i, which are registers of A for all rows and one register of B, have these elements:
- *     A, plane i * E + e:  at 32 * r + lane, row g + 8 * r and k = 4 * E * i + E * t + e
- *     B, plane i * E + e:  at 8 * t + 4 * j + q, column 2 * q + j and the same k
- * Register 2 * r + j of C has row g + 8 * r and column 2 * t + j. So one k adds spread(A) * tile(B) to C as C is in its
- * registers: spread() repeats the t-th of each four lanes of A, and tile() repeats four elements of B. */
+ * A vector holds a column of A or C, that is 16 rows. So one k adds column k of A, times one element of row k of B, to each
+ * column of C; the processor repeats that element as it loads it. The registers of A and C have rows g and g + 8 of words t,
+ * with g = lane / 4 and t = lane % 4: split_words() sorts them to columns, and join_words() puts them back. The order of the
+ * rows in a vector depends on the instruction set, but is the same for A and C. B is used in the order of its registers. */
 #pragma once
 
 #include "emulator/execute/execute.h"
 #include "emulator/execute/float_bits.h"
 
-enum { MMA_PLANES_MAX = 8, MMA_ROW_GROUPS_MAX = 2, MMA_PLANE = MMA_ROW_GROUPS_MAX * PTX_WARP_LANES };
+/* Inlined whatever their size, because shapes are constants where they are called. */
+#define MMA_INLINE static inline __attribute__((always_inline))
 
-/* ---- Single precision ---------------------------------------------------------------------------------------------- */
+enum { MMA_ROWS = 16, MMA_COLUMNS = 8, MMA_DEPTH_MAX = 32 };
+
+/* ---- Columns of words ---------------------------------------------------------------------------------------------- */
+
+#if defined(__AVX512F__)
+/* Transposes the four words of each 128-bit lane of four vectors. */
+static inline void transpose_words(__m512i v[4])
+{
+    __m512i low01 = _mm512_unpacklo_epi32(v[0], v[1]), high01 = _mm512_unpackhi_epi32(v[0], v[1]);
+    __m512i low23 = _mm512_unpacklo_epi32(v[2], v[3]), high23 = _mm512_unpackhi_epi32(v[2], v[3]);
+    v[0] = _mm512_unpacklo_epi64(low01, low23);
+    v[1] = _mm512_unpackhi_epi64(low01, low23);
+    v[2] = _mm512_unpacklo_epi64(high01, high23);
+    v[3] = _mm512_unpackhi_epi64(high01, high23);
+}
+
+/* Sorts the registers of rows 0 to 7 and 8 to 15 to four columns. */
+MMA_INLINE void split_words(const uint32_t *low, const uint32_t *high, uint32_t *to)
+{
+    __m512i v[4] = {_mm512_loadu_si512(low), _mm512_loadu_si512(low + 16), _mm512_loadu_si512(high),
+                    _mm512_loadu_si512(high + 16)};
+    transpose_words(v);
+    for (int t = 0; t < 4; t++)
+        _mm512_storeu_si512(to + MMA_ROWS * t, v[t]);
+}
+
+/* The inverse of split_words(). */
+MMA_INLINE void join_words(const uint32_t *from, uint32_t *low, uint32_t *high)
+{
+    __m512i v[4];
+    for (int t = 0; t < 4; t++)
+        v[t] = _mm512_loadu_si512(from + MMA_ROWS * t);
+    transpose_words(v);
+    _mm512_storeu_si512(low, v[0]);
+    _mm512_storeu_si512(low + 16, v[1]);
+    _mm512_storeu_si512(high, v[2]);
+    _mm512_storeu_si512(high + 16, v[3]);
+}
+#elif defined(__AVX2__)
+static inline void transpose_words(__m256i v[4])
+{
+    __m256i low01 = _mm256_unpacklo_epi32(v[0], v[1]), high01 = _mm256_unpackhi_epi32(v[0], v[1]);
+    __m256i low23 = _mm256_unpacklo_epi32(v[2], v[3]), high23 = _mm256_unpackhi_epi32(v[2], v[3]);
+    v[0] = _mm256_unpacklo_epi64(low01, low23);
+    v[1] = _mm256_unpackhi_epi64(low01, low23);
+    v[2] = _mm256_unpacklo_epi64(high01, high23);
+    v[3] = _mm256_unpackhi_epi64(high01, high23);
+}
+
+MMA_INLINE void split_words(const uint32_t *low, const uint32_t *high, uint32_t *to)
+{
+    for (int half = 0; half < 2; half++) {
+        __m256i v[4];
+        for (int i = 0; i < 4; i++)
+            v[i] = _mm256_loadu_si256((const __m256i *)(const void *)((half ? high : low) + 8 * i));
+        transpose_words(v);
+        for (int t = 0; t < 4; t++)
+            _mm256_storeu_si256((__m256i *)(void *)(to + MMA_ROWS * t + 8 * half), v[t]);
+    }
+}
+
+MMA_INLINE void join_words(const uint32_t *from, uint32_t *low, uint32_t *high)
+{
+    for (int half = 0; half < 2; half++) {
+        __m256i v[4];
+        for (int t = 0; t < 4; t++)
+            v[t] = _mm256_loadu_si256((const __m256i *)(const void *)(from + MMA_ROWS * t + 8 * half));
+        transpose_words(v);
+        for (int i = 0; i < 4; i++)
+            _mm256_storeu_si256((__m256i *)(void *)((half ? high : low) + 8 * i), v[i]);
+    }
+}
+#else
+MMA_INLINE void split_words(const uint32_t *low, const uint32_t *high, uint32_t *to)
+{
+    for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
+        to[lane % 4 * MMA_ROWS + lane / 4] = low[lane];
+        to[lane % 4 * MMA_ROWS + lane / 4 + 8] = high[lane];
+    }
+}
+
+MMA_INLINE void join_words(const uint32_t *from, uint32_t *low, uint32_t *high)
+{
+    for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
+        low[lane] = from[lane % 4 * MMA_ROWS + lane / 4];
+        high[lane] = from[lane % 4 * MMA_ROWS + lane / 4 + 8];
+    }
+}
+#endif
+
+/* Sorts a column of words to the columns of their elements: `per_word` columns of MMA_ROWS elements. */
+MMA_INLINE void split_elements(uint32_t words[MMA_ROWS], int per_word)
+{
+#ifdef __AVX512BW__
+    if (per_word == 2) {
+        static const uint16_t order[] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+                                         1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+        _mm512_storeu_si512(words, _mm512_permutexvar_epi16(_mm512_loadu_si512(order), _mm512_loadu_si512(words)));
+        return;
+    }
+#endif
+    uint32_t copy[MMA_ROWS];
+    memcpy(copy, words, sizeof copy);
+    if (per_word == 2) {
+        uint16_t *halves = (uint16_t *)(void *)words;
+        for (int row = 0; row < MMA_ROWS; row++) {
+            halves[row] = (uint16_t)copy[row];
+            halves[MMA_ROWS + row] = (uint16_t)(copy[row] >> 16);
+        }
+    } else if (per_word == 4) {
+        uint8_t *bytes = (uint8_t *)(void *)words;
+        for (int i = 0; i < 4 * MMA_ROWS; i++)
+            bytes[i] = (uint8_t)(copy[i % MMA_ROWS] >> 8 * (i / MMA_ROWS));
+    }
+}
+
+/* ---- Single precision ----------------------------------------------------------------------------------------------- */
 
 #if defined(__AVX512F__)
 enum { FLOATS = 16 };
@@ -25,26 +140,14 @@ static inline floats_t load_floats(const float *from)
     return _mm512_loadu_ps(from);
 }
 
-/* NaN becomes the canonical one. */
 static inline void store_floats(float *to, floats_t value)
 {
-    __mmask16 is_nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
-    _mm512_storeu_ps(to, _mm512_castsi512_ps(_mm512_mask_set1_epi32(_mm512_castps_si512(value), is_nan, 0x7fffffff)));
+    _mm512_storeu_ps(to, value);
 }
 
-static inline floats_t spread_floats(const float *a, int t)
+static inline floats_t add_float_products(floats_t a, const float *b, floats_t sum)
 {
-    return _mm512_permutevar_ps(_mm512_loadu_ps(a), _mm512_set1_epi32(t));
-}
-
-static inline floats_t tile_floats(const float *b)
-{
-    return _mm512_broadcast_f32x4(_mm_loadu_ps(b));
-}
-
-static inline floats_t add_float_products(floats_t a, floats_t b, floats_t sum)
-{
-    return _mm512_fmadd_ps(a, b, sum);
+    return _mm512_fmadd_ps(a, _mm512_set1_ps(*b), sum);
 }
 #elif defined(__AVX2__)
 enum { FLOATS = 8 };
@@ -57,23 +160,12 @@ static inline floats_t load_floats(const float *from)
 
 static inline void store_floats(float *to, floats_t value)
 {
-    __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
-    _mm256_storeu_ps(to, _mm256_blendv_ps(value, nan, _mm256_cmp_ps(value, value, _CMP_UNORD_Q)));
+    _mm256_storeu_ps(to, value);
 }
 
-static inline floats_t spread_floats(const float *a, int t)
+static inline floats_t add_float_products(floats_t a, const float *b, floats_t sum)
 {
-    return _mm256_permutevar_ps(_mm256_loadu_ps(a), _mm256_set1_epi32(t));
-}
-
-static inline floats_t tile_floats(const float *b)
-{
-    return _mm256_broadcast_ps((const __m128 *)(const void *)b);
-}
-
-static inline floats_t add_float_products(floats_t a, floats_t b, floats_t sum)
-{
-    return _mm256_fmadd_ps(a, b, sum);
+    return _mm256_fmadd_ps(a, _mm256_broadcast_ss(b), sum);
 }
 #else
 enum { FLOATS = 4 };
@@ -90,29 +182,18 @@ static inline floats_t load_floats(const float *from)
 
 static inline void store_floats(float *to, floats_t value)
 {
-    for (int i = 0; i < FLOATS; i++)
-        to[i] = canonical_f32(value.lane[i]);
+    memcpy(to, &value, sizeof value);
 }
 
-static inline floats_t spread_floats(const float *a, int t)
-{
-    return (floats_t){{a[t], a[t], a[t], a[t]}};
-}
-
-static inline floats_t tile_floats(const float *b)
-{
-    return load_floats(b);
-}
-
-static inline floats_t add_float_products(floats_t a, floats_t b, floats_t sum)
+static inline floats_t add_float_products(floats_t a, const float *b, floats_t sum)
 {
     for (int i = 0; i < FLOATS; i++)
-        sum.lane[i] = fmaf(a.lane[i], b.lane[i], sum.lane[i]);
+        sum.lane[i] = fmaf(a.lane[i], *b, sum.lane[i]);
     return sum;
 }
 #endif
 
-/* ---- Double precision ---------------------------------------------------------------------------------------------- */
+/* ---- Double precision ----------------------------------------------------------------------------------------------- */
 
 #if defined(__AVX512F__)
 enum { DOUBLES = 8 };
@@ -128,20 +209,9 @@ static inline void store_doubles(double *to, doubles_t value)
     _mm512_storeu_pd(to, value);
 }
 
-static inline doubles_t spread_doubles(const double *a, int t)
+static inline doubles_t add_double_products(doubles_t a, const double *b, doubles_t sum)
 {
-    __m512i order = _mm512_add_epi64(_mm512_setr_epi64(0, 0, 0, 0, 4, 4, 4, 4), _mm512_set1_epi64(t));
-    return _mm512_permutexvar_pd(order, _mm512_loadu_pd(a));
-}
-
-static inline doubles_t tile_doubles(const double *b)
-{
-    return _mm512_broadcast_f64x4(_mm256_loadu_pd(b));
-}
-
-static inline doubles_t add_double_products(doubles_t a, doubles_t b, doubles_t sum)
-{
-    return _mm512_fmadd_pd(a, b, sum);
+    return _mm512_fmadd_pd(a, _mm512_set1_pd(*b), sum);
 }
 #elif defined(__AVX2__)
 enum { DOUBLES = 4 };
@@ -157,19 +227,9 @@ static inline void store_doubles(double *to, doubles_t value)
     _mm256_storeu_pd(to, value);
 }
 
-static inline doubles_t spread_doubles(const double *a, int t)
+static inline doubles_t add_double_products(doubles_t a, const double *b, doubles_t sum)
 {
-    return _mm256_broadcast_sd(a + t);
-}
-
-static inline doubles_t tile_doubles(const double *b)
-{
-    return _mm256_loadu_pd(b);
-}
-
-static inline doubles_t add_double_products(doubles_t a, doubles_t b, doubles_t sum)
-{
-    return _mm256_fmadd_pd(a, b, sum);
+    return _mm256_fmadd_pd(a, _mm256_broadcast_sd(b), sum);
 }
 #else
 enum { DOUBLES = 4 };
@@ -189,25 +249,15 @@ static inline void store_doubles(double *to, doubles_t value)
     memcpy(to, &value, sizeof value);
 }
 
-static inline doubles_t spread_doubles(const double *a, int t)
-{
-    return (doubles_t){{a[t], a[t], a[t], a[t]}};
-}
-
-static inline doubles_t tile_doubles(const double *b)
-{
-    return load_doubles(b);
-}
-
-static inline doubles_t add_double_products(doubles_t a, doubles_t b, doubles_t sum)
+static inline doubles_t add_double_products(doubles_t a, const double *b, doubles_t sum)
 {
     for (int i = 0; i < DOUBLES; i++)
-        sum.lane[i] = fma(a.lane[i], b.lane[i], sum.lane[i]);
+        sum.lane[i] = fma(a.lane[i], *b, sum.lane[i]);
     return sum;
 }
 #endif
 
-/* ---- Integers: an element of a plane is a pair of 16-bit numbers --------------------------------------------------- */
+/* ---- Integers: an element is a pair of 16-bit numbers --------------------------------------------------------------- */
 
 #if defined(__AVX512BW__)
 enum { PAIRS = 16 };
@@ -223,19 +273,13 @@ static inline void store_pairs(int32_t *to, pairs_t value)
     _mm512_storeu_si512(to, value);
 }
 
-static inline pairs_t spread_pairs(const int32_t *a, int t)
+static inline pairs_t add_pair_products(pairs_t a, const int32_t *b, pairs_t sum)
 {
-    return _mm512_castps_si512(_mm512_permutevar_ps(_mm512_loadu_ps(a), _mm512_set1_epi32(t)));
-}
-
-static inline pairs_t tile_pairs(const int32_t *b)
-{
-    return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)b));
-}
-
-static inline pairs_t add_pair_products(pairs_t a, pairs_t b, pairs_t sum)
-{
-    return _mm512_add_epi32(_mm512_madd_epi16(a, b), sum);
+#ifdef __AVX512VNNI__
+    return _mm512_dpwssd_epi32(sum, a, _mm512_set1_epi32(*b));
+#else
+    return _mm512_add_epi32(_mm512_madd_epi16(a, _mm512_set1_epi32(*b)), sum);
+#endif
 }
 #elif defined(__AVX2__)
 enum { PAIRS = 8 };
@@ -251,20 +295,9 @@ static inline void store_pairs(int32_t *to, pairs_t value)
     _mm256_storeu_si256((__m256i *)(void *)to, value);
 }
 
-static inline pairs_t spread_pairs(const int32_t *a, int t)
+static inline pairs_t add_pair_products(pairs_t a, const int32_t *b, pairs_t sum)
 {
-    __m256 words = _mm256_castsi256_ps(load_pairs(a));
-    return _mm256_castps_si256(_mm256_permutevar_ps(words, _mm256_set1_epi32(t)));
-}
-
-static inline pairs_t tile_pairs(const int32_t *b)
-{
-    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)b));
-}
-
-static inline pairs_t add_pair_products(pairs_t a, pairs_t b, pairs_t sum)
-{
-    return _mm256_add_epi32(_mm256_madd_epi16(a, b), sum);
+    return _mm256_add_epi32(_mm256_madd_epi16(a, _mm256_set1_epi32(*b)), sum);
 }
 #else
 enum { PAIRS = 4 };
@@ -284,81 +317,73 @@ static inline void store_pairs(int32_t *to, pairs_t value)
     memcpy(to, &value, sizeof value);
 }
 
-static inline pairs_t spread_pairs(const int32_t *a, int t)
-{
-    return (pairs_t){{a[t], a[t], a[t], a[t]}};
-}
-
-static inline pairs_t tile_pairs(const int32_t *b)
-{
-    return load_pairs(b);
-}
-
-static inline pairs_t add_pair_products(pairs_t a, pairs_t b, pairs_t sum)
+static inline pairs_t add_pair_products(pairs_t a, const int32_t *b, pairs_t sum)
 {
     for (int i = 0; i < PAIRS; i++) {
-        int32_t low = (int16_t)a.lane[i] * (int16_t)b.lane[i];
-        int32_t high = (a.lane[i] >> 16) * (b.lane[i] >> 16);
+        int32_t low = (int16_t)a.lane[i] * (int16_t)*b;
+        int32_t high = (a.lane[i] >> 16) * (*b >> 16);
         sum.lane[i] = (int32_t)((uint32_t)sum.lane[i] + (uint32_t)low + (uint32_t)high);
     }
     return sum;
 }
 #endif
 
-/* ---- Products ------------------------------------------------------------------------------------------------------ */
+/* ---- Integers: an element is four bytes, unsigned ones of A and signed ones of B ------------------------------------ */
 
-/* Defines a product of planes of T and its function multiply_<vectors>(). Products are added in the order of k. */
-#define MMA_PRODUCT(T, vectors, products, WIDTH)                                                                   \
-    typedef struct vectors##_product {                                                                             \
-        const T *c[2 * MMA_ROW_GROUPS_MAX]; /* registers, or copies of them */                                     \
-        T *d[2 * MMA_ROW_GROUPS_MAX];                                                                              \
-        int row_groups, blocks, per_block; /* groups of 8 rows; blocks of planes; planes of one block */           \
-        _Alignas(PTX_LANE_ARRAY_ALIGNMENT) T a[MMA_PLANES_MAX][MMA_PLANE];                                         \
-        T b[MMA_PLANES_MAX][PTX_WARP_LANES];                                                                       \
-    } vectors##_product_t;                                                                                         \
-                                                                                                                   \
-    /* Computes `count` vectors of rows, from element `first` of the planes on. */                                 \
-    static inline void multiply_some_##vectors(const vectors##_product_t *product, int first, int count,           \
-                                               int per_block)                                                      \
-    {                                                                                                              \
-        vectors##_t sum[4][2];                                                                                     \
-        for (int i = 0; i < 2 * count; i++) {                                                                      \
-            int at = first + i / 2 * WIDTH;                                                                        \
-            sum[i / 2][i % 2] = load_##vectors(product->c[at / PTX_WARP_LANES * 2 + i % 2] + at % PTX_WARP_LANES); \
-        }                                                                                                          \
-        for (int block = 0; block < product->blocks * per_block; block += per_block)                               \
-            for (int t = 0; t < 4; t++)                                                                            \
-                for (int plane = block; plane < block + per_block; plane++) {                                      \
-                    const T *b = &product->b[plane][8 * (size_t)t];                                                \
-                    vectors##_t even = tile_##vectors(b), odd = tile_##vectors(b + 4);                             \
-                    for (int i = 0; i < count; i++) {                                                              \
-                        vectors##_t a = spread_##vectors(&product->a[plane][first + i * WIDTH], t);                \
-                        sum[i][0] = add_##products(a, even, sum[i][0]);                                            \
-                        sum[i][1] = add_##products(a, odd, sum[i][1]);                                             \
-                    }                                                                                              \
-                }                                                                                                  \
-        for (int i = 0; i < 2 * count; i++) {                                                                      \
-            int at = first + i / 2 * WIDTH;                                                                        \
-            store_##vectors(product->d[at / PTX_WARP_LANES * 2 + i % 2] + at % PTX_WARP_LANES, sum[i / 2][i % 2]); \
-        }                                                                                                          \
-    }                                                                                                              \
-                                                                                                                   \
-    static inline void multiply_in_blocks_##vectors(const vectors##_product_t *product, int per_block)             \
-    {                                                                                                              \
-        int first = 0, elements = product->row_groups * PTX_WARP_LANES;                                            \
-        for (; first + 4 * WIDTH <= elements; first += 4 * WIDTH) /* four vectors keep both multipliers busy */    \
-            multiply_some_##vectors(product, first, 4, per_block);                                                 \
-        for (; first < elements; first += 2 * WIDTH)                                                               \
-            multiply_some_##vectors(product, first, 2, per_block);                                                 \
-    }                                                                                                              \
-                                                                                                                   \
-    /* The usual numbers of planes are compiled as constants, so that the loops are unrolled. */                   \
-    static void multiply_##vectors(const vectors##_product_t *product)                                             \
-    {                                                                                                              \
-        if (product->per_block == 1)                                                                               \
-            multiply_in_blocks_##vectors(product, 1);                                                              \
-        else if (product->per_block == 2)                                                                          \
-            multiply_in_blocks_##vectors(product, 2);                                                              \
-        else                                                                                                       \
-            multiply_in_blocks_##vectors(product, product->per_block);                                             \
+#ifdef __AVX512VNNI__
+enum { QUADS = 16 };
+typedef __m512i quads_t;
+
+static inline quads_t load_quads(const int32_t *from)
+{
+    return _mm512_loadu_si512(from);
+}
+
+static inline void store_quads(int32_t *to, quads_t value)
+{
+    _mm512_storeu_si512(to, value);
+}
+
+static inline quads_t add_quad_products(quads_t a, const int32_t *b, quads_t sum)
+{
+    return _mm512_dpbusd_epi32(sum, a, _mm512_set1_epi32(*b));
+}
+#endif
+
+/* ---- Products ------------------------------------------------------------------------------------------------------- */
+
+/* Column of C that vector v of a product holds: registers of C have columns 2 * t, the next ones 2 * t + 1. */
+#define MMA_COLUMN(v) ((v) % 4 * 2 + (v) / 4)
+
+/* Defines a product of matrices with elements of type T and its function multiply_<vectors>(), which adds to C the product of
+ * A, whose columns are consecutive, and B. Products are added in the order of k. */
+#define MMA_PRODUCT(T, vectors, products, WIDTH)                                                                     \
+    typedef struct vectors##_product {                                                                               \
+        _Alignas(                                                                                                    \
+            PTX_LANE_ARRAY_ALIGNMENT) T b[MMA_DEPTH_MAX * MMA_COLUMNS]; /* per block: columns of `depth` elements */ \
+        T c[MMA_COLUMNS][MMA_ROWS];                                     /* see MMA_COLUMN() */                       \
+    } vectors##_product_t;                                                                                           \
+                                                                                                                     \
+    /* Computes WIDTH rows, from `first` on. */                                                                      \
+    MMA_INLINE void multiply_rows_##vectors(vectors##_product_t *product, const T *a, int first, int blocks,         \
+                                            int depth)                                                               \
+    {                                                                                                                \
+        vectors##_t sum[MMA_COLUMNS];                                                                                \
+        const T *b = product->b;                                                                                     \
+        for (int v = 0; v < MMA_COLUMNS; v++)                                                                        \
+            sum[v] = load_##vectors(&product->c[v][first]);                                                          \
+        for (int block = 0; block < blocks; block++, b += MMA_COLUMNS * depth)                                       \
+            for (int k = 0; k < depth; k++, a += MMA_ROWS) {                                                         \
+                vectors##_t column = load_##vectors(a + first);                                                      \
+                for (int v = 0; v < MMA_COLUMNS; v++)                                                                \
+                    sum[v] = add_##products(column, b + MMA_COLUMN(v) * depth + k, sum[v]);                          \
+            }                                                                                                        \
+        for (int v = 0; v < MMA_COLUMNS; v++)                                                                        \
+            store_##vectors(&product->c[v][first], sum[v]);                                                          \
+    }                                                                                                                \
+                                                                                                                     \
+    MMA_INLINE void multiply_##vectors(vectors##_product_t *product, const T *a, int blocks, int depth)              \
+    {                                                                                                                \
+        for (int first = 0; first < MMA_ROWS; first += WIDTH)                                                        \
+            multiply_rows_##vectors(product, a, first, blocks, depth);                                               \
     }

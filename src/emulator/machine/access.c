@@ -208,7 +208,40 @@ uint32_t rungi_ptx_check_words(ptx_warp_t *warp, const ptx_instruction_t *instru
 
 /* ---- Asynchronous copies ------------------------------------------------------------------------------------------- */
 
-ptx_async_copy_t *rungi_ptx_async_copy_reserve(ptx_warp_t *warp, int count)
+/* Returns whether the values of all lanes of the mask are the same. */
+static bool are_equal(const uint32_t value[PTX_WARP_LANES], uint32_t mask)
+{
+    if (mask == ~0u)
+        return memcmp(value, value + 1, (PTX_WARP_LANES - 1) * sizeof *value) == 0;
+    uint32_t first = value[__builtin_ctz(mask)], unequal = 0;
+    for (uint32_t lane = 0; lane < PTX_WARP_LANES; lane++)
+        unequal |= (value[lane] ^ first) & (0 - (mask >> lane & 1));
+    return unequal == 0;
+}
+
+ptx_copy_batch_t *rungi_ptx_copy_batch_reserve(ptx_warp_t *warp, uint32_t mask, int bytes)
+{
+    if (warp->is_checked || warp->copy_count > 0 || mask == 0 || !are_equal(warp->copy_group, mask) ||
+        !are_equal(warp->copy_arrivals, mask))
+        return NULL;
+    uint32_t group = warp->copy_group[__builtin_ctz(mask)];
+    if (warp->batch_count > 0 && warp->batches[warp->batch_count - 1].group > group) /* batches complete in order */
+        return NULL;
+    ptx_copy_batch_t *batches = rungi_ptx_grow(warp->batches, (int64_t)warp->batch_count + 1, &warp->batch_capacity,
+                                               sizeof *batches);
+    if (!batches)
+        return NULL;
+    warp->batches = batches;
+    ptx_copy_batch_t *batch = &batches[warp->batch_count++];
+    batch->mask = mask;
+    batch->group = group;
+    batch->arrival = warp->copy_arrivals[__builtin_ctz(mask)];
+    batch->pc = warp->pc;
+    batch->bytes = bytes;
+    return batch;
+}
+
+static ptx_async_copy_t *append_copies(ptx_warp_t *warp, int count)
 {
     ptx_async_copy_t *copies = rungi_ptx_grow(warp->copies, (int64_t)warp->copy_count + count, &warp->copy_capacity,
                                               sizeof *copies);
@@ -217,6 +250,37 @@ ptx_async_copy_t *rungi_ptx_async_copy_reserve(ptx_warp_t *warp, int count)
     warp->copies = copies;
     warp->copy_count += count;
     return &warp->copies[warp->copy_count - count];
+}
+
+/* Makes single copies of all batches. Returns false if memory is short. */
+static bool split_batches(ptx_warp_t *warp)
+{
+    int count = warp->batch_count;
+    warp->batch_count = 0;
+    for (int i = 0; i < count; i++) {
+        const ptx_copy_batch_t *batch = &warp->batches[i];
+        ptx_async_copy_t *copy = append_copies(warp, __builtin_popcount(batch->mask));
+        if (!copy)
+            return false;
+        for (int lane = 0; lane < PTX_WARP_LANES; lane++) {
+            if (!(batch->mask >> lane & 1))
+                continue;
+            *copy = (ptx_async_copy_t){.lane = (uint8_t)lane,
+                                       .bytes = (uint8_t)batch->bytes,
+                                       .to = batch->to[lane],
+                                       .group = batch->group,
+                                       .arrival = batch->arrival,
+                                       .pc = batch->pc};
+            memcpy(copy->data, batch->data[lane], sizeof copy->data);
+            copy++;
+        }
+    }
+    return true;
+}
+
+ptx_async_copy_t *rungi_ptx_async_copy_reserve(ptx_warp_t *warp, int count)
+{
+    return split_batches(warp) ? append_copies(warp, count) : NULL;
 }
 
 void rungi_ptx_async_copy_issue(ptx_warp_t *warp, int lane, uint32_t to, const unsigned char *data, int bytes,
@@ -263,9 +327,45 @@ static void complete_copies(ptx_warp_t *warp, uint32_t mask, const int64_t limit
     warp->copy_count = left;
 }
 
+static void complete_batch(const ptx_warp_t *warp, const ptx_copy_batch_t *batch)
+{
+    unsigned char *shared = warp->block->shared;
+    if (batch->mask == ~0u && batch->bytes == 16) /* a size that the compiler knows */
+        for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+            memcpy(shared + batch->to[lane], batch->data[lane], 16);
+    else
+        for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+            if (batch->mask >> lane & 1)
+                memcpy(shared + batch->to[lane], batch->data[lane], (size_t)batch->bytes);
+}
+
+/* Completes the batches of groups before the lanes' `pending` newest ones. Returns false if the lanes differ in that. */
+static bool complete_batches(ptx_warp_t *warp, uint32_t mask, int64_t pending)
+{
+    int done = 0;
+    if (!are_equal(warp->copy_group, mask))
+        return false;
+    for (int i = 0; i < warp->batch_count; i++)
+        if (warp->batches[i].mask & ~mask)
+            return false;
+    int64_t limit = (int64_t)warp->copy_group[__builtin_ctz(mask)] - pending;
+    while (done < warp->batch_count && (int64_t)warp->batches[done].group < limit)
+        complete_batch(warp, &warp->batches[done++]);
+    warp->batch_count -= done;
+    if (done > 0)
+        memmove(warp->batches, warp->batches + done, (size_t)warp->batch_count * sizeof *warp->batches);
+    return true;
+}
+
 void rungi_ptx_async_copy_wait(ptx_warp_t *warp, uint32_t mask, int64_t pending)
 {
     int64_t limit[PTX_WARP_LANES];
+    if (mask == 0 || (warp->batch_count > 0 && complete_batches(warp, mask, pending)))
+        return;
+    if (!split_batches(warp)) {
+        rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, __builtin_ctz(mask), "no memory for an asynchronous copy");
+        return;
+    }
     if (warp->copy_count == 0)
         return;
     for (int lane = 0; lane < PTX_WARP_LANES; lane++)
@@ -281,6 +381,8 @@ void rungi_ptx_async_copy_wait_all(ptx_warp_t *warp, uint32_t mask)
 void rungi_ptx_async_copy_land(ptx_warp_t *warp, int lane, uint32_t arrival, ptx_warp_t *waiter, int waiter_lane)
 {
     int left = 0;
+    if (!split_batches(warp))
+        rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, lane, "no memory for an asynchronous copy");
     for (int i = 0; i < warp->copy_count; i++) {
         ptx_async_copy_t copy = warp->copies[i];
         if (copy.lane != lane || copy.arrival > arrival) {

@@ -65,20 +65,23 @@ static bool create_warp(ptx_block_t *block, int index)
     ptx_warp_t *warp = &block->warps[index];
     const ptx_launch_t *launch = block->launch;
     size_t special_bytes = (size_t)PTX_SPECIAL_COUNT * PTX_SPECIAL_BYTES;
+    size_t cache_bytes = (sizeof *warp->matrix_cache + PTX_LANE_ARRAY_ALIGNMENT - 1) &
+                         -(size_t)PTX_LANE_ARRAY_ALIGNMENT;
     warp->block = block;
     warp->index = index;
     warp->is_checked = launch->checks != 0;
     warp->is_counted = launch->counts;
     warp->is_observed = warp->is_checked || warp->is_counted;
     warp->free_frames = calloc((size_t)launch->module->function_count, sizeof *warp->free_frames);
-    warp->special = aligned_alloc(PTX_LANE_ARRAY_ALIGNMENT, special_bytes);
+    warp->special = aligned_alloc(PTX_LANE_ARRAY_ALIGNMENT, special_bytes + cache_bytes);
     warp->local = block->local_bytes ? malloc(PTX_WARP_LANES * (size_t)block->local_bytes) : NULL;
     if (launch->checks && block->local_bytes)
         warp->local_shadow = malloc(PTX_WARP_LANES * (size_t)block->local_bytes);
     bool has_local = !block->local_bytes || (warp->local && (!launch->checks || warp->local_shadow));
     if (!warp->free_frames || !warp->special || !has_local)
         return false;
-    memset(warp->special, 0, special_bytes);
+    memset(warp->special, 0, special_bytes + cache_bytes);
+    warp->matrix_cache = (ptx_matrix_cache_t *)(void *)(warp->special + special_bytes);
     set_constant_registers(warp);
     return true;
 }

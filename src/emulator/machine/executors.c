@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* executors.c - finds executors by name, in the tables for this processor's instruction set. RUNG_EMULATOR_ISA selects
- * portable, avx2 or avx512 for tests, up to what the processor has. */
+ * portable, avx2, avx512 or avx512vnni for tests, up to what the processor has. */
 #define _GNU_SOURCE /* secure_getenv */
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +34,9 @@ TABLES(DECLARE, avx2)
 TABLES(DECLARE, avx512)
 static const ptx_executor_t *const avx2[] = {TABLES(LIST, avx2) NULL};
 static const ptx_executor_t *const avx512[] = {TABLES(LIST, avx512) NULL};
+DECLARE(mma, avx512vnni)
+static const ptx_executor_t *const avx512vnni[] = {LIST(mma, avx512vnni) TABLES(LIST, avx512)
+                                                       NULL}; /* first one wins */
 #endif
 
 static const ptx_executor_t *const *choose_tables(void)
@@ -41,13 +44,15 @@ static const ptx_executor_t *const *choose_tables(void)
 #ifdef HAS_VARIANTS
     const char *wanted = secure_getenv("RUNG_EMULATOR_ISA");
     bool is_portable = wanted && strcmp(wanted, "portable") == 0, is_avx2 = wanted && strcmp(wanted, "avx2") == 0;
+    bool is_avx512 = wanted && strcmp(wanted, "avx512") == 0;
     bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
     if (is_portable || !has_avx2)
         return portable;
-    if (!is_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-        return avx512;
-    return avx2;
+    if (is_avx2 || !has_avx512)
+        return avx2;
+    return is_avx512 || !__builtin_cpu_supports("avx512vnni") ? avx512 : avx512vnni;
 #else
     return portable;
 #endif

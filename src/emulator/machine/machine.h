@@ -24,8 +24,7 @@ typedef struct ptx_counts ptx_counts_t;
 
 /* A call frame with its own registers, so that recursion and divergence need no saving. */
 typedef struct ptx_frame {
-    unsigned char *registers; /* in `memory`, aligned */
-    unsigned char *memory;
+    unsigned char *registers; /* aligned */
     struct ptx_frame *parent; /* caller, or the next free frame */
     const ptx_instruction_t *call;
     int32_t function, return_pc;
@@ -67,6 +66,15 @@ typedef struct ptx_async_copy {
     unsigned char data[16];
 } ptx_async_copy_t;
 
+/* The copies of one instruction, while no check needs to know of them one by one. */
+typedef struct ptx_copy_batch {
+    uint32_t mask;           /* lanes */
+    uint32_t group, arrival; /* of all of these lanes; see ptx_async_copy_t */
+    int32_t pc, bytes;
+    uint32_t to[PTX_WARP_LANES];
+    unsigned char data[PTX_WARP_LANES][16];
+} ptx_copy_batch_t;
+
 /* Shared memory that a bulk store or wgmma reads until it is waited for. */
 typedef struct ptx_async_read {
     uint8_t lane;
@@ -75,6 +83,15 @@ typedef struct ptx_async_read {
     uint32_t group; /* number of the lane's bulk group, or of the warp's wgmma group */
     int32_t pc;
 } ptx_async_read_t;
+
+enum { PTX_CACHED_REGISTERS = 4 };
+
+/* The A of the last mma of 16-bit elements: its registers, and its columns in single precision. */
+typedef struct ptx_matrix_cache {
+    uint32_t words[PTX_CACHED_REGISTERS][PTX_WARP_LANES];
+    float a[4 * PTX_CACHED_REGISTERS][16];
+    int64_t shape; /* of the instruction; 0: none */
+} ptx_matrix_cache_t;
 
 struct ptx_warp {
     unsigned char *base[PTX_BASE_COUNT + 1]; /* of operands: frame, constants, special registers */
@@ -103,6 +120,9 @@ struct ptx_warp {
     ptx_async_copy_t *copies;
     int copy_count;
     int64_t copy_capacity;
+    ptx_copy_batch_t *batches; /* more copies, none if there are single ones */
+    int batch_count;
+    int64_t batch_capacity;
     uint32_t copy_group[PTX_WARP_LANES];    /* number of the open group */
     uint32_t copy_arrivals[PTX_WARP_LANES]; /* cp.async.mbarrier.arrive so far */
     uint32_t bulk_group[PTX_WARP_LANES];    /* number of the open bulk group */
@@ -113,8 +133,9 @@ struct ptx_warp {
     int64_t read_capacity;
     int64_t instructions, first_instruction; /* in all blocks; before this block */
     int64_t thread_instructions, divergent_branches, barriers;
-    unsigned char *special;    /* lane arrays of special registers */
-    ptx_frame_t **free_frames; /* per function */
+    unsigned char *special;           /* lane arrays of special registers */
+    ptx_matrix_cache_t *matrix_cache; /* in the memory of `special` */
+    ptx_frame_t **free_frames;        /* per function */
 };
 
 typedef struct ptx_barrier {
@@ -205,6 +226,10 @@ unsigned char *rungi_ptx_host_address(ptx_warp_t *warp, int lane, ptx_space_t sp
 
 /* Adds `count` copies, up to 256, which the caller fills. Returns NULL if memory is short. */
 ptx_async_copy_t *rungi_ptx_async_copy_reserve(ptx_warp_t *warp, int count);
+
+/* Adds a batch of copies of `bytes` bytes for the lanes of the mask, which the caller fills. Returns NULL if the copies must
+ * be issued one by one: the warp is checked, the lanes are in different groups, or memory is short. */
+ptx_copy_batch_t *rungi_ptx_copy_batch_reserve(ptx_warp_t *warp, uint32_t mask, int bytes);
 
 /* Issues a copy of `bytes` bytes to shared memory for one lane: `from_bytes` bytes at `from` and zeros, which are `data`. */
 void rungi_ptx_async_copy_issue(ptx_warp_t *warp, int lane, uint32_t to, const unsigned char *data, int bytes,

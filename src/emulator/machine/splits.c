@@ -15,24 +15,35 @@ void rungi_ptx_select_frame(ptx_warp_t *warp, ptx_frame_t *frame)
     warp->base[PTX_BASE_FRAME] = frame->registers;
 }
 
+/* Returns a frame's registers, which begin with zeros, or NULL. What no instruction uses has arbitrary values. */
+static unsigned char *create_registers(const ptx_function_t *function)
+{
+    size_t bytes = ((size_t)function->frame_bytes + PTX_LANE_ARRAY_ALIGNMENT - 1) & -(size_t)PTX_LANE_ARRAY_ALIGNMENT;
+    unsigned char *registers = aligned_alloc(PTX_LANE_ARRAY_ALIGNMENT, bytes);
+    size_t first = 0;
+    for (int i = 0; registers && i <= function->gap_count; i++) {
+        size_t end = i < function->gap_count ? (size_t)function->gaps[i].first : bytes;
+        memset(registers + first, 0, end - first);
+        first = i < function->gap_count ? (size_t)function->gaps[i].end : bytes;
+    }
+    return registers;
+}
+
 ptx_frame_t *rungi_ptx_create_frame(ptx_warp_t *warp, int32_t function, ptx_frame_t *parent)
 {
     const ptx_module_t *module = warp->block->launch->module;
-    size_t bytes = ((size_t)module->functions[function].frame_bytes + 63) / 64 * 64;
     ptx_frame_t *frame = warp->free_frames[function];
     if (frame) {
         warp->free_frames[function] = frame->parent;
     } else {
         frame = calloc(1, sizeof *frame);
-        unsigned char *memory = calloc(1,
-                                       bytes + PTX_LANE_ARRAY_ALIGNMENT); /* pages that are never used cost nothing */
-        if (!frame || !memory) {
+        unsigned char *registers = create_registers(&module->functions[function]);
+        if (!frame || !registers) {
             free(frame);
-            free(memory);
+            free(registers);
             return NULL;
         }
-        frame->memory = memory;
-        frame->registers = memory + (-(uintptr_t)memory & (PTX_LANE_ARRAY_ALIGNMENT - 1));
+        frame->registers = registers;
     }
     frame->function = function;
     frame->parent = parent;

@@ -209,7 +209,7 @@ bool rungi_ptx_warp_start(ptx_warp_t *warp)
     warp->is_stopped = false;
     warp->preferred = 0;
     warp->first_instruction = warp->instructions;
-    warp->split_count = warp->record_count = warp->copy_count = warp->read_count = 0;
+    warp->split_count = warp->record_count = warp->copy_count = warp->batch_count = warp->read_count = 0;
     warp->matrix_group = 0;
     memset(warp->copy_group, 0, sizeof warp->copy_group);
     memset(warp->copy_arrivals, 0, sizeof warp->copy_arrivals);
@@ -229,7 +229,7 @@ static void free_frames(ptx_frame_t *frame)
 {
     while (frame) {
         ptx_frame_t *next = frame->parent;
-        free(frame->memory);
+        free(frame->registers);
         free(frame);
         frame = next;
     }
@@ -247,6 +247,7 @@ void rungi_ptx_warp_free(ptx_warp_t *warp)
     free(warp->free_frames);
     free(warp->records);
     free(warp->copies);
+    free(warp->batches);
     free(warp->reads);
     free(warp->local);
     free(warp->local_shadow);

@@ -161,11 +161,20 @@ typedef struct ptx_parameter {
     int64_t offset, bytes, alignment;
 } ptx_parameter_t;
 
+/* A large part of a frame that no instruction uses, because registers share places. */
+typedef struct ptx_frame_gap {
+    int64_t first, end; /* bytes */
+} ptx_frame_gap_t;
+
+enum { PTX_FRAME_GAPS_MAX = 16 };
+
 typedef struct ptx_function {
     char *name;
     bool is_kernel, is_defined;
-    int32_t first, end;          /* instructions [first, end) */
-    int64_t frame_bytes;         /* registers and parameters of one warp */
+    int32_t first, end;                       /* instructions [first, end) */
+    int64_t frame_bytes;                      /* registers and parameters of one warp */
+    ptx_frame_gap_t gaps[PTX_FRAME_GAPS_MAX]; /* in the order of addresses */
+    int gap_count;
     int64_t local_bytes;         /* of one thread, without callees */
     int64_t stack_bytes;         /* of kernels: local memory of one thread, callees included */
     int64_t static_shared_bytes; /* of kernels, callees included */

@@ -42,7 +42,11 @@ rung_status rungi_ptx_allocate_registers(ptx_parser_t *parser, ptx_type_t type, 
         return allocate_predicates(parser, count, operand);
     int64_t bytes = (int64_t)PTX_WARP_LANES * rungi_ptx_register_bytes(type);
     TRY(rungi_ptx_check_frame(parser, count, bytes));
+    ptx_register_area_t *area = rungi_ptx_vector_append(&parser->register_areas, sizeof *area, 1);
+    if (!area)
+        return RUNG_STATUS_NO_MEMORY;
     *operand = (ptx_operand_t)function->frame_bytes | PTX_BASE_FRAME;
+    *area = (ptx_register_area_t){parser->function_index, function->frame_bytes, function->frame_bytes + count * bytes};
     function->frame_bytes += count * bytes;
     return RUNG_OK;
 }

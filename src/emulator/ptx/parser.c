@@ -188,6 +188,7 @@ static void free_parser(ptx_parser_t *parser)
     free(parser->constant_index.data);
     free(parser->mentions.data);
     free(parser->ambiguous_locations.data);
+    free(parser->register_areas.data);
     rungi_ptx_symbols_end(&parser->symbols);
     free(parser);
 }

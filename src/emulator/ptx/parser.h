@@ -62,6 +62,11 @@ typedef struct ptx_mention { /* of a register in an instruction's text; a destin
     bool is_destination;
 } ptx_mention_t;
 
+typedef struct ptx_register_area { /* of one declaration of registers in a frame */
+    int32_t function;
+    int64_t first, end; /* bytes */
+} ptx_register_area_t;
+
 typedef struct ptx_parser {
     ptx_lexer_t lexer;
     ptx_module_t *module;
@@ -78,7 +83,7 @@ typedef struct ptx_parser {
     int64_t predicate_slots_end;
     ptx_vector_t instructions, functions, locations, files, variables, constants;
     ptx_vector_t fixups, targets, shared_variables, shared_references, calls, lists;
-    ptx_vector_t mentions, ambiguous_locations;
+    ptx_vector_t mentions, ambiguous_locations, register_areas;
     bool lacks_mentions;         /* memory was short */
     ptx_vector_t constant_index; /* hash of constants, to reuse them */
 } ptx_parser_t;

@@ -33,6 +33,7 @@ typedef struct block {
 typedef struct allocation {
     ptx_parser_t *parser;
     ptx_function_t *function;
+    int32_t function_index;
     ptx_instruction_t *instructions; /* of the module */
     const ptx_mention_t *mentions;   /* of the function */
     int32_t mention_count;
@@ -332,6 +333,35 @@ static bool find_live(allocation_t *allocation, bool *is_complete)
     return has_memory;
 }
 
+/* Finds the parts of the frame that no instruction uses: registers that are never mentioned, or share another one's place. */
+static bool find_gaps(const allocation_t *allocation)
+{
+    enum { GAP_UNITS_MIN = 4096 / UNIT };
+    ptx_function_t *function = allocation->function;
+    const ptx_register_area_t *areas = allocation->parser->register_areas.data;
+    int64_t units = function->frame_bytes / UNIT, first = 0;
+    bool *is_used = malloc((size_t)units + 1);
+    if (!is_used)
+        return false;
+    memset(is_used, 1, (size_t)units + 1);
+    for (int32_t i = 0; i < allocation->parser->register_areas.count; i++)
+        if (areas[i].function == allocation->function_index)
+            memset(is_used + areas[i].first / UNIT, 0, (size_t)((areas[i].end - areas[i].first) / UNIT));
+    for (int32_t i = 0; i < allocation->register_count; i++) {
+        const live_register_t *live = &allocation->registers[i];
+        memset(is_used + live->place / UNIT, 1, (size_t)(PTX_WARP_LANES * live->bytes / UNIT));
+    }
+    for (int64_t i = 0; i <= units; i++) {
+        if (!is_used[i])
+            continue;
+        if (i - first >= GAP_UNITS_MIN && function->gap_count < PTX_FRAME_GAPS_MAX)
+            function->gaps[function->gap_count++] = (ptx_frame_gap_t){first * UNIT, i * UNIT};
+        first = i + 1;
+    }
+    free(is_used);
+    return true;
+}
+
 static bool share_places(allocation_t *allocation)
 {
     size_t count = (size_t)allocation->register_count + 1;
@@ -343,6 +373,7 @@ static bool share_places(allocation_t *allocation)
         for (int32_t bytes = 2; bytes <= 16; bytes *= 2)
             assign_places(allocation, bytes, by_start, by_operand, free_from);
         replace_operands(allocation);
+        has_memory = find_gaps(allocation);
     }
     free(by_start);
     free(by_operand);
@@ -350,12 +381,14 @@ static bool share_places(allocation_t *allocation)
     return has_memory;
 }
 
-static rung_status allocate_function(ptx_parser_t *parser, ptx_function_t *function, const ptx_mention_t *mentions,
+static rung_status allocate_function(ptx_parser_t *parser, int32_t index, const ptx_mention_t *mentions,
                                      int32_t mention_count)
 {
+    ptx_function_t *function = (ptx_function_t *)parser->functions.data + index;
     size_t count = (size_t)(function->end - function->first) + 1;
     allocation_t allocation = {.parser = parser,
                                .function = function,
+                               .function_index = index,
                                .instructions = parser->instructions.data,
                                .mentions = mentions,
                                .mention_count = mention_count};
@@ -408,7 +441,7 @@ rung_status rungi_ptx_allocate_places(ptx_parser_t *parser)
             continue;
         int32_t first = find_mention(parser, functions[i].first), end = find_mention(parser, functions[i].end);
         if (end > first)
-            TRY(allocate_function(parser, &functions[i], mentions + first, end - first));
+            TRY(allocate_function(parser, i, mentions + first, end - first));
     }
     return RUNG_OK;
 }
