@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain.c - the command `rung explain`: reads the options and calls lab/explain. */
+/* explain.c - the command `rung explain`: reads the options and calls lab/explain, or lab/plain_gemm
+ * for plain CUDA files. */
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "explain/explain.h"
+#include "plain_gemm/plain_explain.h"
+#include "plain_gemm/plain_options.h"
 #include "process/supervise.h"
 #include "target/sweep.h"
 
@@ -69,6 +72,8 @@ int lab_command_explain(const lab_options *options)
     const char *wrong = read_options(options, &request);
     if (wrong)
         return lab_usage_error("explain", wrong);
+    if (lab_is_plain_cuda(options->argument))
+        return lab_plain_explain(options, options->argument, &request);
     lab_explain_jobs *jobs = lab_explain_jobs_create(&request, !options->dtype);
     if (!jobs)
         return lab_fail(LAB_EXIT_WRONG, "out of memory");

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/growing_array.h"
-#include "cuda_source/outline_internal.h"
+#include "cuda_source/cuda_outline.h"
 
 /* Returns the first token of the kernel's name, which ends at `last`: names joined by "::". */
 static int name_start(const lab_tokens *tokens, int last)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/growing_array.h"
-#include "cuda_source/outline_internal.h"
 
 /* Returned in place of the next token if memory is exhausted. */
 enum { OUT_OF_MEMORY = -1 };
@@ -226,6 +225,9 @@ static int class_body(const lab_tokens *tokens, int i, int *name)
     if (!lab_token_is(tokens, i, "struct") && !lab_token_is(tokens, i, "class") && !lab_token_is(tokens, i, "union"))
         return -1;
     for (i++; i < tokens->count; i = step(tokens, i)) {
+        int angle = lab_token_is(tokens, i, "<") ? lab_outline_angle_end(tokens, i) : -1;
+        if (angle > 0) /* a specialization, or a base class with arguments */
+            i = angle + 1;
         if (lab_token_is(tokens, i, "{"))
             return i;
         if (lab_token_is(tokens, i, ";") || lab_token_is(tokens, i, "=") ||

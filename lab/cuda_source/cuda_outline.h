@@ -81,6 +81,35 @@ rungi_string_view lab_cuda_name(const lab_cuda_outline *outline, int token);
  * such kernel. */
 int lab_cuda_launched_kernel(const lab_cuda_outline *outline, const lab_cuda_launch *launch);
 
+/* Returns whether the words of a parameter's type name an integer. Only the compiler knows other names of types. */
+bool lab_cuda_looks_integer(const lab_tokens *tokens, lab_token_range type);
+
+/* Finds the struct of the file that is the type of a parameter; NULL for other types. */
+const lab_cuda_struct *lab_cuda_parameter_struct(const lab_cuda_outline *outline, const lab_cuda_parameter *parameter);
+
+/* A field of a struct. */
+typedef struct lab_cuda_field {
+    lab_token_range type; /* that all fields of the declaration share */
+    int name;             /* token */
+} lab_cuda_field;
+
+enum { LAB_CUDA_FIELDS_MAX = 16 };
+
+/* Lists the first fields of a struct. Returns their number. */
+int lab_cuda_struct_fields(const lab_cuda_outline *outline, const lab_cuda_struct *type,
+                           lab_cuda_field fields[LAB_CUDA_FIELDS_MAX]);
+
 /* Splits a range at its commas outside of brackets and template arguments. Returns the number of parts, at most
  * `capacity`. */
 int lab_cuda_split(const lab_tokens *tokens, lab_token_range range, lab_token_range *parts, int capacity);
+
+/* ---- For the files that read the outline ---- */
+
+/* Returns the ">" that closes the "<" at `open`; -1 if a statement ends first. */
+int lab_outline_angle_end(const lab_tokens *tokens, int open);
+
+/* Reads the parameters of a list without its brackets; there is room for LAB_CUDA_PARAMETERS_MAX. Returns their number. */
+int lab_outline_parameters(const lab_tokens *tokens, lab_token_range list, lab_cuda_parameter *parameters);
+
+/* Adds the launches of all functions. Returns false if memory is exhausted. */
+bool lab_outline_read_launches(lab_cuda_outline *outline);

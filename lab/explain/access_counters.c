@@ -127,7 +127,14 @@ static bool run_code(const lab_access_request *request, const rung_kernel *kerne
     bool good = allocate_matrices(problem, &emulated) || lab_set_reason(why, capacity, "not enough memory");
     good = good && lab_emulated_multiply(code, &emulated, &options, &emulator, why, capacity) &&
            check_run(emulator, problem, kernel, why, capacity);
-    if (good && !lab_access_counters_read(emulator, kernel, code, counters))
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    lab_counted_launch launch = {.entry = code->entry,
+                                 .file = info->file,
+                                 .source = info->source,
+                                 .parameters = code->parameters,
+                                 .threads_per_block = code->threads_per_block,
+                                 .blocks = code->grid[0] * code->grid[1] * code->grid[2]};
+    if (good && !lab_access_counters_read(emulator, &launch, counters))
         good = lab_set_reason(why, capacity, "not enough memory");
     if (emulator)
         rung_emulator_destroy(emulator);

@@ -112,6 +112,15 @@ bool lab_access_request_parameters(const rung_kernel *kernel, lab_type_pair prod
 
 struct rung_emulator;
 
+/* The launch whose counts the emulator has. */
+typedef struct lab_counted_launch {
+    const char *entry;      /* name of the function */
+    const char *file;       /* of its source */
+    const char *source;     /* text of the file */
+    const char *parameters; /* of the kernel; "" if there are none */
+    int64_t threads_per_block, blocks;
+} lab_counted_launch;
+
 /* Fills lines, branches, barriers, buffers and totals. Returns false if memory is exhausted. */
-bool lab_access_counters_read(struct rung_emulator *emulator, const rung_kernel *kernel, const rung_code *code,
+bool lab_access_counters_read(struct rung_emulator *emulator, const lab_counted_launch *launch,
                               lab_access_counters *counters);

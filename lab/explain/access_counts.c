@@ -94,6 +94,27 @@ static void extrapolate_line_counts(const lab_access_counters *short_run, lab_ac
     }
 }
 
+/* Divides the counts of all blocks by their number. */
+static void average_line_counts(lab_access_counters *counters)
+{
+    int64_t blocks = counters->totals.blocks > 1 ? counters->totals.blocks : 1;
+    for (int64_t i = 0; i < counters->line_count; i++) {
+        lab_access_line *line = &counters->lines[i];
+#define X(name) line->name = (line->name + blocks / 2) / blocks;
+        LAB_ACCESS_LINE_LIST(X)
+#undef X
+    }
+}
+
+void lab_explain_extrapolate(lab_access_counters *short_run, lab_explanation *explanation, double steps)
+{
+    lab_block_counts before = count_block(short_run), after = count_block(&explanation->counters);
+    explanation->block = extrapolate_counts(&before, &after, steps);
+    average_line_counts(short_run);
+    average_line_counts(&explanation->counters);
+    extrapolate_line_counts(short_run, &explanation->counters, steps);
+}
+
 /* Runs one block twice, two steps of k apart; the first run already exceeds the stages of the prologue. Returns false
  * if a run failed. Sets *is_step_too_short if the kernel did no step between the two runs. */
 static bool count_at_two_depths(const lab_explain_request *request, const lab_backend_kernels *kernels,
@@ -111,12 +132,12 @@ static bool count_at_two_depths(const lab_explain_request *request, const lab_ba
     bool is_counted = lab_access_counters_run(&run, kernels->cuda_kernel, kernels->code, &explanation->counters,
                                               explanation->why_uncounted, LAB_EXPLAIN_WHY_BYTES);
     if (is_counted) {
-        lab_block_counts before = count_block(&short_run), after = count_block(&explanation->counters);
-        double steps = second > first ? (double)(request->k - first) / (double)(second - first) : 1;
-        *is_step_too_short = second < request->k && after.macs - before.macs < outputs * (double)(second - first) / 4;
-        explanation->block = extrapolate_counts(&before, &after, steps);
+        *is_step_too_short = second < request->k &&
+                             count_block(&explanation->counters).macs - count_block(&short_run).macs <
+                                 outputs * (double)(second - first) / 4;
+        lab_explain_extrapolate(&short_run, explanation,
+                                second > first ? (double)(request->k - first) / (double)(second - first) : 1);
         explanation->block.macs = fmax(explanation->block.macs, outputs * (double)request->k); /* the minimum */
-        extrapolate_line_counts(&short_run, &explanation->counters, steps);
     }
     lab_access_counters_free(&short_run);
     return is_counted;

@@ -162,22 +162,20 @@ static int compare_lines(const void *x, const void *y)
     return order ? order : (a->width > b->width) - (a->width < b->width);
 }
 
-bool lab_access_counters_read(rung_emulator *emulator, const rung_kernel *kernel, const rung_code *code,
-                              lab_access_counters *counters)
+bool lab_access_counters_read(rung_emulator *emulator, const lab_counted_launch *launch, lab_access_counters *counters)
 {
-    const rung_kernel_info *info = rung_kernel_describe(kernel);
     const rung_emulator_totals *totals = rung_emulator_get_totals(emulator, NULL);
-    int64_t warps = (code->threads_per_block + WARP - 1) / WARP, blocks = code->grid[0] * code->grid[1] * code->grid[2];
+    int64_t threads = launch->threads_per_block, warps = (threads + WARP - 1) / WARP, blocks = launch->blocks;
     bool good = true;
     if (!totals)
         return false;
-    snprintf(counters->kernel, sizeof counters->kernel, "%s", code->entry);
-    snprintf(counters->file, sizeof counters->file, "%s", lab_base_name(info->file));
-    snprintf(counters->parameters, sizeof counters->parameters, "%s", code->parameters);
+    snprintf(counters->kernel, sizeof counters->kernel, "%s", launch->entry);
+    snprintf(counters->file, sizeof counters->file, "%s", lab_base_name(launch->file));
+    snprintf(counters->parameters, sizeof counters->parameters, "%s", launch->parameters);
     counters->totals = (lab_access_totals){.blocks = blocks,
-                                           .threads = blocks * code->threads_per_block,
+                                           .threads = blocks * threads,
                                            .warps = blocks * warps,
-                                           .idle_lanes = blocks * (warps * WARP - code->threads_per_block),
+                                           .idle_lanes = blocks * (warps * WARP - threads),
                                            .instructions = totals->warp_instructions,
                                            .multiply_adds = totals->multiply_adds > 0 ? totals->multiply_adds
                                                                                       : totals->integer_multiply_adds,
@@ -186,7 +184,7 @@ bool lab_access_counters_read(rung_emulator *emulator, const rung_kernel *kernel
         const rung_emulator_line *row = rung_emulator_line_at(emulator, i);
         good = row->kind == RUNG_EMULATOR_BRANCH         ? add_branch(counters, row)
                : row->kind == RUNG_EMULATOR_BARRIER_WAIT ? add_barrier(counters, row, warps)
-                                                         : add_line(counters, row, info->source);
+                                                         : add_line(counters, row, launch->source);
     }
     for (int64_t i = 0; good && i < rung_emulator_array_count(emulator); i++)
         good = add_buffer(counters, rung_emulator_array_at(emulator, i));

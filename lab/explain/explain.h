@@ -14,7 +14,7 @@
 #include "io/json_writer.h"
 #include "target/target.h"
 
-enum { LAB_FINDINGS_MAX = 16, LAB_EXPLAIN_WHY_BYTES = 4096 };
+enum { LAB_EXPLAIN_FINDINGS_MAX = 16, LAB_EXPLAIN_WHY_BYTES = 4096 };
 
 /* Optional tools, in the order in which an explanation uses them. Each tool provides an input of the prediction, so a
  * prediction needs all of them. */
@@ -41,12 +41,12 @@ typedef struct lab_explain_request {
 } lab_explain_request;
 
 /* A mistake in a kernel, and its line. */
-typedef struct lab_finding {
+typedef struct lab_explain_finding {
     const char *kind; /* "uncoalesced", "bank_conflict", "spill", "occupancy_cliff", "half_empty_warp" */
     char file[256];
     int64_t line;
     char text[256];
-} lab_finding;
+} lab_explain_finding;
 
 /* Counts of one block of the real problem. All members are doubles. */
 typedef struct lab_block_counts {
@@ -78,8 +78,8 @@ typedef struct lab_explanation {
                                    * those of the source, because IMAD also computes addresses */
     double math_share;            /* fraction of the hottest loop's instructions; 0 if unknown */
     double shared_loads_compiled; /* per block, as compiled; as written if unknown */
-    lab_finding findings[LAB_FINDINGS_MAX];
-    int finding_count, findings_dropped; /* dropped: beyond LAB_FINDINGS_MAX */
+    lab_explain_finding findings[LAB_EXPLAIN_FINDINGS_MAX];
+    int finding_count, findings_dropped; /* dropped: beyond LAB_EXPLAIN_FINDINGS_MAX */
 } lab_explanation;
 
 /* Explains a kernel. Returns false, with a sentence in `why`, if the request is invalid: unknown kernel, rejected
@@ -87,6 +87,29 @@ typedef struct lab_explanation {
  * the explanation. */
 bool lab_explain(const lab_explain_request *request, lab_explanation *explanation, char *why, size_t capacity);
 void lab_explanation_free(lab_explanation *explanation);
+
+/* ---- Steps for kernels that are not the library's, such as those of plain CUDA files ---- */
+
+/* Computes the counts of one block from two runs whose k differ. `explanation->counters` are those of the longer run.
+ * `steps` is the difference between the real k and that of the short run, in units of the difference between the runs. */
+void lab_explain_extrapolate(lab_access_counters *short_run, lab_explanation *explanation, double steps);
+
+/* What the prediction must know about a launch beside the explanation. */
+typedef struct lab_launch_traits {
+    bool uses_engine;         /* the kernel multiplies on tensor cores */
+    double grouped_tile_rows; /* rows of tiles that neighbouring blocks compute together; usually 1 */
+    double blocks;            /* 0: one per tile of bm x bn */
+} lab_launch_traits;
+
+/* Computes the occupancy from the registers and the shared memory of the explanation. */
+void lab_explain_compute_occupancy(lab_explanation *explanation);
+
+/* Fills in the work of a launch and the prediction (launch_work.c). */
+void lab_explain_predict(const lab_explain_request *request, const lab_launch_traits *traits,
+                         lab_explanation *explanation);
+
+/* Fills in the findings (findings.c). */
+void lab_explanation_find_issues(lab_explanation *explanation, const char *source);
 
 /* Return why memory accesses were not counted or no prediction was made; "" if they were. The text names a missing tool
  * without advice: lab_tool_install_hint() returns the advice. */

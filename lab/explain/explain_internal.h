@@ -28,13 +28,6 @@ bool lab_explain_compile(const lab_explain_request *request, lab_backend_kernels
 void lab_explain_count_accesses(const lab_explain_request *request, const lab_backend_kernels *kernels,
                                 lab_explanation *explanation);
 
-/* Fills in the work of a launch and the prediction (launch_work.c). */
-void lab_explain_predict(const lab_explain_request *request, const lab_backend_kernels *kernels,
-                         lab_explanation *explanation);
-
-/* Fills in the findings (findings.c). */
-void lab_explanation_find_issues(lab_explanation *explanation, const char *source);
-
 /* ---- Job list ---- */
 
 enum { LAB_EXPLAIN_JOBS_MAX = 256 };

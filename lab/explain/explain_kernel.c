@@ -25,10 +25,9 @@ int64_t lab_explain_parameter(const lab_backend_kernels *kernels, const lab_expl
     return lab_kernel_value_or(kernels->opencl_kernel, explanation->parameters, in, expression, otherwise);
 }
 
-/* Computes the occupancy, which needs the compiler's registers. */
-static void compute_occupancy(const lab_explain_request *request, lab_explanation *explanation)
+void lab_explain_compute_occupancy(lab_explanation *explanation)
 {
-    const lab_sm_limits *limits = lab_sm_limits_of(request->machine.arch);
+    const lab_sm_limits *limits = lab_sm_limits_of(explanation->machine.arch);
     if (limits && explanation->is_compiled)
         explanation->occupancy = lab_occupancy_of(limits, explanation->threads, explanation->registers,
                                                   explanation->shared_bytes);
@@ -52,9 +51,12 @@ static void explain_kernels(const lab_explain_request *request, const lab_backen
     explanation->bm = lab_explain_parameter(kernels, explanation, in, "BM", 16);
     explanation->bn = lab_explain_parameter(kernels, explanation, in, "BN", 16);
     lab_explain_count_accesses(request, kernels, explanation);
-    compute_occupancy(request, explanation);
+    lab_explain_compute_occupancy(explanation);
+    lab_launch_traits traits = {
+        .uses_engine = rung_kernel_describe(kernels->opencl_kernel)->engine != RUNG_ENGINE_NONE,
+        .grouped_tile_rows = (double)lab_explain_parameter(kernels, explanation, in, "GROUP", 1)};
     if (explanation->is_counted && explanation->is_compiled && explanation->is_disassembled)
-        lab_explain_predict(request, kernels, explanation);
+        lab_explain_predict(request, &traits, explanation);
     lab_explanation_find_issues(explanation, rung_kernel_describe(kernels->opencl_kernel)->source);
 }
 

@@ -12,11 +12,11 @@ static void add_finding(lab_explanation *explanation, const char *kind, int64_t 
 
 static void add_finding(lab_explanation *explanation, const char *kind, int64_t line, const char *format, ...)
 {
-    if (explanation->finding_count == LAB_FINDINGS_MAX) {
+    if (explanation->finding_count == LAB_EXPLAIN_FINDINGS_MAX) {
         explanation->findings_dropped++;
         return;
     }
-    lab_finding *finding = &explanation->findings[explanation->finding_count++];
+    lab_explain_finding *finding = &explanation->findings[explanation->finding_count++];
     va_list arguments;
     finding->kind = kind;
     finding->line = line;

@@ -16,12 +16,11 @@ static double macs_per_lane(const lab_instruction_mix *loop)
 }
 
 /* Returns multiply-adds per clock of one multiprocessor. */
-static double mac_rate_of(const lab_explain_request *request, const rung_kernel_info *info,
-                          const lab_instruction_mix *loop)
+static double mac_rate_of(const lab_explain_request *request, bool uses_engine, const lab_instruction_mix *loop)
 {
     const lab_gpu *machine = &request->machine;
     rung_type in = request->dtype.product.in;
-    if (info->engine != RUNG_ENGINE_NONE)
+    if (uses_engine)
         return in == RUNG_I8 ? machine->engine_i8 : in == RUNG_F32 ? machine->engine_tf32 : machine->engine16;
     switch (lab_type_pair_accumulator(request->dtype.product)) {
     case RUNG_F64: return machine->fp64;
@@ -75,24 +74,23 @@ static double waits_of(const lab_explanation *explanation, double warps)
     return block->macs / warps / iteration_macs;
 }
 
-static double dram_bytes_of(const lab_explain_request *request, const lab_backend_kernels *kernels,
+static double dram_bytes_of(const lab_explain_request *request, const lab_launch_traits *traits,
                             const lab_explanation *explanation)
 {
     rung_type in = request->dtype.product.in, out = request->dtype.product.out;
-    lab_launch_tiling tiling = {
-        .m = (double)request->m,
-        .n = (double)request->n,
-        .k = (double)request->k,
-        .bm = (double)explanation->bm,
-        .bn = (double)explanation->bn,
-        .in_bytes = (double)rung_type_size(in),
-        .out_bytes = (double)rung_type_size(out),
-        .wave = request->machine.sm_count * (double)explanation->occupancy.blocks,
-        .grouped_tile_rows = (double)lab_explain_parameter(kernels, explanation, in, "GROUP", 1)};
+    lab_launch_tiling tiling = {.m = (double)request->m,
+                                .n = (double)request->n,
+                                .k = (double)request->k,
+                                .bm = (double)explanation->bm,
+                                .bn = (double)explanation->bn,
+                                .in_bytes = (double)rung_type_size(in),
+                                .out_bytes = (double)rung_type_size(out),
+                                .wave = request->machine.sm_count * (double)explanation->occupancy.blocks,
+                                .grouped_tile_rows = traits->grouped_tile_rows};
     return lab_dram_bytes(&request->machine, &tiling);
 }
 
-void lab_explain_predict(const lab_explain_request *request, const lab_backend_kernels *kernels,
+void lab_explain_predict(const lab_explain_request *request, const lab_launch_traits *traits,
                          lab_explanation *explanation)
 {
     const lab_block_counts *block = &explanation->block;
@@ -101,12 +99,12 @@ void lab_explain_predict(const lab_explain_request *request, const lab_backend_k
     double tile_columns = ceil((double)request->n / (double)explanation->bn);
     count_compiled_loads(explanation, &explanation->shared_loads_compiled, &wavefronts);
     explanation->work = (lab_launch_work){
-        .blocks = tile_rows * tile_columns,
+        .blocks = traits->blocks > 0 ? traits->blocks : tile_rows * tile_columns,
         .resident_blocks = (double)explanation->occupancy.blocks,
         .warps = warps,
         .flops = 2.0 * (double)request->m * (double)request->n * (double)request->k,
         .macs = block->macs,
-        .lanes = mac_rate_of(request, rung_kernel_describe(kernels->opencl_kernel), &explanation->code.loop),
+        .lanes = mac_rate_of(request, traits->uses_engine, &explanation->code.loop),
         .instructions = instructions_of(explanation),
         .requests = block->global_requests + block->shared_stores + explanation->shared_loads_compiled,
         .wavefronts = block->wavefronts - block->load_wavefronts + wavefronts,
@@ -116,7 +114,7 @@ void lab_explain_predict(const lab_explain_request *request, const lab_backend_k
         .barriers = block->barriers,
         .waits = waits_of(explanation, warps),
         .dependent_macs = (double)request->k,
-        .dram_bytes = dram_bytes_of(request, kernels, explanation),
+        .dram_bytes = dram_bytes_of(request, traits, explanation),
     };
     explanation->is_from_compiled_loop = has_known_loop(explanation);
     explanation->prediction = lab_predict(&request->machine, &explanation->work);

@@ -338,12 +338,16 @@ static void traps_and_endless_loops_fail_the_launch(void **state)
         "setp.eq.u32 %p0, %t, 7; @%p0 trap; st.global.u32 [%rd1], %t; ret; }\n";
     static const char loop[] = PTX_HEADER PTX_KERNEL
         "L: add.u32 %r0, %r0, 1; setp.eq.u32 %p0, %t, 7; @%p0 bra L; ret; }\n";
+    static const char loop_with_barrier[] = PTX_HEADER PTX_KERNEL "L: bar.sync 0; bra L; }\n";
     uint32_t out[32];
     (void)state;
     run_t run = run_ptx(trap, 32, out, 32, 0, BUDGET);
     assert_int_equal(run.status, RUNG_STATUS_DEVICE_LOST);
     assert_int_equal(run.kind, RUNG_EMULATOR_TRAP);
     run = run_ptx(loop, 32, out, 32, 0, 1000000);
+    assert_int_equal(run.status, RUNG_STATUS_DEVICE_LOST);
+    assert_int_equal(run.kind, RUNG_EMULATOR_INFINITE_LOOP);
+    run = run_ptx(loop_with_barrier, 32, out, 32, 0, 1000000);
     assert_int_equal(run.status, RUNG_STATUS_DEVICE_LOST);
     assert_int_equal(run.kind, RUNG_EMULATOR_INFINITE_LOOP);
 }

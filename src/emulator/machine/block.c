@@ -175,7 +175,7 @@ static bool run_round(ptx_block_t *block, bool *finished)
         has_progress = has_progress || progress == PTX_FINISHED || progress == PTX_PAUSED ||
                        warp->instructions - before > 1;
         int64_t executed = warp->instructions - warp->first_instruction;
-        if (executed > block->launch->max_instructions && progress == PTX_PAUSED)
+        if (executed > block->launch->max_instructions && progress != PTX_FINISHED)
             rungi_ptx_fault(warp, RUNG_EMULATOR_INFINITE_LOOP, 0,
                             "a warp has executed %lld instructions and does not end", (long long)executed);
         if (atomic_load_explicit(&block->launch->has_failed, memory_order_relaxed))

@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* launch_program.c - see launch_program.h. */
+#define _POSIX_C_SOURCE 200809L /* open_memstream */
+#include "cuda_source/launch_program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_source/launch_slice.h"
+
+/* A program that is being written. */
+typedef struct program_writer {
+    const lab_cuda_outline *outline;
+    const lab_launch_source *source;
+    const lab_cuda_function *kernel;
+    lab_launch_slice constants; /* what the template arguments depend on */
+    lab_launch_slice values;    /* what grid, block, shared memory and arguments depend on */
+    FILE *out;
+    const char *name;                                            /* of the kernel, with template arguments */
+    rungi_string_view declared[2 * LAB_CUDA_PARAMETERS_MAX + 8]; /* local variables so far */
+    int declared_count;
+    bool *is_evaluated;
+} program_writer_t;
+
+static rungi_string_view range_text(const program_writer_t *writer, lab_token_range range)
+{
+    return lab_tokens_text(&writer->outline->tokens, range.first, range.last);
+}
+
+static void put(const program_writer_t *writer, rungi_string_view text)
+{
+    fwrite(text.text, 1, text.length, writer->out);
+}
+
+/* Returns the only name that an argument consists of; its length is 0 for other arguments. */
+static rungi_string_view bare_name(const program_writer_t *writer, int argument)
+{
+    const lab_cuda_launch *launch = writer->source->launch;
+    if (!launch || argument >= launch->argument_count)
+        return rungi_string_view_of("", 0);
+    lab_token_range range = launch->arguments[argument];
+    bool is_name = range.first == range.last && writer->outline->tokens.items[range.first].kind == LAB_TOKEN_NAME;
+    return is_name ? range_text(writer, range) : rungi_string_view_of("", 0);
+}
+
+/* ---- What the launch depends on ---- */
+
+static bool is_template_parameter(const program_writer_t *writer, rungi_string_view name)
+{
+    for (int i = 0; i < writer->kernel->template_count; i++)
+        if (rungi_string_views_equal(lab_cuda_name(writer->outline, writer->kernel->template_parameters[i].name), name))
+            return true;
+    return false;
+}
+
+/* Returns the value of a host variable that is a size of the problem, though not an argument of the kernel; -1 for other
+ * names. */
+static int host_size(const program_writer_t *writer, rungi_string_view name)
+{
+    const lab_launch_source *source = writer->source;
+    return source->find_size && source->launch ? source->find_size(source->user, name) : -1;
+}
+
+/* Does not follow host variables that are sizes. */
+static void free_sizes(program_writer_t *writer)
+{
+    const lab_tokens *tokens = &writer->outline->tokens;
+    lab_token_range body = writer->outline->functions[writer->source->launch->function].whole;
+    for (int i = body.first; i <= body.last; i++)
+        if (tokens->items[i].kind == LAB_TOKEN_NAME && host_size(writer, tokens->items[i].text) >= 0)
+            lab_launch_slice_free(&writer->values, tokens->items[i].text);
+}
+
+static void find_slices(program_writer_t *writer)
+{
+    const lab_launch_source *source = writer->source;
+    const lab_cuda_launch *launch = source->launch;
+    lab_launch_slice_begin(&writer->constants, writer->outline, launch);
+    lab_launch_slice_begin(&writer->values, writer->outline, launch);
+    if (!launch)
+        return;
+    if (!source->templates && launch->has_templates)
+        lab_launch_slice_need(&writer->constants, launch->templates);
+    lab_launch_slice_find(&writer->constants);
+    for (int i = 0; i < writer->kernel->parameter_count; i++) {
+        rungi_string_view name = bare_name(writer, i);
+        if (lab_cuda_parameter_struct(writer->outline, &writer->kernel->parameters[i])) {
+            lab_launch_slice_free(&writer->values, name);
+            lab_launch_slice_free(&writer->values, lab_cuda_name(writer->outline, writer->kernel->parameters[i].name));
+            continue;
+        }
+        bool is_integer = lab_cuda_looks_integer(&writer->outline->tokens, writer->kernel->parameters[i].type);
+        if (source->is_given[i] && name.length > 0)
+            lab_launch_slice_free(&writer->values, name);
+        else if (!source->is_given[i] && is_integer && i < launch->argument_count) {
+            lab_launch_slice_need(&writer->values, launch->arguments[i]);
+            writer->is_evaluated[i] = true;
+        }
+    }
+    free_sizes(writer);
+    if (!source->grid)
+        lab_launch_slice_need(&writer->values, launch->grid);
+    if (!source->block)
+        lab_launch_slice_need(&writer->values, launch->block);
+    if (!source->shared)
+        lab_launch_slice_need(&writer->values, launch->shared);
+    lab_launch_slice_find(&writer->values);
+}
+
+/* ---- Host functions ---- */
+
+/* Writes a host function as a device function. `__device__` follows the template's parameters. */
+static void write_function(const program_writer_t *writer, const lab_cuda_function *function)
+{
+    const lab_tokens *tokens = &writer->outline->tokens;
+    int first = function->whole.first;
+    if (function->template_count >= 0) {
+        int last = function->template_count > 0 ? function->template_parameters[function->template_count - 1].type.last
+                                                : first;
+        while (last < function->name && !lab_token_is(tokens, last, ">"))
+            last++;
+        put(writer, lab_tokens_text(tokens, first, last));
+        first = last + 1;
+    }
+    while (lab_token_is(tokens, first, "static") || lab_token_is(tokens, first, "__host__"))
+        first++;
+    fputs(" static __device__ ", writer->out);
+    put(writer, lab_tokens_text(tokens, first, function->whole.last));
+    fputc('\n', writer->out);
+}
+
+/* Writes the host functions that the values need, and the functions that these need, in the order of the file. */
+static void write_functions(program_writer_t *writer)
+{
+    lab_launch_slice *slice = &writer->values;
+    bool *is_written = calloc((size_t)writer->outline->function_count + 1, sizeof *is_written);
+    for (bool changed = is_written != NULL; changed;) {
+        changed = false;
+        for (int i = 0; i < writer->outline->function_count; i++) {
+            const lab_cuda_function *function = &writer->outline->functions[i];
+            bool has_body = function->body.last > function->body.first;
+            if (is_written[i] || function->kind != LAB_FUNCTION_HOST || function->is_member || !has_body ||
+                i == slice->launch->function ||
+                !lab_launch_slice_needs(slice, lab_cuda_name(writer->outline, function->name)))
+                continue;
+            lab_launch_slice_need(slice, function->body);
+            is_written[i] = changed = true;
+        }
+    }
+    for (int i = 0; is_written && i < writer->outline->function_count; i++)
+        if (is_written[i])
+            write_function(writer, &writer->outline->functions[i]);
+    free(is_written);
+}
+
+/* ---- Templates of the launching function ---- */
+
+/* Returns the arguments of a call such as run<64, 8>(...) of a template; empty if the file has none. */
+static lab_token_range find_template_call(const program_writer_t *writer, const lab_cuda_function *function)
+{
+    const lab_tokens *tokens = &writer->outline->tokens;
+    rungi_string_view name = lab_cuda_name(writer->outline, function->name);
+    for (int i = 0; i + 2 < tokens->count; i++) {
+        if (!rungi_string_views_equal(tokens->items[i].text, name) || !lab_token_is(tokens, i + 1, "<"))
+            continue;
+        int depth = 0;
+        for (int at = i + 1; at < tokens->count && !lab_token_is(tokens, at, ";"); at++) {
+            depth += lab_token_is(tokens, at, "<") - lab_token_is(tokens, at, ">");
+            if (depth == 0)
+                return (lab_token_range){i + 2, at - 1};
+        }
+    }
+    return (lab_token_range){0, -1};
+}
+
+static bool is_type_parameter(const program_writer_t *writer, const lab_cuda_parameter *parameter)
+{
+    return lab_token_is(&writer->outline->tokens, parameter->type.first, "typename") ||
+           lab_token_is(&writer->outline->tokens, parameter->type.first, "class");
+}
+
+/* Writes one parameter of a template as a constant or a type. */
+static void write_binding(const program_writer_t *writer, const lab_cuda_parameter *parameter, rungi_string_view value)
+{
+    rungi_string_view name = lab_cuda_name(writer->outline, parameter->name);
+    rungi_string_view type = range_text(writer, parameter->type);
+    if (name.length == 0 || value.length == 0)
+        return;
+    if (is_type_parameter(writer, parameter))
+        fprintf(writer->out, "using %.*s = %.*s;\n", (int)name.length, name.text, (int)value.length, value.text);
+    else
+        fprintf(writer->out, "constexpr %.*s %.*s = %.*s;\n", (int)type.length, type.text, (int)name.length, name.text,
+                (int)value.length, value.text);
+}
+
+/* Binds the template parameters of the function that launches the kernel to those of its first call. */
+static void write_launcher_templates(const program_writer_t *writer)
+{
+    const lab_cuda_launch *launch = writer->source->launch;
+    const lab_cuda_function *function = launch ? &writer->outline->functions[launch->function] : NULL;
+    lab_token_range values[LAB_CUDA_PARAMETERS_MAX];
+    if (!function || function->template_count <= 0)
+        return;
+    int count = lab_cuda_split(&writer->outline->tokens, find_template_call(writer, function), values,
+                               LAB_CUDA_PARAMETERS_MAX);
+    for (int i = 0; i < function->template_count; i++) {
+        const lab_cuda_parameter *parameter = &function->template_parameters[i];
+        rungi_string_view value = range_text(writer, i < count ? values[i] : parameter->preset);
+        if (value.length == 0 && is_type_parameter(writer, parameter))
+            value = rungi_string_view_of("float", 5); /* the file does not say; most kernels multiply floats */
+        write_binding(writer, parameter, value);
+    }
+}
+
+static bool is_launcher_template(const program_writer_t *writer, rungi_string_view name)
+{
+    const lab_cuda_launch *launch = writer->source->launch;
+    const lab_cuda_function *function = launch ? &writer->outline->functions[launch->function] : NULL;
+    for (int i = 0; function && i < function->template_count; i++)
+        if (rungi_string_views_equal(lab_cuda_name(writer->outline, function->template_parameters[i].name), name))
+            return true;
+    return false;
+}
+
+/* ---- The kernel's name ---- */
+
+/* Writes template arguments of the launch, with the names of constants qualified. */
+static void write_template_arguments(const program_writer_t *writer, FILE *out)
+{
+    const lab_tokens *tokens = &writer->outline->tokens;
+    lab_token_range range = writer->source->launch->templates;
+    for (int i = range.first; i <= range.last; i++) {
+        rungi_string_view text = tokens->items[i].text;
+        bool is_local = tokens->items[i].kind == LAB_TOKEN_NAME && !lab_token_is(tokens, i - 1, "::") &&
+                        (lab_launch_slice_defines(&writer->constants, text) || is_launcher_template(writer, text));
+        fprintf(out, "%s%.*s%s", is_local ? "rung_host::" : "", (int)text.length, text.text, i < range.last ? " " : "");
+    }
+}
+
+static char *write_name(const program_writer_t *writer)
+{
+    char *name = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&name, &bytes);
+    rungi_string_view plain = lab_cuda_name(writer->outline, writer->kernel->name);
+    if (!out)
+        return NULL;
+    fprintf(out, "%s%.*s", writer->kernel->scope, (int)plain.length, plain.text);
+    if (writer->source->templates && *writer->source->templates)
+        fprintf(out, "<%s>", writer->source->templates);
+    else if (writer->source->launch && writer->source->launch->has_templates && writer->kernel->template_count >= 0) {
+        fputc('<', out);
+        write_template_arguments(writer, out);
+        fputc('>', out);
+    } else if (writer->kernel->template_count > 0)
+        fputs("<>", out); /* every parameter has a default */
+    if (fclose(out) == 0)
+        return name;
+    free(name);
+    return NULL;
+}
+
+/* ---- Signature ---- */
+
+static const char signature_helpers[] =
+    "template <class rung_T> __device__ const char *rung_type_name() { return __PRETTY_FUNCTION__; }\n"
+    "__device__ inline void rung_put(const char *from, char *&to) { while (*from) *to++ = *from++; *to++ = '\\n'; }\n"
+    "__device__ inline void rung_put_field(const char *name, unsigned long long offset, const char *type, char *&to) {\n"
+    "  char digits[24]; int count = 0;\n"
+    "  while (*name) *to++ = *name++;\n"
+    "  *to++ = ' ';\n"
+    "  do { digits[count++] = (char)('0' + offset % 10); offset /= 10; } while (offset);\n"
+    "  while (count > 0) *to++ = digits[--count];\n"
+    "  *to++ = ' '; rung_put(type, to);\n"
+    "}\n"
+    "template <int rung_I, class rung_F> struct rung_parameter;\n"
+    "template <class rung_P, class... rung_R> struct rung_parameter<0, void(rung_P, rung_R...)> { typedef rung_P type; };\n"
+    "template <int rung_I, class rung_P, class... rung_R> struct rung_parameter<rung_I, void(rung_P, rung_R...)> : rung_parameter<rung_I - 1, void(rung_R...)> {};\n"
+    "template <class rung_F> struct rung_signature;\n"
+    "template <class... rung_Ps> struct rung_signature<void(rung_Ps...)> {\n"
+    "  static __device__ void write(char *&to) { int done[] = {0, (rung_put(rung_type_name<rung_Ps>(), to), 0)...}; (void)done; }\n"
+    "};\n";
+
+/* Writes a line for each field of a struct: "parameter.field offset type". The compiler knows the struct's type, which may
+ * depend on template arguments. */
+static void write_fields(const program_writer_t *writer, int parameter, const lab_cuda_struct *type, const char *name)
+{
+    lab_cuda_field fields[LAB_CUDA_FIELDS_MAX];
+    int count = lab_cuda_struct_fields(writer->outline, type, fields);
+    fprintf(writer->out, "typedef rung_host::rung_parameter<%d, decltype(%s)>::type rung_type%d;\n", parameter, name,
+            parameter);
+    for (int i = 0; i < count; i++) {
+        rungi_string_view field = lab_cuda_name(writer->outline, fields[i].name);
+        fprintf(writer->out,
+                "rung_host::rung_put_field(\"%d.%.*s\", (unsigned long long)&((rung_type%d *)0)->%.*s, "
+                "rung_host::rung_type_name<decltype(rung_type%d::%.*s)>(), text);\n",
+                parameter, (int)field.length, field.text, parameter, (int)field.length, field.text, parameter,
+                (int)field.length, field.text);
+    }
+}
+
+static void write_signature(const program_writer_t *writer, const char *name)
+{
+    fprintf(writer->out,
+            "extern \"C\" __global__ void rung_write_signature(char *text) {\n"
+            "rung_host::rung_signature<decltype(%s)>::write(text);\n",
+            name);
+    for (int i = 0; i < writer->kernel->parameter_count; i++) {
+        const lab_cuda_struct *type = lab_cuda_parameter_struct(writer->outline, &writer->kernel->parameters[i]);
+        if (type)
+            write_fields(writer, i, type, name);
+    }
+    fputs("*text = 0;\n}\n", writer->out);
+}
+
+/* ---- Values ---- */
+
+static bool is_declared(const program_writer_t *writer, rungi_string_view name)
+{
+    for (int i = 0; i < writer->declared_count; i++)
+        if (rungi_string_views_equal(writer->declared[i], name))
+            return true;
+    return false;
+}
+
+static void undefine(const program_writer_t *writer, rungi_string_view name)
+{
+    fprintf(writer->out, "#undef %.*s\n", (int)name.length, name.text);
+}
+
+/* Removes macros that have the name of a variable, as `#define N 1024` does. */
+static void undefine_names(const program_writer_t *writer)
+{
+    for (int i = 0; i < writer->kernel->parameter_count; i++)
+        if (writer->source->is_given[i] && bare_name(writer, i).length > 0)
+            undefine(writer, bare_name(writer, i));
+}
+
+static void declare(program_writer_t *writer, rungi_string_view type, rungi_string_view name, int value)
+{
+    if (name.length == 0 || is_declared(writer, name) || is_template_parameter(writer, name))
+        return;
+    writer->declared[writer->declared_count++] = name;
+    fprintf(writer->out, "const %.*s %.*s = (%.*s)values[%d];\n", (int)type.length, type.text, (int)name.length,
+            name.text, (int)type.length, type.text, value);
+}
+
+/* Integers keep the type of the parameter, because unsigned arithmetic differs; other types become long long. */
+static rungi_string_view value_type(const program_writer_t *writer, const lab_cuda_parameter *parameter)
+{
+    bool is_unsigned = false, is_64_bit = false;
+    for (int i = parameter->type.first; i <= parameter->type.last; i++) {
+        is_unsigned = is_unsigned || lab_token_is(&writer->outline->tokens, i, "unsigned") ||
+                      lab_token_is(&writer->outline->tokens, i, "uint") ||
+                      lab_token_is(&writer->outline->tokens, i, "uint32_t");
+        is_64_bit = is_64_bit || lab_token_is(&writer->outline->tokens, i, "long") ||
+                    lab_token_is(&writer->outline->tokens, i, "size_t") ||
+                    lab_token_is(&writer->outline->tokens, i, "int64_t") ||
+                    lab_token_is(&writer->outline->tokens, i, "uint64_t");
+    }
+    const char *type = is_64_bit ? "long long" : is_unsigned ? "unsigned" : "int";
+    return rungi_string_view_of(type, strlen(type));
+}
+
+/* Returns whether the file uses a name outside of functions, for a macro or a constant. */
+static bool is_name_of_file(const lab_cuda_outline *outline, const char *name)
+{
+    const lab_tokens *tokens = &outline->tokens;
+    size_t length = strlen(name);
+    int function = 0;
+    for (int i = 0; i < tokens->count; i++) {
+        rungi_string_view text = tokens->items[i].text;
+        while (function < outline->function_count && outline->functions[function].whole.last < i)
+            function++;
+        bool is_inside = function < outline->function_count && outline->functions[function].whole.first <= i;
+        if (tokens->items[i].kind == LAB_TOKEN_NAME && !is_inside && rungi_string_view_equals(text, name))
+            return true;
+        if (tokens->items[i].kind != LAB_TOKEN_DIRECTIVE)
+            continue;
+        const char *at = text.text + 1, *end = text.text + text.length;
+        while (at < end && (*at == ' ' || *at == '\t'))
+            at++;
+        if (end - at < 7 || memcmp(at, "define", 6) != 0)
+            continue;
+        for (at += 6; at < end && (*at == ' ' || *at == '\t');)
+            at++;
+        if ((size_t)(end - at) >= length && memcmp(at, name, length) == 0 &&
+            ((size_t)(end - at) == length || !rungi_is_name_character(at[length])))
+            return true;
+    }
+    return false;
+}
+
+/* Declares a struct with the values of its integer fields. */
+static void declare_struct(program_writer_t *writer, int parameter, const lab_cuda_struct *type, rungi_string_view name)
+{
+    lab_cuda_field fields[LAB_CUDA_FIELDS_MAX];
+    int count = lab_cuda_struct_fields(writer->outline, type, fields);
+    if (name.length == 0 || is_declared(writer, name))
+        return;
+    writer->declared[writer->declared_count++] = name;
+    fprintf(writer->out, "rung_parameter<%d, decltype(%s)>::type %.*s;\n", parameter, writer->name, (int)name.length,
+            name.text);
+    for (int i = 0; i < count; i++) {
+        rungi_string_view field = lab_cuda_name(writer->outline, fields[i].name);
+        if (lab_cuda_looks_integer(&writer->outline->tokens, fields[i].type))
+            fprintf(writer->out, "%.*s.%.*s = values[%d];\n", (int)name.length, name.text, (int)field.length,
+                    field.text, LAB_LAUNCH_VALUE_FIELDS + parameter * LAB_CUDA_FIELDS_MAX + i);
+    }
+}
+
+static void declare_structs(program_writer_t *writer)
+{
+    for (int i = 0; i < writer->kernel->parameter_count; i++) {
+        const lab_cuda_parameter *parameter = &writer->kernel->parameters[i];
+        const lab_cuda_struct *type = lab_cuda_parameter_struct(writer->outline, parameter);
+        if (!type)
+            continue;
+        declare_struct(writer, i, type, bare_name(writer, i));
+        declare_struct(writer, i, type, lab_cuda_name(writer->outline, parameter->name));
+    }
+}
+
+static void declare_values(program_writer_t *writer)
+{
+    static const char *const sizes[] = {"M", "N", "K"};
+    declare_structs(writer);
+    for (int i = 0; i < writer->kernel->parameter_count; i++) {
+        const lab_cuda_parameter *parameter = &writer->kernel->parameters[i];
+        if (!writer->source->is_given[i])
+            continue;
+        declare(writer, value_type(writer, parameter), bare_name(writer, i), i);
+    }
+    for (int i = 0; i < writer->kernel->parameter_count; i++) {
+        const lab_cuda_parameter *parameter = &writer->kernel->parameters[i];
+        rungi_string_view name = lab_cuda_name(writer->outline, parameter->name);
+        if (writer->source->is_given[i] && !lab_launch_slice_defines(&writer->values, name))
+            declare(writer, value_type(writer, parameter), name, i);
+    }
+    for (int i = 0; i < writer->values.free_count; i++) {
+        int value = host_size(writer, writer->values.free[i]);
+        if (value >= 0 && lab_launch_slice_needs(&writer->values, writer->values.free[i]))
+            declare(writer, rungi_string_view_of("int", 3), writer->values.free[i], value);
+    }
+    for (int i = 0; i < 3; i++) {
+        rungi_string_view name = rungi_string_view_of(sizes[i], 1);
+        if (!is_name_of_file(writer->outline, sizes[i]) && !lab_launch_slice_defines(&writer->values, name))
+            declare(writer, rungi_string_view_of("int", 3), name, LAB_LAUNCH_VALUE_M + i);
+    }
+}
+
+/* Template parameters of the kernel may be used in expressions of the user. */
+static void write_kernel_templates(const program_writer_t *writer)
+{
+    lab_cuda_outline texts = {.functions = NULL};
+    lab_token_range parts[LAB_CUDA_PARAMETERS_MAX];
+    const char *arguments = writer->source->templates ? writer->source->templates : "";
+    bool is_read = lab_tokens_read(arguments, strlen(arguments), &texts.tokens);
+    int count = is_read ? lab_cuda_split(&texts.tokens, (lab_token_range){0, texts.tokens.count - 1}, parts,
+                                         LAB_CUDA_PARAMETERS_MAX)
+                        : 0;
+    bool uses_launch = !writer->source->templates && writer->source->launch && writer->source->launch->has_templates;
+    lab_token_range own[LAB_CUDA_PARAMETERS_MAX];
+    int own_count = uses_launch ? lab_cuda_split(&writer->outline->tokens, writer->source->launch->templates, own,
+                                                 LAB_CUDA_PARAMETERS_MAX)
+                                : 0;
+    for (int i = 0; i < writer->kernel->template_count; i++) {
+        const lab_cuda_parameter *parameter = &writer->kernel->template_parameters[i];
+        rungi_string_view name = lab_cuda_name(writer->outline, parameter->name), value;
+        if (i < count)
+            value = lab_tokens_text(&texts.tokens, parts[i].first, parts[i].last);
+        else
+            value = range_text(writer, i < own_count ? own[i] : parameter->preset);
+        bool is_same = rungi_string_views_equal(value, name); /* gemm<BM> with a local BM */
+        if (!is_same && !is_declared(writer, name) && !lab_launch_slice_defines(&writer->values, name) &&
+            !lab_launch_slice_defines(&writer->constants, name) && !is_launcher_template(writer, name))
+            write_binding(writer, parameter, value);
+    }
+    lab_tokens_free(&texts.tokens);
+}
+
+static void write_dimensions(const program_writer_t *writer, const char *given, lab_token_range range, const char *name,
+                             int result)
+{
+    rungi_string_view text = given ? rungi_string_view_of(given, strlen(given)) : range_text(writer, range);
+    bool is_list = given != NULL;
+    fprintf(writer->out, "const dim3 rung_%s = %s%.*s%s;\n", name, is_list ? "dim3(" : "", (int)text.length, text.text,
+            is_list ? ")" : "");
+    fprintf(writer->out, "results[%d] = rung_%s.x; results[%d] = rung_%s.y; results[%d] = rung_%s.z;\n", result, name,
+            result + 1, name, result + 2, name);
+}
+
+static void write_evaluation(program_writer_t *writer)
+{
+    const lab_launch_source *source = writer->source;
+    lab_token_range none = {0, -1};
+    undefine_names(writer);
+    fputs("extern \"C\" __global__ void rung_evaluate_launch(const long long *values, long long *results) {\n",
+          writer->out);
+    declare_values(writer);
+    lab_launch_slice_write(&writer->values, writer->out);
+    if (source->templates || (source->launch && (source->grid || source->block)) || !source->launch)
+        write_kernel_templates(writer);
+    write_dimensions(writer, source->block, source->launch ? source->launch->block : none, "block",
+                     LAB_LAUNCH_RESULT_BLOCK);
+    write_dimensions(writer, source->grid, source->launch ? source->launch->grid : none, "grid",
+                     LAB_LAUNCH_RESULT_GRID);
+    rungi_string_view shared = source->shared   ? rungi_string_view_of(source->shared, strlen(source->shared))
+                               : source->launch ? range_text(writer, source->launch->shared)
+                                                : rungi_string_view_of("", 0);
+    if (shared.length > 0)
+        fprintf(writer->out, "results[%d] = (long long)(%.*s);\n", LAB_LAUNCH_RESULT_SHARED, (int)shared.length,
+                shared.text);
+    for (int i = 0; i < writer->kernel->parameter_count; i++)
+        if (writer->is_evaluated[i]) {
+            rungi_string_view argument = range_text(writer, source->launch->arguments[i]);
+            fprintf(writer->out, "results[%d] = (long long)(%.*s);\n", LAB_LAUNCH_RESULT_ARGUMENTS + i,
+                    (int)argument.length, argument.text);
+        }
+    fputs("}\n", writer->out);
+}
+
+/* Makes names of the namespaces of the kernel and of the launch visible, as they are at the launch. */
+static void write_using_namespaces(const program_writer_t *writer)
+{
+    const lab_cuda_launch *launch = writer->source->launch;
+    const char *scopes[2] = {writer->kernel->scope, launch ? writer->outline->functions[launch->function].scope : ""};
+    for (int i = 0; i < 2; i++)
+        if (*scopes[i] && *scopes[i] != ':' && (i == 0 || strcmp(scopes[0], scopes[1]) != 0))
+            fprintf(writer->out, "using namespace %.*s;\n", (int)strlen(scopes[i]) - 2, scopes[i]);
+}
+
+/* ---- Interface ---- */
+
+bool lab_launch_program_write(const lab_cuda_outline *outline, const lab_launch_source *source, bool evaluates,
+                              lab_launch_program *program)
+{
+    size_t bytes;
+    program_writer_t *writer = calloc(1, sizeof *writer);
+    *program = (lab_launch_program){.text = NULL};
+    if (!writer)
+        return false;
+    writer->outline = outline;
+    writer->source = source;
+    writer->kernel = &outline->functions[source->kernel];
+    writer->is_evaluated = program->is_evaluated;
+    find_slices(writer);
+    program->name = write_name(writer);
+    writer->name = program->name;
+    writer->out = program->name ? open_memstream(&program->text, &bytes) : NULL;
+    if (writer->out) {
+        fputs("\n#line 1 \"launch configuration\"\n", writer->out);
+        write_using_namespaces(writer);
+        fputs("namespace rung_host {\n", writer->out);
+        write_launcher_templates(writer);
+        lab_launch_slice_write(&writer->constants, writer->out);
+        fputs(signature_helpers, writer->out);
+        if (evaluates && source->launch)
+            write_functions(writer);
+        fputs("}\n", writer->out);
+        write_signature(writer, program->name);
+        if (evaluates) {
+            fputs("namespace rung_host {\n", writer->out);
+            write_evaluation(writer);
+            fputs("}\n", writer->out);
+        }
+    }
+    bool good = writer->out && fclose(writer->out) == 0;
+    free(writer);
+    if (!good)
+        lab_launch_program_free(program);
+    return good;
+}
+
+void lab_launch_program_free(lab_launch_program *program)
+{
+    free(program->text);
+    free(program->name);
+    *program = (lab_launch_program){.text = NULL};
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* finding_list.c - see finding_list.h. */
+#include "findings/finding_list.h"
+
+#include <string.h>
+
+#include "cli/terminal.h"
+#include "common/text.h"
+
+/* How to fix a finding of each kind. */
+static const char *fix_of(const rung_emulator_finding *finding)
+{
+    switch (finding->kind) {
+    case RUNG_EMULATOR_OUT_OF_BOUNDS: return "Check the index against the size of the array before the access.";
+    case RUNG_EMULATOR_MISALIGNED:
+        return "Access single elements, or make the address a multiple of the width of the vector type.";
+    case RUNG_EMULATOR_USE_AFTER_FREE: return "Free the memory after the last kernel that uses it has finished.";
+    case RUNG_EMULATOR_UNINITIALIZED: return "Write the memory before it is read, also at the edges of a tile.";
+    case RUNG_EMULATOR_RACE:
+        return finding->memory == RUNG_EMULATOR_MEMORY_SHARED
+                   ? "Put __syncthreads() between the two accesses, where every thread of the block reaches it."
+                   : "Let different threads write different elements, or use atomic operations.";
+    case RUNG_EMULATOR_BARRIER:
+        return "Move the barrier out of the branch, so that every thread of the block reaches it.";
+    case RUNG_EMULATOR_ASYNC_COPY:
+        return "Wait for the copy (cp.async.wait_group or __pipeline_wait_prior), then call __syncthreads().";
+    case RUNG_EMULATOR_WARP_SYNC: return "Pass a mask of the lanes that execute the instruction.";
+    case RUNG_EMULATOR_DIVISION_BY_ZERO: return "Check the divisor before the division.";
+    case RUNG_EMULATOR_TRAP: return "See which condition of the kernel fails.";
+    case RUNG_EMULATOR_INFINITE_LOOP: return "Make sure that every loop ends, also at the edges of the matrices.";
+    case RUNG_EMULATOR_READ_ONLY: return "Write to global or shared memory instead.";
+    case RUNG_EMULATOR_LIMIT: return "Use fewer threads or less shared memory per block.";
+    }
+    return "";
+}
+
+static lab_finding *find(lab_finding_list *list, const rung_emulator_finding *finding)
+{
+    for (int i = 0; i < list->count; i++)
+        if (list->items[i].kind == finding->kind && list->items[i].line == finding->place.line &&
+            list->items[i].other_line == finding->other.line && strcmp(list->items[i].kernel, finding->kernel) == 0)
+            return &list->items[i];
+    return NULL;
+}
+
+/* Writes what happened as a sentence: with a capital letter, both lines, a full stop, and the first run. */
+static void write_sentence(lab_finding *item, const rung_emulator_finding *finding, const char *when)
+{
+    size_t length = strlen(finding->text);
+    bool has_end = length > 0 && finding->text[length - 1] == '.';
+    snprintf(item->text, sizeof item->text, "%s%s", finding->text, has_end ? "" : ".");
+    if (item->text[0] >= 'a' && item->text[0] <= 'z')
+        item->text[0] = (char)(item->text[0] - 'a' + 'A');
+    if (item->other_line > 0)
+        lab_append(item->text, sizeof item->text, " The accesses are in lines %d and %d.", item->line,
+                   item->other_line);
+    if (*when)
+        lab_append(item->text, sizeof item->text, " First seen with %s", when);
+}
+
+static void add_one(lab_finding_list *list, const rung_emulator_finding *finding, const char *when)
+{
+    lab_finding *item = find(list, finding);
+    if (item) {
+        item->count += finding->count;
+        return;
+    }
+    if (list->count == LAB_FINDINGS_MAX) {
+        list->dropped++;
+        return;
+    }
+    item = &list->items[list->count++];
+    *item = (lab_finding){.kind = finding->kind,
+                          .line = finding->place.line,
+                          .other_line = finding->other.line,
+                          .fix = fix_of(finding),
+                          .count = finding->count};
+    snprintf(item->file, sizeof item->file, "%s", finding->place.file ? finding->place.file : "");
+    snprintf(item->kernel, sizeof item->kernel, "%s", finding->kernel ? finding->kernel : "");
+    write_sentence(item, finding, when);
+}
+
+void lab_finding_list_add(lab_finding_list *list, rung_emulator *emulator, const char *when)
+{
+    for (int64_t i = 0; i < rung_emulator_finding_count(emulator); i++)
+        add_one(list, rung_emulator_finding_at(emulator, i), when);
+}
+
+/* ---- Output ---- */
+
+/* Prints one line of the source. */
+static void print_source_line(const char *source, int line, FILE *out)
+{
+    for (int i = 1; source && i < line; i++) {
+        source = strchr(source, '\n');
+        source = source ? source + 1 : NULL;
+    }
+    if (!source || line <= 0)
+        return;
+    size_t length = strcspn(source, "\n"), start = strspn(source, " \t");
+    if (start < length)
+        fprintf(out, "    %5d | %.*s\n", line, (int)(length - start), source + start);
+}
+
+void lab_finding_list_print(const lab_finding_list *list, const char *source, FILE *out)
+{
+    for (int i = 0; i < list->count; i++) {
+        const lab_finding *item = &list->items[i];
+        lab_colour_begin(LAB_RED, out);
+        fprintf(out, "  %s:%d: %s", lab_base_name(item->file), item->line, rung_emulator_finding_name(item->kind));
+        lab_colour_end(LAB_RED, out);
+        fputc('\n', out);
+        print_source_line(source, item->line, out);
+        if (item->other_line != item->line)
+            print_source_line(source, item->other_line, out);
+        fprintf(out, "    ");
+        lab_text_wrap(item->text, 4, 4, lab_terminal_width(out), out);
+        fprintf(out, "    ");
+        lab_text_wrap(item->fix, 4, 4, lab_terminal_width(out), out);
+    }
+    if (list->dropped > 0)
+        fprintf(out, "  %lld more findings are not shown\n", (long long)list->dropped);
+}
+
+void lab_finding_list_write(const lab_finding_list *list, lab_json *json)
+{
+    lab_json_begin(json, "findings", '[');
+    for (int i = 0; i < list->count; i++) {
+        const lab_finding *item = &list->items[i];
+        lab_json_begin(json, NULL, '{');
+        LAB_JSON_STRINGS(json, {"kind", rung_emulator_finding_name(item->kind)}, {"file", item->file},
+                         {"kernel", item->kernel});
+        LAB_JSON_INTEGERS(json, {"line", item->line}, {"other_line", item->other_line}, {"count", item->count});
+        LAB_JSON_STRINGS(json, {"text", item->text}, {"fix", item->fix});
+        lab_json_end(json, '}');
+    }
+    lab_json_end(json, ']');
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* finding_list.h - what the emulator found in a plain CUDA file: one sentence on what happened and one on how to fix it, by
+ * source line. Text, JSON and SARIF come from the same list. */
+#pragma once
+
+#include <stdio.h>
+
+#include "io/json_writer.h"
+#include "rung/emulator.h"
+
+enum { LAB_FINDING_TEXT_BYTES = 1024, LAB_FINDINGS_MAX = 64 };
+
+/* One finding, once per kind and pair of lines. */
+typedef struct lab_finding {
+    rung_emulator_finding_kind kind;
+    char file[256];
+    char kernel[256];
+    int line, other_line; /* 0: none */
+    char text[LAB_FINDING_TEXT_BYTES];
+    const char *fix;
+    int64_t count; /* of threads that did it, in all runs */
+} lab_finding;
+
+typedef struct lab_finding_list {
+    lab_finding items[LAB_FINDINGS_MAX];
+    int count;
+    int64_t dropped; /* more than fit */
+} lab_finding_list;
+
+/* Adds the findings of the emulator's last launch. `when` says in which run, for example "M = 33"; "" if it does not
+ * matter. */
+void lab_finding_list_add(lab_finding_list *list, rung_emulator *emulator, const char *when);
+
+/* Prints the findings for people, each with its source line. `source` is the text of the file; NULL if it is unknown. */
+void lab_finding_list_print(const lab_finding_list *list, const char *source, FILE *out);
+
+/* Writes the field "findings" of a JSON object. */
+void lab_finding_list_write(const lab_finding_list *list, lab_json *json);

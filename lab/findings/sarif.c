@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sarif.c - see sarif.h. */
+#include "findings/sarif.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/failure.h"
+#include "rung/rung.h"
+
+static void write_text(lab_json *json, const char *name, const char *text)
+{
+    lab_json_begin(json, name, '{');
+    lab_json_string(json, "text", text);
+    lab_json_end(json, '}');
+}
+
+static void write_location(lab_json *json, const char *file, int line)
+{
+    lab_json_begin(json, NULL, '{');
+    lab_json_begin(json, "physicalLocation", '{');
+    lab_json_begin(json, "artifactLocation", '{');
+    lab_json_string(json, "uri", file);
+    lab_json_end(json, '}');
+    lab_json_begin(json, "region", '{');
+    lab_json_integer(json, "startLine", line > 0 ? line : 1);
+    lab_json_end(json, '}');
+    lab_json_end(json, '}');
+    lab_json_end(json, '}');
+}
+
+/* Lists each kind of finding once. */
+static void write_rules(lab_json *json, const lab_finding_list *list)
+{
+    lab_json_begin(json, "rules", '[');
+    for (int i = 0; i < list->count; i++) {
+        bool is_known = false;
+        for (int j = 0; j < i; j++)
+            is_known = is_known || list->items[j].kind == list->items[i].kind;
+        if (is_known)
+            continue;
+        lab_json_begin(json, NULL, '{');
+        lab_json_string(json, "id", rung_emulator_finding_name(list->items[i].kind));
+        write_text(json, "help", list->items[i].fix);
+        lab_json_end(json, '}');
+    }
+    lab_json_end(json, ']');
+}
+
+static void write_result(lab_json *json, const lab_finding *item)
+{
+    char text[LAB_FINDING_TEXT_BYTES + 256];
+    snprintf(text, sizeof text, "%s %s", item->text, item->fix);
+    lab_json_begin(json, NULL, '{');
+    LAB_JSON_STRINGS(json, {"ruleId", rung_emulator_finding_name(item->kind)}, {"level", "error"});
+    write_text(json, "message", text);
+    lab_json_begin(json, "locations", '[');
+    write_location(json, item->file, item->line);
+    lab_json_end(json, ']');
+    if (item->other_line > 0) {
+        lab_json_begin(json, "relatedLocations", '[');
+        write_location(json, item->file, item->other_line);
+        lab_json_end(json, ']');
+    }
+    lab_json_end(json, '}');
+}
+
+void lab_sarif_write(const lab_finding_list *list, FILE *out)
+{
+    lab_json json = {.out = out, .first = true};
+    lab_json_begin(&json, NULL, '{');
+    LAB_JSON_STRINGS(&json, {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"});
+    lab_json_begin(&json, "runs", '[');
+    lab_json_begin(&json, NULL, '{');
+    lab_json_begin(&json, "tool", '{');
+    lab_json_begin(&json, "driver", '{');
+    LAB_JSON_STRINGS(&json, {"name", "rung"}, {"version", rung_version_text()});
+    write_rules(&json, list);
+    lab_json_end(&json, '}');
+    lab_json_end(&json, '}');
+    lab_json_begin(&json, "results", '[');
+    for (int i = 0; i < list->count; i++)
+        write_result(&json, &list->items[i]);
+    lab_json_end(&json, ']');
+    lab_json_end(&json, '}');
+    lab_json_end(&json, ']');
+    lab_json_end(&json, '}');
+}
+
+bool lab_sarif_save(const lab_finding_list *list, const char *path, char *why, size_t capacity)
+{
+    FILE *out = fopen(path, "we");
+    if (!out)
+        return lab_set_reason(why, capacity, "%s: %s", path, strerror(errno));
+    lab_sarif_write(list, out);
+    bool good = !ferror(out);
+    if (fclose(out) != 0 || !good)
+        return lab_set_reason(why, capacity, "%s could not be written completely", path);
+    return true;
+}

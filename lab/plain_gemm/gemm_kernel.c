@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm_kernel.c - see gemm_kernel.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "plain_gemm/gemm_kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/try.h"
+#include "cli/interrupt.h"
+#include "common/failure.h"
+#include "common/text.h"
+#include "io/input_file.h"
+
+/* ---- Files ---- */
+
+bool lab_gemm_file_open(const char *path, const lab_launch_options *options, lab_gemm_file *file, char *why,
+                        size_t capacity)
+{
+    char reason[512];
+    *file = (lab_gemm_file){.path = path, .options = *options};
+    file->text = lab_file_read(path, LAB_KERNEL_BYTES_MAX, &file->bytes, reason, sizeof reason);
+    if (!file->text)
+        return lab_set_reason(why, capacity, "%s: %s", path, reason);
+    if (!lab_launch_options_read_comment(&file->options, file->text, file->bytes, reason, sizeof reason))
+        return lab_set_reason(why, capacity, "%s, %s", path, reason);
+    if (!lab_cuda_outline_read(file->text, file->bytes, &file->outline))
+        return lab_set_reason(why, capacity, "out of memory");
+    return true;
+}
+
+void lab_gemm_file_close(lab_gemm_file *file)
+{
+    lab_cuda_outline_free(&file->outline);
+    free(file->text);
+    file->text = NULL;
+}
+
+static bool is_pointer(const lab_tokens *tokens, lab_token_range type)
+{
+    for (int i = type.first; i <= type.last; i++)
+        if (lab_token_is(tokens, i, "*") || lab_token_is(tokens, i, "["))
+            return true;
+    return false;
+}
+
+/* Counts the fields that are pointers. "float *a, *b;" has the star of b outside of its type. */
+static int count_pointer_fields(const lab_cuda_outline *outline, const lab_cuda_struct *type)
+{
+    lab_cuda_field fields[LAB_CUDA_FIELDS_MAX];
+    int pointers = 0, count = lab_cuda_struct_fields(outline, type, fields);
+    for (int i = 0; i < count; i++)
+        pointers += is_pointer(&outline->tokens, fields[i].type) ||
+                    lab_token_is(&outline->tokens, fields[i].name - 1, "*");
+    return pointers;
+}
+
+bool lab_gemm_is_candidate(const lab_gemm_file *file, int function)
+{
+    const lab_cuda_outline *outline = &file->outline;
+    const lab_cuda_function *kernel = &outline->functions[function];
+    int pointers = 0;
+    if (kernel->kind != LAB_FUNCTION_KERNEL || kernel->body.last < kernel->body.first)
+        return false;
+    if (*file->options.kernel)
+        return rungi_string_view_equals(lab_cuda_name(outline, kernel->name), file->options.kernel);
+    for (int i = 0; i < kernel->parameter_count; i++) {
+        const lab_cuda_struct *type = lab_cuda_parameter_struct(outline, &kernel->parameters[i]);
+        pointers += type ? count_pointer_fields(outline, type)
+                         : is_pointer(&outline->tokens, kernel->parameters[i].type);
+    }
+    return pointers >= 3;
+}
+
+/* ---- Launch ---- */
+
+static const char *text_or_null(const char *text)
+{
+    return *text ? text : NULL;
+}
+
+/* Finds a launch of the kernel in the host code. */
+static const lab_cuda_launch *find_launch(const lab_cuda_outline *outline, int function)
+{
+    for (int i = 0; i < outline->launch_count; i++)
+        if (lab_cuda_launched_kernel(outline, &outline->launches[i]) == function)
+            return &outline->launches[i];
+    return NULL;
+}
+
+/* Returns the role of an integer parameter by its name, or by the name of the argument in the host code. */
+static lab_role integer_role(const lab_gemm_kernel *kernel, int parameter)
+{
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    const lab_cuda_function *function = &outline->functions[kernel->source.kernel];
+    const lab_cuda_launch *launch = kernel->source.launch;
+    lab_role role = lab_role_of_integer(lab_cuda_name(outline, function->parameters[parameter].name));
+    if (role == LAB_ROLE_UNKNOWN && launch && parameter < launch->argument_count) {
+        lab_token_range argument = launch->arguments[parameter];
+        if (argument.first == argument.last && outline->tokens.items[argument.first].kind == LAB_TOKEN_NAME)
+            role = lab_role_of_integer(outline->tokens.items[argument.first].text);
+    }
+    return role;
+}
+
+/* Returns the value of a host variable whose name is that of a size that is not a parameter of the kernel. */
+static int find_host_size(const void *user, rungi_string_view name)
+{
+    const lab_gemm_kernel *kernel = user;
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    const lab_cuda_function *function = &outline->functions[kernel->source.kernel];
+    lab_role role = lab_role_of_integer(name);
+    if (role != LAB_ROLE_M && role != LAB_ROLE_N && role != LAB_ROLE_K && role != LAB_ROLE_BATCH)
+        return -1;
+    for (int i = 0; i < function->parameter_count; i++)
+        if (lab_cuda_looks_integer(&outline->tokens, function->parameters[i].type) && integer_role(kernel, i) == role)
+            return -1;
+    return role == LAB_ROLE_BATCH ? LAB_LAUNCH_VALUE_BATCH : LAB_LAUNCH_VALUE_M + (int)(role - LAB_ROLE_M);
+}
+
+/* Decides which parameters get their values from the problem. */
+static void find_given(lab_gemm_kernel *kernel)
+{
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    const lab_cuda_function *function = &outline->functions[kernel->source.kernel];
+    for (int i = 0; i < function->parameter_count; i++)
+        kernel->source.is_given[i] = lab_cuda_looks_integer(&outline->tokens, function->parameters[i].type) &&
+                                     (!kernel->source.launch || integer_role(kernel, i) != LAB_ROLE_UNKNOWN);
+}
+
+static void find_source(lab_gemm_kernel *kernel, int function)
+{
+    const lab_gemm_file *file = kernel->file;
+    kernel->source = (lab_launch_source){
+        .kernel = function,
+        .launch = find_launch(&file->outline, function),
+        .templates = text_or_null(file->options.templates),
+        .grid = text_or_null(file->options.grid),
+        .block = text_or_null(file->options.block),
+        .shared = text_or_null(file->options.shared),
+        .find_size = find_host_size,
+        .user = kernel,
+    };
+    find_given(kernel);
+}
+
+/* ---- Compilation ---- */
+
+static int should_stop(void *user)
+{
+    (void)user;
+    return lab_is_interrupted();
+}
+
+static rung_status load(lab_gemm_kernel *kernel, const lab_gemm_settings *settings, bool evaluates)
+{
+    rung_emulator_options options = rung_emulator_options_default();
+    options.memory_bytes = (int64_t)16 << 30;
+    options.threads = 1;
+    options.compute_capability = settings->architecture;
+    options.max_instructions = (int64_t)(settings->seconds * 1e6);
+    options.should_stop = should_stop;
+    TRY(rung_emulator_create(&options, &kernel->emulator));
+    TRY(rung_emulator_module_load(kernel->emulator, lab_base_name(kernel->file->path), kernel->code.ptx,
+                                  (size_t)kernel->code.ptx_bytes, &kernel->module));
+    TRY(rung_emulator_kernel_find(kernel->module, kernel->code.lowered[0], &kernel->handle));
+    if (evaluates)
+        TRY(rung_emulator_kernel_find(kernel->module, "rung_evaluate_launch", &kernel->evaluate));
+    return RUNG_OK;
+}
+
+/* Writes the name without the scope of constants that the launch program copied, and with usual spaces. */
+static void write_title(lab_gemm_kernel *kernel)
+{
+    static const char scope[] = "rung_host::";
+    size_t length = 0;
+    for (const char *at = kernel->name; *at && length + 1 < sizeof kernel->title; at++) {
+        if (strncmp(at, scope, sizeof scope - 1) == 0)
+            at += sizeof scope - 1;
+        bool is_extra_space = *at == ' ' && (strchr(",<>", at[1]) || (at > kernel->name && at[-1] == '<'));
+        if (!is_extra_space)
+            kernel->title[length++] = *at;
+    }
+    kernel->title[length] = '\0';
+}
+
+/* Compiles the file with the program that computes the launch. */
+static lab_cuda_compile_status compile(lab_gemm_kernel *kernel, const lab_gemm_settings *settings, bool evaluates,
+                                       char *why, size_t capacity)
+{
+    lab_launch_program program;
+    lab_cuda_compile_status status = LAB_CUDA_FAILED;
+    snprintf(why, capacity, "out of memory");
+    if (!lab_launch_program_write(&kernel->file->outline, &kernel->source, evaluates, &program))
+        return status;
+    size_t length = strlen(program.text), bytes = kernel->file->bytes;
+    char *text = malloc(bytes + length + 1);
+    if (text) {
+        memcpy(text, kernel->file->text, bytes);
+        memcpy(text + bytes, program.text, length + 1);
+        lab_cuda_job job = {
+            .file = kernel->file->path,
+            .text = text,
+            .bytes = bytes + length,
+            .architecture = settings->architecture,
+            .names = (const char *const[]){program.name},
+            .name_count = 1,
+            .options = settings->definitions,
+            .option_count = settings->definition_count,
+            .wants_cubin = settings->wants_cubin,
+        };
+        lab_cuda_code_free(&kernel->code);
+        status = lab_cuda_compile(&job, &kernel->code, why, capacity);
+        memcpy(kernel->is_evaluated, program.is_evaluated, sizeof kernel->is_evaluated);
+        free(kernel->name);
+        kernel->name = program.name;
+        program.name = NULL;
+        write_title(kernel);
+    }
+    free(text);
+    lab_launch_program_free(&program);
+    if (status == LAB_CUDA_REJECTED && kernel->code.log)
+        lab_append(why, capacity, ": %.*s", (int)strcspn(kernel->code.log, "\n"), kernel->code.log);
+    return status;
+}
+
+/* ---- Parameters ---- */
+
+/* Runs rung_write_signature() and returns its text, for free(). */
+static rung_status read_signature(lab_gemm_kernel *kernel, char **text)
+{
+    rung_emulator_kernel *writer;
+    uint64_t address;
+    *text = calloc(1, LAB_SIGNATURE_BYTES + 1);
+    if (!*text)
+        return RUNG_STATUS_NO_MEMORY;
+    TRY(rung_emulator_kernel_find(kernel->module, "rung_write_signature", &writer));
+    TRY(rung_emulator_allocate(kernel->emulator, LAB_SIGNATURE_BYTES, "signature", &address));
+    TRY(rung_emulator_write(kernel->emulator, address, *text, LAB_SIGNATURE_BYTES));
+    void *arguments[] = {&address};
+    rung_emulator_launch launch = rung_emulator_launch_of(1, 1, arguments);
+    TRY(rung_emulator_launch_kernel(writer, &launch));
+    TRY(rung_emulator_read(kernel->emulator, address, *text, LAB_SIGNATURE_BYTES));
+    return rung_emulator_free(kernel->emulator, address);
+}
+
+/* Returns the type in a text such as "const char *rung_type_name() [with T = const float *]". */
+static rungi_string_view type_text(rungi_string_view line)
+{
+    static const char mark[] = "[with rung_T";
+    for (size_t i = 0; i + sizeof mark < line.length; i++) {
+        if (memcmp(line.text + i, mark, sizeof mark - 1) != 0)
+            continue;
+        size_t start = i + sizeof mark - 1;
+        while (start < line.length && (line.text[start] == ' ' || line.text[start] == '='))
+            start++;
+        return rungi_string_view_of(line.text + start, line.length - start - 1);
+    }
+    return rungi_string_view_of("", 0);
+}
+
+/* Adds a slot if there is room; the compiler's limit of parameters is higher than what a GEMM uses. */
+static void add_slot(lab_gemm_kernel *kernel, lab_gemm_slot slot)
+{
+    if (kernel->slot_count < LAB_GEMM_SLOTS_MAX)
+        kernel->slots[kernel->slot_count++] = slot;
+}
+
+/* Adds the slot of a parameter. */
+static void add_parameter(lab_gemm_kernel *kernel, int index, rungi_string_view line)
+{
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    const lab_cuda_function *function = &outline->functions[kernel->source.kernel];
+    const rung_emulator_kernel_info *info = rung_emulator_kernel_get_info(kernel->handle);
+    if (index >= info->parameter_count)
+        return;
+    rungi_string_view name = index < function->parameter_count
+                                 ? lab_cuda_name(outline, function->parameters[index].name)
+                                 : rungi_string_view_of("", 0);
+    lab_gemm_slot slot = {.parameter = index,
+                          .field = -1,
+                          .offset = info->parameter_offsets[index],
+                          .bytes = info->parameter_bytes[index],
+                          .type = lab_cuda_type_parse(type_text(line))};
+    snprintf(slot.name, sizeof slot.name, "%.*s", (int)name.length, name.text);
+    add_slot(kernel, slot);
+}
+
+/* Returns the number of fields of a parameter that have slots. */
+static int count_fields(const lab_gemm_kernel *kernel, int parameter)
+{
+    int count = 0;
+    for (int i = 0; i < kernel->slot_count; i++)
+        count += kernel->slots[i].parameter == parameter && kernel->slots[i].field >= 0;
+    return count;
+}
+
+/* Adds the slot of a field, from a line "parameter.field offset type". */
+static void add_field(lab_gemm_kernel *kernel, rungi_string_view line)
+{
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    const lab_cuda_function *function = &outline->functions[kernel->source.kernel];
+    const rung_emulator_kernel_info *info = rung_emulator_kernel_get_info(kernel->handle);
+    char text[512], name[64];
+    int parameter;
+    long long offset;
+    snprintf(text, sizeof text, "%.*s", (int)line.length, line.text);
+    if (sscanf(text, "%d.%63s %lld", &parameter, name, &offset) != 3 || parameter >= info->parameter_count)
+        return;
+    rungi_string_view owner = lab_cuda_name(outline, function->parameters[parameter].name);
+    lab_gemm_slot slot = {.parameter = parameter,
+                          .field = count_fields(kernel, parameter),
+                          .offset = info->parameter_offsets[parameter] + offset,
+                          .type = lab_cuda_type_parse(type_text(line))};
+    slot.bytes = slot.type.pointers ? 8 : 4;
+    snprintf(slot.name, sizeof slot.name, "%.*s.%s", (int)owner.length, owner.text, name);
+    add_slot(kernel, slot);
+}
+
+/* Reads the slots from the signature: one line per parameter, then one per field. */
+static void read_slots(lab_gemm_kernel *kernel, const char *signature)
+{
+    rungi_string_view rest = rungi_string_view_of(signature, strlen(signature));
+    const rung_emulator_kernel_info *info = rung_emulator_kernel_get_info(kernel->handle);
+    for (int i = 0; rest.text && rest.length > 0; i++) {
+        rungi_string_view line = rungi_string_view_split(&rest, '\n');
+        if (i < info->parameter_count)
+            add_parameter(kernel, i, line);
+        else if (line.length > 0)
+            add_field(kernel, line);
+    }
+    kernel->parameter_bytes = info->parameter_count == 0 ? 0
+                                                         : info->parameter_offsets[info->parameter_count - 1] +
+                                                               info->parameter_bytes[info->parameter_count - 1];
+}
+
+/* ---- Roles ---- */
+
+/* Returns whether the slot is a field of a struct that has all operands, not of one struct per matrix. */
+static bool is_in_common_struct(const lab_gemm_kernel *kernel, const lab_gemm_slot *slot)
+{
+    int pointers = 0;
+    for (int i = 0; i < kernel->slot_count; i++)
+        pointers += kernel->slots[i].parameter == slot->parameter && kernel->slots[i].type.pointers > 0;
+    return slot->field >= 0 && pointers > 1;
+}
+
+/* Returns the name that tells the operand: of "A.elements" the struct's, of "params.a" the field's. */
+static rungi_string_view operand_name(const lab_gemm_kernel *kernel, const lab_gemm_slot *slot)
+{
+    size_t length = strcspn(slot->name, ".");
+    if (is_in_common_struct(kernel, slot))
+        return rungi_string_view_of(slot->name + length + 1, strlen(slot->name + length + 1));
+    return rungi_string_view_of(slot->name, length);
+}
+
+static void find_pointer_roles(lab_gemm_kernel *kernel)
+{
+    lab_pointer_parameter pointers[LAB_GEMM_SLOTS_MAX];
+    int slots[LAB_GEMM_SLOTS_MAX], count = 0;
+    for (int i = 0; i < kernel->slot_count; i++) {
+        const lab_gemm_slot *slot = &kernel->slots[i];
+        if (slot->type.pointers == 0)
+            continue;
+        pointers[count] = (lab_pointer_parameter){operand_name(kernel, slot), slot->type.is_const, LAB_ROLE_UNKNOWN};
+        slots[count++] = i;
+    }
+    lab_roles_of_pointers(pointers, count);
+    for (int i = 0; i < count; i++)
+        kernel->slots[slots[i]].role = pointers[i].role;
+}
+
+static int count_role(const lab_gemm_kernel *kernel, lab_role role)
+{
+    int count = 0;
+    for (int i = 0; i < kernel->slot_count; i++)
+        count += kernel->slots[i].role == role;
+    return count;
+}
+
+/* Gives the role `from` of all slots but the first the role `to`, which no slot has: rows, n and cols are M, N and K. */
+static void move_duplicates(lab_gemm_kernel *kernel, lab_role from, lab_role to)
+{
+    int last = -1;
+    if (count_role(kernel, from) < 2 || count_role(kernel, to) > 0)
+        return;
+    for (int i = 0; i < kernel->slot_count; i++)
+        if (kernel->slots[i].role == from && strlen(kernel->slots[i].name) > 1)
+            last = i;
+    if (last >= 0)
+        kernel->slots[last].role = to;
+}
+
+/* Names that mean something else in company: a lone N is the size of square matrices, "width" beside "height" is N,
+ * "strideA" without a batch is a leading dimension, and "batch" without M is M. */
+static void resolve_roles(lab_gemm_kernel *kernel)
+{
+    bool has_batch_strides = count_role(kernel, LAB_ROLE_BATCH) > 0 || count_role(kernel, LAB_ROLE_LDA) > 0;
+    int sizes = count_role(kernel, LAB_ROLE_M) + count_role(kernel, LAB_ROLE_N) + count_role(kernel, LAB_ROLE_K);
+    if (count_role(kernel, LAB_ROLE_M) == 0 && sizes == 2)
+        for (int i = 0; i < kernel->slot_count; i++)
+            if (kernel->slots[i].role == LAB_ROLE_BATCH)
+                kernel->slots[i].role = LAB_ROLE_M;
+    for (int i = 0; i < kernel->slot_count; i++) {
+        lab_gemm_slot *slot = &kernel->slots[i];
+        if (slot->role == LAB_ROLE_SIZE && sizes > 0)
+            slot->role = count_role(kernel, LAB_ROLE_N) == 0 ? LAB_ROLE_N : LAB_ROLE_UNKNOWN;
+        else if (!has_batch_strides && slot->role >= LAB_ROLE_BATCH_A && slot->role <= LAB_ROLE_BATCH_C)
+            slot->role = (lab_role)(LAB_ROLE_LDA + (slot->role - LAB_ROLE_BATCH_A));
+        else if (sizes == 1 && slot->role >= LAB_ROLE_M && slot->role <= LAB_ROLE_K &&
+                 count_role(kernel, LAB_ROLE_UNKNOWN) == 0 && count_role(kernel, LAB_ROLE_SIZE) == 0)
+            slot->role = LAB_ROLE_SIZE;
+    }
+    move_duplicates(kernel, LAB_ROLE_N, LAB_ROLE_K);
+    move_duplicates(kernel, LAB_ROLE_M, LAB_ROLE_K);
+}
+
+/* Applies --args: "lda=K,flag=1". */
+static bool apply_arguments(lab_gemm_kernel *kernel, char *why, size_t capacity)
+{
+    const char *list = kernel->file->options.arguments;
+    rungi_string_view word;
+    while (lab_list_next(&list, &word)) {
+        rungi_string_view name = rungi_string_view_split(&word, '=');
+        int found = -1;
+        for (int i = 0; i < kernel->slot_count; i++)
+            if (rungi_string_view_equals(name, kernel->slots[i].name))
+                found = i;
+        if (found < 0 || !word.text)
+            return lab_set_reason(why, capacity, "--args: %s has no parameter \"%.*s\"; write NAME=VALUE or NAME=ROLE",
+                                  kernel->title, (int)name.length, name.text);
+        char value[64], *end;
+        snprintf(value, sizeof value, "%.*s", (int)word.length, word.text);
+        lab_role role = lab_role_find(word);
+        kernel->slots[found].value = strtod(value, &end);
+        kernel->slots[found].has_value = *value && !*end;
+        if (!kernel->slots[found].has_value && role == LAB_ROLE_UNKNOWN)
+            return lab_set_reason(why, capacity,
+                                  "--args: \"%s\" is neither a number nor a role (A, B, C, M, N, K, size, lda, ...)",
+                                  value);
+        kernel->slots[found].role = kernel->slots[found].has_value ? LAB_ROLE_VALUE : role;
+    }
+    return true;
+}
+
+static bool find_roles(lab_gemm_kernel *kernel, char *why, size_t capacity)
+{
+    find_pointer_roles(kernel);
+    for (int i = 0; i < kernel->slot_count; i++) {
+        lab_gemm_slot *slot = &kernel->slots[i];
+        rungi_string_view name = is_in_common_struct(kernel, slot)
+                                     ? operand_name(kernel, slot)
+                                     : rungi_string_view_of(slot->name, strlen(slot->name));
+        if (slot->type.pointers > 0 || slot->type.is_struct)
+            continue;
+        if (slot->field < 0 && kernel->is_evaluated[slot->parameter])
+            slot->role = LAB_ROLE_VALUE;
+        else if (slot->type.is_integer)
+            slot->role = slot->field < 0 ? integer_role(kernel, slot->parameter) : lab_role_of_integer(name);
+        if (slot->role == LAB_ROLE_UNKNOWN)
+            slot->role = lab_role_of_scalar(name);
+    }
+    resolve_roles(kernel);
+    return apply_arguments(kernel, why, capacity);
+}
+
+/* ---- Interface ---- */
+
+/* Explains why the launch is not known. */
+static bool refuse_launch(const lab_gemm_kernel *kernel, const char *reason, char *why, size_t capacity)
+{
+    if (!kernel->source.launch)
+        return lab_set_reason(why, capacity,
+                              "the file does not launch %s; give --block and --grid, for example --block 16,16 --grid "
+                              "'(N+15)/16,(M+15)/16'",
+                              kernel->title);
+    return lab_set_reason(why, capacity,
+                          "the launch in line %d could not be evaluated (%s); give --block and --grid, for example "
+                          "--block 16,16 --grid '(N+15)/16,(M+15)/16'",
+                          kernel->source.launch->line, reason);
+}
+
+bool lab_gemm_kernel_open(const lab_gemm_file *file, int function, const lab_gemm_settings *settings,
+                          lab_gemm_kernel *kernel, char *why, size_t capacity)
+{
+    char *signature = NULL;
+    *kernel = (lab_gemm_kernel){.file = file,
+                                .line = file->outline.tokens.items[file->outline.functions[function].name].line};
+    find_source(kernel, function);
+    bool evaluates = kernel->source.launch || (kernel->source.grid && kernel->source.block);
+    lab_cuda_compile_status status = compile(kernel, settings, evaluates, why, capacity);
+    if (status == LAB_CUDA_REJECTED && evaluates) {
+        char reason[1024];
+        snprintf(reason, sizeof reason, "%s", why);
+        status = compile(kernel, settings, false, why, capacity);
+        if (status == LAB_CUDA_COMPILED)
+            return refuse_launch(kernel, reason, why, capacity);
+    }
+    if (status != LAB_CUDA_COMPILED)
+        return false;
+    if (!evaluates)
+        return refuse_launch(kernel, "", why, capacity);
+    bool good = load(kernel, settings, evaluates) == RUNG_OK && read_signature(kernel, &signature) == RUNG_OK;
+    if (good)
+        read_slots(kernel, signature);
+    else
+        lab_set_reason(why, capacity, "%s", rung_error_text());
+    free(signature);
+    return good && find_roles(kernel, why, capacity);
+}
+
+void lab_gemm_kernel_close(lab_gemm_kernel *kernel)
+{
+    if (kernel->emulator)
+        rung_emulator_destroy(kernel->emulator);
+    lab_cuda_code_free(&kernel->code);
+    free(kernel->name);
+    *kernel = (lab_gemm_kernel){.name = NULL};
+}
+
+static rung_status run_evaluation(lab_gemm_kernel *kernel, const long long *values, long long *results)
+{
+    uint64_t in, out;
+    const int64_t in_bytes = LAB_LAUNCH_VALUES * (int64_t)sizeof *values;
+    const int64_t out_bytes = LAB_LAUNCH_RESULTS * (int64_t)sizeof *results;
+    TRY(rung_emulator_allocate(kernel->emulator, in_bytes, "values", &in));
+    TRY(rung_emulator_allocate(kernel->emulator, out_bytes, "results", &out));
+    TRY(rung_emulator_write(kernel->emulator, in, values, in_bytes));
+    TRY(rung_emulator_write(kernel->emulator, out, results, out_bytes));
+    void *arguments[] = {&in, &out};
+    rung_emulator_launch launch = rung_emulator_launch_of(1, 1, arguments);
+    TRY(rung_emulator_launch_kernel(kernel->evaluate, &launch));
+    TRY(rung_emulator_read(kernel->emulator, out, results, out_bytes));
+    TRY(rung_emulator_free(kernel->emulator, in));
+    return rung_emulator_free(kernel->emulator, out);
+}
+
+bool lab_gemm_evaluate(lab_gemm_kernel *kernel, const int64_t *values, const int64_t sizes[4], lab_gemm_launch *launch,
+                       char *why, size_t capacity)
+{
+    long long in[LAB_LAUNCH_VALUES] = {0}, out[LAB_LAUNCH_RESULTS] = {0};
+    for (int i = 0; i < kernel->slot_count; i++) {
+        const lab_gemm_slot *slot = &kernel->slots[i];
+        if (slot->field < 0)
+            in[slot->parameter] = values[i];
+        else if (slot->field < LAB_CUDA_FIELDS_MAX)
+            in[LAB_LAUNCH_VALUE_FIELDS + slot->parameter * LAB_CUDA_FIELDS_MAX + slot->field] = values[i];
+    }
+    for (int i = 0; i < 4; i++)
+        in[LAB_LAUNCH_VALUE_M + i] = sizes[i];
+    rung_emulator_set_checks(kernel->emulator, 0, false);
+    if (run_evaluation(kernel, in, out) != RUNG_OK)
+        return lab_set_reason(why, capacity, "the launch could not be evaluated: %s", rung_error_text());
+    for (int i = 0; i < 3; i++) {
+        launch->grid[i] = (uint32_t)out[LAB_LAUNCH_RESULT_GRID + i];
+        launch->block[i] = (uint32_t)out[LAB_LAUNCH_RESULT_BLOCK + i];
+    }
+    launch->shared_bytes = out[LAB_LAUNCH_RESULT_SHARED];
+    for (int i = 0; i < LAB_CUDA_PARAMETERS_MAX; i++)
+        launch->arguments[i] = out[LAB_LAUNCH_RESULT_ARGUMENTS + i];
+    return true;
+}

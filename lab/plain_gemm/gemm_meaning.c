@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm_meaning.c - see gemm_meaning.h. */
+#include "plain_gemm/gemm_meaning.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/interrupt.h"
+#include "common/text.h"
+
+static int count_slots(const lab_gemm_kernel *kernel, lab_role first, lab_role last)
+{
+    int count = 0;
+    for (int i = 0; i < kernel->slot_count; i++)
+        count += kernel->slots[i].role >= first && kernel->slots[i].role <= last;
+    return count;
+}
+
+static int count_unknown_integers(const lab_gemm_kernel *kernel)
+{
+    int count = 0;
+    for (int i = 0; i < kernel->slot_count; i++)
+        count += kernel->slots[i].role == LAB_ROLE_UNKNOWN && kernel->slots[i].type.is_integer;
+    return count;
+}
+
+bool lab_gemm_is_square(const lab_gemm_kernel *kernel)
+{
+    return count_slots(kernel, LAB_ROLE_SIZE, LAB_ROLE_SIZE) > 0 && count_slots(kernel, LAB_ROLE_M, LAB_ROLE_K) == 0;
+}
+
+/* ---- Interpretations ---- */
+
+/* What may vary for a kernel. */
+typedef struct variations {
+    int orders; /* of sizes: 1 or 6 */
+    bool has_bias;
+    bool can_add; /* there is no beta, and C may be an addend */
+} variations_t;
+
+static variations_t variations_of(const lab_gemm_kernel *kernel)
+{
+    bool has_sizes = count_slots(kernel, LAB_ROLE_M, LAB_ROLE_K) > 1 || count_unknown_integers(kernel) > 0;
+    return (variations_t){.orders = has_sizes ? 6 : 1,
+                          .has_bias = count_slots(kernel, LAB_ROLE_BIAS, LAB_ROLE_BIAS) > 0,
+                          .can_add = count_slots(kernel, LAB_ROLE_BETA, LAB_ROLE_BETA) == 0 &&
+                                     count_slots(kernel, LAB_ROLE_D, LAB_ROLE_D) == 0};
+}
+
+/* The layouts of A, B and C in the order of how common they are: 1 is by columns. */
+static const bool layouts[8][3] = {{0, 0, 0}, {1, 1, 1}, {0, 1, 0}, {1, 0, 0},
+                                   {1, 1, 0}, {0, 0, 1}, {1, 0, 1}, {0, 1, 1}};
+
+/* The orders of M, N and K. */
+static const lab_role orders[6][3] = {{LAB_ROLE_M, LAB_ROLE_N, LAB_ROLE_K}, {LAB_ROLE_M, LAB_ROLE_K, LAB_ROLE_N},
+                                      {LAB_ROLE_N, LAB_ROLE_M, LAB_ROLE_K}, {LAB_ROLE_K, LAB_ROLE_M, LAB_ROLE_N},
+                                      {LAB_ROLE_N, LAB_ROLE_K, LAB_ROLE_M}, {LAB_ROLE_K, LAB_ROLE_N, LAB_ROLE_M}};
+
+/* Epilogues: activation, and whether the bias has one element per row. */
+static const struct {
+    rung_activation activation;
+    bool is_per_row;
+} epilogues[] = {{RUNG_ACTIVATION_NONE, false},      {RUNG_ACTIVATION_RELU, false}, {RUNG_ACTIVATION_GELU, false},
+                 {RUNG_ACTIVATION_GELU_TANH, false}, {RUNG_ACTIVATION_SILU, false}, {RUNG_ACTIVATION_NONE, true},
+                 {RUNG_ACTIVATION_RELU, true}};
+enum { EPILOGUES = sizeof epilogues / sizeof *epilogues };
+
+/* Sets interpretation number `index`. Returns false after the last one. */
+static bool set_interpretation(const variations_t *variations, int index, lab_gemm_meaning *meaning)
+{
+    int adds = variations->can_add ? 2 : 1, ends = variations->has_bias ? EPILOGUES : 1;
+    int layout = index % 8, end = index / 8 % ends, add = index / (8 * ends) % adds, rest = index / (8 * ends * adds);
+    int order = rest % variations->orders, swap = rest / variations->orders;
+    if (swap > 1)
+        return false;
+    *meaning = lab_gemm_meaning_default();
+    memcpy(meaning->sizes, orders[order], sizeof meaning->sizes);
+    memcpy(meaning->unknown, orders[order], sizeof meaning->unknown);
+    meaning->is_a_transposed = layouts[layout][0];
+    meaning->is_b_transposed = layouts[layout][1];
+    meaning->is_c_transposed = layouts[layout][2];
+    meaning->activation = epilogues[end].activation;
+    meaning->is_bias_per_row = epilogues[end].is_per_row;
+    meaning->adds_to_c = add == 1;
+    meaning->swaps_inputs = swap == 1;
+    return true;
+}
+
+/* Exchanges the roles of the inputs in the slots, so that A is the left factor. */
+static void exchange_inputs(lab_gemm_kernel *kernel)
+{
+    static const lab_role pairs[][2] = {
+        {LAB_ROLE_A, LAB_ROLE_B}, {LAB_ROLE_LDA, LAB_ROLE_LDB}, {LAB_ROLE_BATCH_A, LAB_ROLE_BATCH_B}};
+    for (int i = 0; i < kernel->slot_count; i++)
+        for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
+            if (kernel->slots[i].role == pairs[p][0] || kernel->slots[i].role == pairs[p][1]) {
+                kernel->slots[i].role = pairs[p][kernel->slots[i].role == pairs[p][0]];
+                break;
+            }
+}
+
+/* Returns whether other interpretations cannot help, or would take too long. */
+static bool is_final(const lab_gemm_result *result)
+{
+    return result->outcome == LAB_GEMM_ERROR || result->outcome == LAB_GEMM_ENDLESS;
+}
+
+/* Tries every interpretation for one size. Returns whether one fits. */
+static bool try_size(lab_gemm_kernel *kernel, const int64_t size[3], lab_gemm_meaning *meaning, lab_gemm_result *result)
+{
+    variations_t variations = variations_of(kernel);
+    lab_gemm_problem problem = {
+        .m = size[0], .n = size[1], .k = size[2], .alpha = 2, .beta = 3, .is_exact = true, .seed = 1};
+    for (int i = 0; set_interpretation(&variations, i, meaning) && !lab_is_interrupted(); i++) {
+        *result = lab_gemm_run(kernel, meaning, &problem);
+        if (result->outcome == LAB_GEMM_RIGHT) {
+            if (meaning->swaps_inputs)
+                exchange_inputs(kernel);
+            meaning->swaps_inputs = false;
+            return true;
+        }
+        if (is_final(result))
+            return false;
+    }
+    return false;
+}
+
+bool lab_gemm_find_meaning(lab_gemm_kernel *kernel, lab_gemm_meaning *meaning, int64_t base[3], lab_gemm_result *result)
+{
+    static const int64_t rectangles[][3] = {
+        {128, 256, 64}, {128, 8, 64}, {8, 128, 64}, {256, 512, 128}, {256, 256, 256}};
+    static const int64_t squares[][3] = {{128, 128, 128}, {256, 256, 256}};
+    bool is_square = lab_gemm_is_square(kernel);
+    const int64_t(*sizes)[3] = is_square ? squares : rectangles;
+    int count = is_square ? 2 : 5;
+    for (int i = 0; i < count; i++) {
+        memcpy(base, sizes[i], sizeof *sizes);
+        if (try_size(kernel, sizes[i], meaning, result))
+            return true;
+        if (is_final(result))
+            break;
+    }
+    *meaning = lab_gemm_meaning_default();
+    memcpy(base, sizes[0], sizeof *sizes);
+    return false;
+}
+
+/* ---- Text ---- */
+
+static const char *layout_name(bool is_transposed)
+{
+    return is_transposed ? "column-major" : "row-major";
+}
+
+void lab_gemm_describe_meaning(const lab_gemm_kernel *kernel, const lab_gemm_meaning *meaning, char *text,
+                               size_t capacity)
+{
+    static const char *const activations[] = {"", "relu", "gelu", "gelu_tanh", "silu"};
+    bool has_alpha = count_slots(kernel, LAB_ROLE_ALPHA, LAB_ROLE_ALPHA) > 0;
+    bool has_beta = count_slots(kernel, LAB_ROLE_BETA, LAB_ROLE_BETA) > 0;
+    bool has_d = count_slots(kernel, LAB_ROLE_D, LAB_ROLE_D) > 0;
+    const char *activation = activations[meaning->activation];
+    *text = '\0';
+    lab_append(text, capacity, "%s = %s%s%sA * B", has_d ? "D" : "C", activation, *activation ? "(" : "",
+               has_alpha ? "alpha * " : "");
+    if (has_beta)
+        lab_append(text, capacity, " + beta * C");
+    else if (meaning->adds_to_c || has_d)
+        lab_append(text, capacity, " + C");
+    if (count_slots(kernel, LAB_ROLE_BIAS, LAB_ROLE_BIAS) > 0)
+        lab_append(text, capacity, " + bias%s", meaning->is_bias_per_row ? " (per row)" : "");
+    lab_append(text, capacity, "%s; ", *activation ? ")" : "");
+    if (meaning->is_a_transposed == meaning->is_b_transposed && meaning->is_a_transposed == meaning->is_c_transposed)
+        lab_append(text, capacity, "all matrices %s", layout_name(meaning->is_a_transposed));
+    else
+        lab_append(text, capacity, "A %s, B %s, C %s", layout_name(meaning->is_a_transposed),
+                   layout_name(meaning->is_b_transposed), layout_name(meaning->is_c_transposed));
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm_run.h - runs a plain kernel for one problem on the emulator, and checks the result. */
+#pragma once
+
+#include "plain_gemm/gemm_kernel.h"
+
+/* What a kernel computes, as far as its parameters leave it open. */
+typedef struct lab_gemm_meaning {
+    lab_role sizes[3];                     /* what the slots with the roles M, N and K mean; usually M, N, K */
+    lab_role unknown[3];                   /* what the first integer slots without a role mean */
+    bool is_a_transposed, is_b_transposed; /* stored by columns */
+    bool is_c_transposed;
+    bool swaps_inputs; /* the slot with the role A is the right factor */
+    bool adds_to_c;    /* C += A B, where the kernel has no beta */
+    rung_activation activation;
+    bool is_bias_per_row; /* one element per row of C instead of one per column */
+} lab_gemm_meaning;
+
+typedef struct lab_gemm_problem {
+    int64_t m, n, k;
+    double alpha, beta; /* used if the kernel has them */
+    bool is_exact;      /* small integers, so that every sum is exact; otherwise uniform in [-1, 1) */
+    uint64_t seed;
+    uint32_t checks; /* RUNG_EMULATOR_CHECK_ values */
+    bool counts;     /* memory accesses */
+} lab_gemm_problem;
+
+typedef enum lab_gemm_outcome {
+    LAB_GEMM_RIGHT,
+    LAB_GEMM_WRONG,
+    LAB_GEMM_INVALID, /* the launch is invalid, for example 0 blocks */
+    LAB_GEMM_STOPPED, /* the kernel trapped, or accessed memory far outside */
+    LAB_GEMM_ENDLESS, /* the kernel did not end within the limit */
+    LAB_GEMM_ERROR    /* of rung: out of memory, unknown parameters */
+} lab_gemm_outcome;
+
+typedef struct lab_gemm_result {
+    lab_gemm_outcome outcome;
+    lab_gemm_launch launch;
+    rung_compute compute;  /* the precision that explains the result: strict, or tf32 for single precision inputs */
+    bool is_low_precision; /* the sums were rounded to the type of C at each step */
+    int64_t finding_count; /* of the emulator, until the next run */
+    char text[512];        /* first wrong element, or the reason */
+} lab_gemm_result;
+
+/* Runs one problem. */
+lab_gemm_result lab_gemm_run(lab_gemm_kernel *kernel, const lab_gemm_meaning *meaning, const lab_gemm_problem *problem);
+
+/* Evaluates the launch of a problem without running it. */
+bool lab_gemm_launch_of(lab_gemm_kernel *kernel, const lab_gemm_meaning *meaning, int64_t m, int64_t n, int64_t k,
+                        lab_gemm_launch *launch, char *why, size_t capacity);
+
+/* Returns the meaning that names alone suggest. */
+lab_gemm_meaning lab_gemm_meaning_default(void);

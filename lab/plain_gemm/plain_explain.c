@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plain_explain.c - see plain_explain.h. The kernel runs whole small problems with two values of k on the emulator; the
+ * averages per block separate what a block does once from what it does per step along k. */
+#include "plain_gemm/plain_explain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/interrupt.h"
+#include "common/failure.h"
+#include "common/text.h"
+#include "plain_gemm/gemm_meaning.h"
+#include "plain_gemm/plain_options.h"
+#include "target/target.h"
+
+/* One kernel of the file and its explanation. */
+typedef struct plain_explanation {
+    lab_gemm_kernel kernel;
+    lab_gemm_meaning meaning;
+    int64_t base[3];
+    lab_explain_request request;
+    lab_explanation result;
+} plain_explanation_t;
+
+/* ---- Compiler's report ---- */
+
+/* Returns the number before `words` in a text; 0 if the words do not occur. */
+static int64_t number_before(const char *text, const char *end, const char *words)
+{
+    const char *at = strstr(text, words);
+    if (!at || at > end)
+        return 0;
+    while (at > text && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return atoll(at);
+}
+
+/* Reads registers, shared memory and spills of the kernel from ptxas's report, which has one paragraph per function. */
+static bool read_report(const char *log, const char *entry, lab_explanation *result)
+{
+    char mark[600];
+    snprintf(mark, sizeof mark, "'%.500s'", entry);
+    const char *start = strstr(log, mark), *end = start ? strstr(start, "Compiling entry function") : NULL;
+    if (!start)
+        return false;
+    end = end ? end : start + strlen(start);
+    result->registers = number_before(start, end, " registers");
+    result->shared_bytes = number_before(start, end, " bytes smem");
+    result->spill_bytes = number_before(start, end, " bytes spill stores") +
+                          number_before(start, end, " bytes spill loads");
+    return result->registers > 0;
+}
+
+static void disassemble(plain_explanation_t *explanation)
+{
+    lab_explanation *result = &explanation->result;
+    char program[4096];
+    if (!lab_nvdisasm_find(program, sizeof program))
+        result->missing_tools |= 1u << LAB_TOOL_NVDISASM;
+    snprintf(result->sass_arch, sizeof result->sass_arch, "%s", result->machine.arch);
+    if (!explanation->kernel.code.cubin) {
+        snprintf(result->why_not_disassembled, LAB_EXPLAIN_WHY_BYTES, "the compiler made no cubin");
+        return;
+    }
+    result->is_disassembled = lab_sass_disassemble(explanation->kernel.code.cubin, explanation->kernel.code.cubin_bytes,
+                                                   &result->code, result->why_not_disassembled, LAB_EXPLAIN_WHY_BYTES);
+    const lab_instruction_mix *loop = &result->code.loop;
+    if (result->is_disassembled && result->code.has_loop && loop->instructions > 0)
+        result->math_share = (double)loop->math / (double)loop->instructions;
+}
+
+/* ---- Counts ---- */
+
+static bool count_run(plain_explanation_t *explanation, const int64_t sizes[3], lab_access_counters *counters,
+                      lab_gemm_launch *launch, char *why, size_t capacity)
+{
+    lab_gemm_kernel *kernel = &explanation->kernel;
+    lab_gemm_problem problem = {.m = sizes[0],
+                                .n = sizes[1],
+                                .k = sizes[2],
+                                .alpha = 1,
+                                .beta = 0,
+                                .is_exact = true,
+                                .seed = 3,
+                                .counts = true};
+    rung_emulator_counts_clear(kernel->emulator);
+    lab_gemm_result result = lab_gemm_run(kernel, &explanation->meaning, &problem);
+    if (result.outcome != LAB_GEMM_RIGHT)
+        return lab_set_reason(why, capacity, "%lld x %lld x %lld: %s", (long long)problem.m, (long long)problem.n,
+                              (long long)problem.k, result.text);
+    *launch = result.launch;
+    lab_counted_launch counted = {
+        .entry = kernel->name,
+        .file = kernel->file->path,
+        .source = kernel->file->text,
+        .parameters = "",
+        .threads_per_block = (int64_t)launch->block[0] * launch->block[1] * launch->block[2],
+        .blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2],
+    };
+    return lab_access_counters_read(kernel->emulator, &counted, counters) ||
+           lab_set_reason(why, capacity, "out of memory");
+}
+
+static void count_accesses(plain_explanation_t *explanation)
+{
+    lab_explanation *result = &explanation->result;
+    lab_access_counters short_run = {.line_count = 0};
+    lab_gemm_launch launch;
+    int64_t longer[3] = {explanation->base[0], explanation->base[1], 2 * explanation->base[2]};
+    if (lab_gemm_is_square(&explanation->kernel))
+        longer[0] = longer[1] = longer[2];
+    result->is_counted = count_run(explanation, explanation->base, &short_run, &launch, result->why_uncounted,
+                                   LAB_EXPLAIN_WHY_BYTES) &&
+                         count_run(explanation, longer, &result->counters, &launch, result->why_uncounted,
+                                   LAB_EXPLAIN_WHY_BYTES);
+    if (result->is_counted) {
+        double steps = (double)(result->k - explanation->base[2]) / (double)explanation->base[2];
+        lab_explain_extrapolate(&short_run, result, steps);
+        result->threads = (int64_t)launch.block[0] * launch.block[1] * launch.block[2];
+        result->shared_bytes += launch.shared_bytes;
+    }
+    lab_access_counters_free(&short_run);
+}
+
+/* ---- Prediction ---- */
+
+/* Finds the tile of a block from the launch of the real problem. */
+static double find_tiles(plain_explanation_t *explanation)
+{
+    lab_explanation *result = &explanation->result;
+    lab_gemm_launch all, taller;
+    char why[256];
+    double blocks = 0, rows = 0;
+    if (lab_gemm_launch_of(&explanation->kernel, &explanation->meaning, result->m, result->n, result->k, &all, why,
+                           sizeof why) &&
+        lab_gemm_launch_of(&explanation->kernel, &explanation->meaning, 2 * result->m, result->n, result->k, &taller,
+                           why, sizeof why)) {
+        blocks = (double)all.grid[0] * all.grid[1] * all.grid[2];
+        for (int i = 0; i < 3; i++)
+            if (taller.grid[i] > all.grid[i])
+                rows = all.grid[i];
+    }
+    rows = rows > 0 ? rows : 1;
+    result->bm = (int64_t)((double)result->m / rows);
+    result->bn = blocks > 0 ? (int64_t)((double)result->n * rows / blocks) : 1;
+    result->bm = result->bm > 0 ? result->bm : 1;
+    result->bn = result->bn > 0 ? result->bn : 1;
+    return blocks;
+}
+
+static bool uses_engine(const lab_explanation *result)
+{
+    return result->is_disassembled && result->code.has_loop && strstr(result->code.loop.operation, "MMA") != NULL;
+}
+
+static bool describe(plain_explanation_t *explanation, char *why, size_t capacity)
+{
+    lab_explanation *result = &explanation->result;
+    const lab_gemm_kernel *kernel = &explanation->kernel;
+    lab_type_pair pair = {RUNG_TYPE_NONE, RUNG_TYPE_NONE};
+    for (int i = 0; i < kernel->slot_count; i++) {
+        if (kernel->slots[i].role == LAB_ROLE_A)
+            pair.in = kernel->slots[i].type.element;
+        if (kernel->slots[i].role == LAB_ROLE_C)
+            pair.out = kernel->slots[i].type.element;
+    }
+    if (lab_type_pair_index(pair) >= lab_type_pair_count())
+        return lab_set_reason(why, capacity, "%s multiplies types that rung does not predict; run rung verify",
+                              kernel->title);
+    explanation->request.dtype = (lab_dtype){
+        .product = pair, .compute = RUNG_COMPUTE_STRICT, .name = lab_type_pair_name(pair)};
+    snprintf(result->kernel, sizeof result->kernel, "%s", kernel->title);
+    snprintf(result->file, sizeof result->file, "%s", lab_base_name(kernel->file->path));
+    snprintf(result->path, sizeof result->path, "-");
+    result->dtype = explanation->request.dtype.name;
+    result->machine = explanation->request.machine;
+    result->m = explanation->request.m, result->n = explanation->request.n, result->k = explanation->request.k;
+    return true;
+}
+
+static bool explain(const lab_gemm_file *file, int function, const lab_gemm_settings *settings,
+                    plain_explanation_t *explanation, char *why, size_t capacity)
+{
+    lab_gemm_result first;
+    lab_explanation *result = &explanation->result;
+    if (!lab_gemm_kernel_open(file, function, settings, &explanation->kernel, why, capacity))
+        return false;
+    if (!lab_gemm_find_meaning(&explanation->kernel, &explanation->meaning, explanation->base, &first))
+        return lab_set_reason(why, capacity, "%s computes no matrix product: %s; run rung verify %s for details",
+                              explanation->kernel.title, first.text, file->path);
+    if (!describe(explanation, why, capacity))
+        return false;
+    result->is_compiled = read_report(explanation->kernel.code.log, explanation->kernel.code.lowered[0], result);
+    disassemble(explanation);
+    count_accesses(explanation);
+    lab_explain_compute_occupancy(result);
+    lab_launch_traits traits = {
+        .uses_engine = uses_engine(result), .grouped_tile_rows = 1, .blocks = find_tiles(explanation)};
+    if (result->is_counted && result->is_compiled && result->is_disassembled)
+        lab_explain_predict(&explanation->request, &traits, result);
+    lab_explanation_find_issues(result, file->text);
+    return true;
+}
+
+/* ---- Interface ---- */
+
+static void print(const plain_explanation_t *explanation, bool is_json, lab_json *json)
+{
+    if (!is_json) {
+        lab_explanation_print(&explanation->result);
+        return;
+    }
+    lab_json_begin(json, NULL, '{');
+    lab_explanation_write_summary(json, &explanation->result);
+    lab_explanation_write_details(json, &explanation->result);
+    lab_json_end(json, '}');
+}
+
+/* Explains every kernel that the options select. Returns the number of kernels; -1 after an error. */
+static int explain_kernels(const lab_options *options, const lab_gemm_file *file, const lab_gemm_settings *settings,
+                           const lab_explain_request *request, lab_json *json)
+{
+    int count = 0;
+    for (int i = 0; i < file->outline.function_count && !lab_is_interrupted(); i++) {
+        char why[2048];
+        if (!lab_gemm_is_candidate(file, i))
+            continue;
+        plain_explanation_t *explanation = calloc(1, sizeof *explanation);
+        if (!explanation)
+            return -1;
+        explanation->request = *request;
+        bool good = explain(file, i, settings, explanation, why, sizeof why);
+        if (good)
+            print(explanation, options->json != NULL, json);
+        else
+            lab_fail(LAB_EXIT_WRONG, "%s", why);
+        lab_explanation_free(&explanation->result);
+        lab_gemm_kernel_close(&explanation->kernel);
+        free(explanation);
+        if (!good)
+            return -1;
+        count++;
+    }
+    return count;
+}
+
+int lab_plain_explain(const lab_options *options, const char *path, const lab_explain_request *request)
+{
+    static const char *const report_option[] = {"--ptxas-options=-v"};
+    lab_gemm_file file;
+    lab_launch_options launch;
+    lab_json json;
+    char why[1024];
+    lab_gemm_settings settings = {.architecture = atoi(request->machine.arch + 3),
+                                  .seconds = request->seconds > 0 ? request->seconds : 0,
+                                  .definitions = report_option,
+                                  .definition_count = 1,
+                                  .wants_cubin = true};
+    const char *wrong = lab_plain_options_read(options, &launch);
+    if (wrong)
+        return lab_usage_error("explain", wrong);
+    lab_interrupt_watch();
+    int count = -1;
+    if (lab_gemm_file_open(path, &launch, &file, why, sizeof why)) {
+        if (options->json) {
+            json = lab_json_open(stdout, "rung-explain-file/1");
+            lab_json_string(&json, "file", path);
+            lab_json_begin(&json, "kernels", '[');
+        }
+        count = explain_kernels(options, &file, &settings, request, &json);
+        if (options->json) {
+            lab_json_end(&json, ']');
+            lab_json_end(&json, '}');
+        }
+        if (count == 0)
+            lab_fail(LAB_EXIT_USAGE,
+                     "%s has no kernel that takes three matrices; name one with --kernel, or use rung check", path);
+    } else
+        lab_fail(LAB_EXIT_USAGE, "%s", why);
+    lab_gemm_file_close(&file);
+    return lab_is_interrupted() ? LAB_EXIT_INTERRUPTED
+           : count > 0          ? LAB_EXIT_SUCCESS
+           : count == 0         ? LAB_EXIT_USAGE
+                                : LAB_EXIT_WRONG;
+}
