@@ -102,10 +102,20 @@ static void print_source_line(const char *source, int line, FILE *out)
         fprintf(out, "    %5d | %.*s\n", line, (int)(length - start), source + start);
 }
 
-void lab_finding_list_print(const lab_finding_list *list, const char *source, FILE *out)
+/* Returns the text of a file; a source without a name stands for every file. */
+static const char *source_of(const lab_finding_source *sources, int count, const char *file)
+{
+    for (int i = 0; i < count; i++)
+        if (!sources[i].file || strcmp(sources[i].file, file) == 0)
+            return sources[i].text;
+    return NULL;
+}
+
+void lab_finding_list_print_with(const lab_finding_list *list, const lab_finding_source *sources, int count, FILE *out)
 {
     for (int i = 0; i < list->count; i++) {
         const lab_finding *item = &list->items[i];
+        const char *source = source_of(sources, count, item->file);
         lab_colour_begin(LAB_RED, out);
         fprintf(out, "  %s:%d: %s", lab_base_name(item->file), item->line, rung_emulator_finding_name(item->kind));
         lab_colour_end(LAB_RED, out);
@@ -120,6 +130,11 @@ void lab_finding_list_print(const lab_finding_list *list, const char *source, FI
     }
     if (list->dropped > 0)
         fprintf(out, "  %lld more findings are not shown\n", (long long)list->dropped);
+}
+
+void lab_finding_list_print(const lab_finding_list *list, const char *source, FILE *out)
+{
+    lab_finding_list_print_with(list, &(lab_finding_source){NULL, source}, 1, out);
 }
 
 void lab_finding_list_write(const lab_finding_list *list, lab_json *json)

@@ -34,5 +34,13 @@ void lab_finding_list_add(lab_finding_list *list, rung_emulator *emulator, const
 /* Prints the findings for people, each with its source line. `source` is the text of the file; NULL if it is unknown. */
 void lab_finding_list_print(const lab_finding_list *list, const char *source, FILE *out);
 
+/* A file with its text; NULL if the text is unknown. */
+typedef struct lab_finding_source {
+    const char *file, *text;
+} lab_finding_source;
+
+/* Prints the findings, each with the line of its own file. */
+void lab_finding_list_print_with(const lab_finding_list *list, const lab_finding_source *sources, int count, FILE *out);
+
 /* Writes the field "findings" of a JSON object. */
 void lab_finding_list_write(const lab_finding_list *list, lab_json *json);

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npy.h - reads and writes the header of NumPy's file format
- * (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). Files are untrusted: the parser is strict and
- * evaluates nothing. */
+/* npy.h - reads and writes the headers of matrices in NumPy's file format; see base/npy_header.h. */
 #pragma once
 
 #include <stdbool.h>
 
+#include "base/npy_header.h"
 #include "rung/rung.h"
 
-enum {
-    RUNGI_NPY_HEADER_MAX_BYTES = 1 << 16, /* maximum when reading; NumPy's own limit is 10,000 */
-    RUNGI_NPY_HEADER_BYTES = 128          /* when writing */
-};
+enum { RUNGI_NPY_HEADER_BYTES = 128 }; /* when writing */
 
 typedef struct rungi_npy {
     rung_type type;

@@ -246,6 +246,30 @@ static void member_masks_may_differ_between_lanes(void **state)
         assert_int_equal(out[t], (t + (t ^ 1)) << t / 8);
 }
 
+/* Runs an instruction on lanes 0 to 15 with member mask 0xffff, and on the others with 0xffff0000. %p0 holds for lane 20. */
+static void run_halves(const char *instruction, uint32_t low, uint32_t high)
+{
+    char text[2048];
+    uint32_t out[32];
+    snprintf(text, sizeof text, "%s%s\nst.global.u32 [%%rd1], %%r2;\nret;\n}\n",
+             PTX_HEADER PTX_KERNEL "setp.lt.u32 %p1, %t, 16;\nselp.b32 %r1, 0xffff, 0xffff0000, %p1;\n"
+                                   "setp.eq.u32 %p0, %t, 20;\n",
+             instruction);
+    run_clean(text, 32, out, 32);
+    for (uint32_t lane = 0; lane < 32; lane++)
+        assert_int_equal(out[lane], lane < 16 ? low : high);
+}
+
+static void lanes_exchange_data_with_their_members_only(void **state)
+{
+    (void)state;
+    run_halves("redux.sync.add.u32 %r2, %t, %r1;", 120, 376);
+    run_halves("redux.sync.max.u32 %r2, %t, %r1;", 15, 31);
+    run_halves("vote.sync.ballot.b32 %r2, %p0, %r1;", 0, 1u << 20);
+    run_halves("vote.sync.any.pred %p2, %p0, %r1;\nselp.b32 %r2, 1, 0, %p2;", 0, 1);
+    run_halves("mov.b32 %r3, 7;\nmatch.any.sync.b32 %r2, %r3, %r1;", 0xffff, 0xffff0000);
+}
+
 static void missing_members_are_reported(void **state)
 {
     static const char text[] = PTX_HEADER PTX_KERNEL
@@ -377,6 +401,7 @@ int main(void)
                                        cmocka_unit_test(warps_wait_for_flags),
                                        cmocka_unit_test(warp_barriers_may_be_at_different_places),
                                        cmocka_unit_test(member_masks_may_differ_between_lanes),
+                                       cmocka_unit_test(lanes_exchange_data_with_their_members_only),
                                        cmocka_unit_test(missing_members_are_reported),
                                        cmocka_unit_test(barriers_reduce),
                                        cmocka_unit_test(named_barriers_connect_warps),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* logged_reads.c - a write races with an earlier read of another warp, whatever the pattern of the read's addresses and
- * however many reads were made in between. */
+ * however many reads were made in between. It races with an earlier write of another value. */
 #include "run_ptx.h"
 
 enum { SHARED_BYTES = 16384 };
@@ -62,8 +62,40 @@ static void writes_race_with_earlier_reads(void **unused)
         }
 }
 
+/* Runs two warps that store to the same words of shared memory. Returns the number of findings. */
+static int64_t count_write_races(const char *value, const char *store)
+{
+    char text[2048];
+    uint32_t out[64];
+    snprintf(text, sizeof text,
+             "%s.shared .align 16 .b8 s[1024];\n%s"
+             "mov.u32 %%r0, s;\nand.b32 %%r1, %%t, 31;\n%s\n"
+             "shl.b32 %%r3, %%r1, 4;\nadd.u32 %%r3, %%r3, %%r0;\n%s\n"
+             "bar.sync 0;\nld.shared.u8 %%r4, [%%r3];\nst.global.u32 [%%rd1], %%r4;\nret;\n}\n",
+             PTX_HEADER, PTX_KERNEL, value, store);
+    run_t run = run_ptx(text, 64, out, 64, RUNG_EMULATOR_CHECK_ALL, 0);
+    if (run.status != RUNG_OK)
+        fail_msg("%s", run.error);
+    assert_true(run.findings == 0 || run.kind == RUNG_EMULATOR_RACE);
+    return run.findings;
+}
+
+static void stores_of_the_same_value_do_not_race(void **unused)
+{
+    static const char *const stores[] = {"st.shared.u32 [%r3], %r2;", "st.shared.v4.u32 [%r3], {%r1, %r1, %r1, %r2};",
+                                         "cvt.u16.u32 %h0, %r2;\nst.shared.u16 [%r3], %h0;"};
+    (void)unused;
+    for (int i = 0; i < 3; i++) {
+        char store[256];
+        snprintf(store, sizeof store, "%s%s", i == 2 ? ".reg .b16 %h0;\n" : "", stores[i]);
+        assert_int_equal(count_write_races("mov.b32 %r2, %r1;", store), 0);
+        assert_true(count_write_races("mov.b32 %r2, %t;", store) > 0);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(writes_race_with_earlier_reads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(writes_race_with_earlier_reads),
+                                       cmocka_unit_test(stores_of_the_same_value_do_not_race)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,8 @@
  *
  * Two accesses of the same bytes by different threads race if one of them writes, not both are strong (atomic, volatile,
  * relaxed, acquire or release), and nothing orders them. The lanes of one instruction do not race with each other: all
- * lanes are compared with earlier accesses before any of them is recorded. */
+ * lanes are compared with earlier accesses before any of them is recorded. Stores of the same value to shared memory do not
+ * race with each other. */
 #include <string.h>
 
 #include "emulator/checks/checker.h"
@@ -80,9 +81,33 @@ static bool conflicts(const visit_t *visit, ptx_stamp_t earlier)
            !rungi_ptx_happened_before(checker, earlier, visit->access->warp->index, visit->lane);
 }
 
+/* Returns whether a store to shared memory writes the bytes that are already there. Compilers let several warps store
+ * the same values, for example if a tile has fewer rows than the block has threads. The order of such stores does not
+ * matter. */
+static bool repeats_value(const visit_t *visit)
+{
+    const ptx_checked_access_t *access = visit->access;
+    const ptx_instruction_t *instruction = access->instruction;
+    uint64_t first = access->address[visit->lane], element = instruction->element_bytes;
+    bool is_store = access->kind == PTX_WRITE &&
+                    strcmp(rung_emulator_instruction_at(instruction->row)->opcode, "st") == 0;
+    if (!is_store || access->space[visit->lane] != PTX_SPACE_SHARED)
+        return false;
+    for (uint64_t byte = 0; byte < (uint64_t)access->bytes; byte++) {
+        uint64_t at = first + byte;
+        if (at < visit->address || at >= visit->address + 4)
+            continue;
+        const unsigned char *value = rungi_ptx_lanes(access->warp, instruction->list[byte / element]);
+        if (access->warp->block->shared[at] !=
+            value[(size_t)visit->lane * instruction->register_bytes + byte % element])
+            return false;
+    }
+    return true;
+}
+
 static void compare(const visit_t *visit, const ptx_cell_t *cell)
 {
-    if (conflicts(visit, cell->writer)) {
+    if (conflicts(visit, cell->writer) && !repeats_value(visit)) {
         report(visit, cell->writer, false);
         return;
     }

@@ -3,7 +3,8 @@
  *
  * A lane waits until all lanes of its member mask wait too or have exited. Lanes may wait at different instructions, as
  * bar.warp.sync allows, and lanes of one split may name different members, as tiles of a warp do. Lanes at the same
- * instruction then execute together, whatever splits they belong to, so that they can exchange data. */
+ * instruction then execute together, whatever splits they belong to, so that they can exchange data. Only lanes with the same
+ * member mask exchange data with each other. */
 #include "emulator/machine/control.h"
 #include "emulator/machine/splits.h"
 
@@ -30,6 +31,29 @@ static uint32_t ready_lanes(const ptx_warp_t *warp, const uint32_t *members, uin
     return ready & mask;
 }
 
+/* Returns the lanes of `mask` that name the same members as the lowest of them. */
+static uint32_t lanes_with_same_members(const uint32_t *members, uint32_t mask)
+{
+    uint32_t same = 0;
+    for (int lane = 0; members && lane < PTX_WARP_LANES; lane++)
+        same |= (uint32_t)(members[lane] == members[__builtin_ctz(mask)]) << lane;
+    return members ? same & mask : mask;
+}
+
+/* Executes an instruction for each group of lanes that name the same members. */
+static void execute_groups(ptx_warp_t *warp, const ptx_instruction_t *instruction, const uint32_t *members,
+                           uint32_t mask)
+{
+    uint32_t group;
+    for (uint32_t left = mask; left; left &= ~group) {
+        group = lanes_with_same_members(members, left);
+        if (instruction->execute)
+            instruction->execute(warp, instruction, group);
+        else if (warp->is_checked) /* bar.warp.sync; the others do not order memory accesses */
+            rungi_ptx_check_warp_sync(warp, group);
+    }
+}
+
 /* Executes an instruction for lanes of one frame. */
 static void execute(ptx_warp_t *warp, const ptx_instruction_t *instruction, ptx_frame_t *frame, int32_t pc,
                     uint32_t mask)
@@ -37,10 +61,7 @@ static void execute(ptx_warp_t *warp, const ptx_instruction_t *instruction, ptx_
     rungi_ptx_select_frame(warp, frame);
     warp->pc = pc;
     warp->active = mask;
-    if (instruction->execute)
-        instruction->execute(warp, instruction, mask);
-    else if (warp->is_checked) /* bar.warp.sync; the others do not order memory accesses */
-        rungi_ptx_check_warp_sync(warp, mask);
+    execute_groups(warp, instruction, member_masks(frame, warp, instruction), mask);
 }
 
 /* Executes the instruction for `ready` lanes that wait at the same place as split `index`, and moves them behind it. */
@@ -128,10 +149,7 @@ ptx_next_step_t rungi_ptx_do_warp_sync(ptx_warp_t *warp, int index, const ptx_in
     }
     const uint32_t *members = member_masks(split->frame, warp, instruction);
     if (ready_lanes(warp, members, mask, mask) == mask) {
-        if (instruction->execute)
-            instruction->execute(warp, instruction, mask);
-        else if (warp->is_checked)
-            rungi_ptx_check_warp_sync(warp, mask);
+        execute_groups(warp, instruction, members, mask);
         split->pc++;
         return PTX_CONTINUE;
     }

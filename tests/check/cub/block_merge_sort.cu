@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* block_merge_sort.cu - cub::BlockMergeSort: sorts each block by comparisons. */
+// rung: grid=2 block=128 in=i32[1024]:in.npy out=i32[1024]:none
+#include <cub/block/block_merge_sort.cuh>
+
+struct less {
+    __device__ bool operator()(int a, int b) const { return a < b; }
+};
+
+extern "C" __global__ void block_merge_sort(const int *in, int *out)
+{
+    typedef cub::BlockMergeSort<int, 128, 4> sort;
+    __shared__ typename sort::TempStorage storage;
+    int items[4], first = blockIdx.x * 512 + threadIdx.x * 4;
+    for (int i = 0; i < 4; i++)
+        items[i] = in[first + i];
+    sort(storage).Sort(items, less());
+    for (int i = 0; i < 4; i++)
+        out[first + i] = items[i];
+}
