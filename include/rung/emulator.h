@@ -168,6 +168,7 @@ typedef struct rung_emulator_launch {
     void *const *arguments;        /* one pointer to each argument; or use the next two */
     const void  *parameter_buffer; /* the parameters as one block of memory */
     int64_t      parameter_bytes;
+    bool         is_cooperative; /* all blocks run at the same time and may wait for each other; at most 4095 blocks */
 } rung_emulator_launch;
 
 /* Returns a launch of grid_x blocks of block_x threads. Set other fields afterwards. */

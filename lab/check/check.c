@@ -8,6 +8,7 @@
 #include "cli/interrupt.h"
 #include "common/failure.h"
 #include "common/text.h"
+#include "findings/sarif.h"
 #include "io/input_file.h"
 #include "process/supervise.h"
 #include "target/target.h"
@@ -167,6 +168,8 @@ int lab_check_run(const lab_options *options)
         } else {
             (options->json ? lab_check_write_json : lab_check_print)(session);
             code = exit_code(session);
+            if (options->sarif && !lab_sarif_save(&session->findings, options->sarif, why, sizeof why))
+                code = lab_fail(LAB_EXIT_USAGE, "%s", why);
         }
     }
     close_session(session);

@@ -178,12 +178,13 @@ static void write_examples(int command, FILE *out)
 
 static void write_see_also(int command, FILE *out)
 {
+    /* "\%" forbids groff to break a name. */
     fprintf(out, ".SH SEE ALSO\n%s", command == LAB_COMMAND_COUNT ? "" : ".BR rung (1)");
     bool is_first = command == LAB_COMMAND_COUNT;
     for (int i = 0; i < LAB_COMMAND_COUNT; i++) {
         if (i == command)
             continue;
-        fprintf(out, "%s.BR rung\\-%s (1)", is_first ? "" : ",\n", lab_command_at(i)->name);
+        fprintf(out, "%s.BR \\%%rung\\-%s (1)", is_first ? "" : ",\n", lab_command_at(i)->name);
         is_first = false;
     }
     fputs("\n.PP\nThe library's manual is its header, rung/rung.h.\n", out);

@@ -211,14 +211,16 @@ static void report_getopt_error(int command, int found, const char *text)
 
 /* Fills the table and the short forms (":ho:") for getopt_long. The table has the options of all commands; otherwise
  * --m would be an abbreviation of --memory for commands without --m. */
-static void fill_table(struct option table[OPTION_COUNT + 2], char *short_forms)
+static void fill_table(int command, struct option table[OPTION_COUNT + 2], char *short_forms)
 {
     memset(table, 0, (OPTION_COUNT + 2) * sizeof *table);
     for (int i = 0; i < OPTION_COUNT; i++)
         table[i] = (struct option){option_table[i].name, *option_table[i].argument ? required_argument : no_argument,
                                    NULL, i + 256};
     table[OPTION_COUNT] = (struct option){"help", no_argument, NULL, 'h'};
-    short_forms += sprintf(short_forms, ":h");
+    /* Options behind the name of a program are its own: "+" stops at the first argument. */
+    bool has_program = strncmp(commands[command].arguments, "PROGRAM", 7) == 0;
+    short_forms += sprintf(short_forms, "%s:h", has_program ? "+" : "");
     for (int i = 0; i < OPTION_COUNT; i++)
         if (lab_option_letter(&option_table[i]))
             short_forms += sprintf(short_forms, "%c%s", lab_option_letter(&option_table[i]),
@@ -237,11 +239,11 @@ static int count_after_double_dash(int argc, char **argv)
 bool lab_options_parse(int command, int argc, char **argv, lab_options *options)
 {
     struct option table[OPTION_COUNT + 2];
-    char short_forms[3 + 2 * LETTER_COUNT + 1];
+    char short_forms[4 + 2 * LETTER_COUNT + 1];
     int row;
     replace_underscores();
     memset(options, 0, sizeof *options);
-    fill_table(table, short_forms);
+    fill_table(command, table, short_forms);
     options->arguments_after_dashes = count_after_double_dash(argc, argv);
 
     optind = 2;

@@ -18,22 +18,31 @@ static const struct {
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
-/* Returns the key that begins at `at`, followed by "="; -1 if none does. */
-static int key_at(const char *at, const char *end)
+/* Returns the length of the name that begins at `at` and is followed by a single "="; 0 if there is none. */
+static size_t name_length(const char *at, const char *end)
 {
-    for (int i = 0; i < KEYS; i++) {
-        size_t length = strlen(keys[i].name);
-        if ((size_t)(end - at) > length && memcmp(at, keys[i].name, length) == 0 && at[length] == '=')
+    size_t length = 0;
+    while (at + length < end && (rungi_is_name_character(at[length]) || at[length] == '.'))
+        length++;
+    bool is_assigned = length > 0 && at + length < end && at[length] == '=' &&
+                       (at + length + 1 == end || at[length + 1] != '=');
+    return is_assigned ? length : 0;
+}
+
+/* Returns the key with this name; -1 if it is none of verify and explain: an argument, which rung check reads. */
+static int find_key(const char *name, size_t length)
+{
+    for (int i = 0; i < KEYS; i++)
+        if (rungi_string_view_equals(rungi_string_view_of(name, length), keys[i].name))
             return i;
-    }
     return -1;
 }
 
-/* Returns the end of a value: the end of the line, or the space before the next key. */
+/* Returns the end of a value: the end of the line, or the space before the next name. */
 static const char *value_end(const char *at, const char *end)
 {
     for (const char *next = at; next < end; next++)
-        if (*next == ' ' && key_at(next + 1, end) >= 0)
+        if (*next == ' ' && name_length(next + 1, end) > 0)
             return next;
     return end;
 }
@@ -45,18 +54,19 @@ static bool read_line(lab_launch_options *options, const char *at, const char *e
             at++;
         if (at == end)
             return true;
-        int key = key_at(at, end);
-        if (key < 0)
-            return lab_set_reason(
-                why, capacity,
-                "line %d: \"%.*s\" is not one of kernel=, template=, grid=, block=, shared= and args=", options->line,
-                (int)(end - at < 40 ? end - at : 40), at);
-        at += strlen(keys[key].name) + 1;
+        size_t length = name_length(at, end);
+        if (length == 0)
+            return lab_set_reason(why, capacity,
+                                  "line %d: \"%.*s\" does not begin with a name and \"=\", as grid=... does",
+                                  options->line, (int)(end - at < 40 ? end - at : 40), at);
+        int key = find_key(at, length);
+        at += length + 1;
         const char *last = value_end(at, end), *next = last;
         while (last > at && (last[-1] == ' ' || last[-1] == '\r'))
             last--;
-        char *value = (char *)options + keys[key].offset;
-        if (!*value && snprintf(value, LAB_LAUNCH_TEXT_BYTES, "%.*s", (int)(last - at), at) >= LAB_LAUNCH_TEXT_BYTES)
+        char *value = key < 0 ? NULL : (char *)options + keys[key].offset;
+        if (value && !*value &&
+            snprintf(value, LAB_LAUNCH_TEXT_BYTES, "%.*s", (int)(last - at), at) >= LAB_LAUNCH_TEXT_BYTES)
             return lab_set_reason(why, capacity, "line %d: %s= is longer than %d characters", options->line,
                                   keys[key].name, LAB_LAUNCH_TEXT_BYTES - 1);
         at = next;

@@ -20,7 +20,7 @@ typedef struct lab_launch_options {
 } lab_launch_options;
 
 /* Reads the comment line of a file, if there is one. Texts that are already given stay. Returns false, with a sentence,
- * if the line has an unknown key or a text is too long. */
+ * if the line cannot be read or a text is too long. Arguments, which only rung check takes, are ignored. */
 bool lab_launch_options_read_comment(lab_launch_options *options, const char *text, size_t bytes, char *why,
                                      size_t capacity);
 

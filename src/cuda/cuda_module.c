@@ -11,7 +11,7 @@
 #include "core/code_cache.h"
 #include "cuda/cuda_device.h"
 #include "cuda/embedded_images.h"
-#include "cuda/lz4.h"
+#include "base/lz4.h"
 
 enum { NAME_LENGTH = RUNGI_CUDA_IMAGE_NAME_BYTES };
 

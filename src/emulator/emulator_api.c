@@ -38,13 +38,15 @@ static rung_status read_options(const rung_emulator_options *given, rung_emulato
     return RUNG_OK;
 }
 
-/* Reserves addresses; pages take memory when they are used. Halves the size if the system refuses. */
+/* Reserves addresses; pages take memory when they are used. Halves the size if the system refuses. If the addresses that
+ * kernels see are free on the host, they are used there, too, so that host and kernels can share pointers. */
 static rung_status reserve_memory(rung_emulator *emulator)
 {
     int64_t bytes = emulator->options.memory_bytes ? emulator->options.memory_bytes : default_memory_bytes;
     void *memory = MAP_FAILED;
     for (; bytes >= smallest_memory_bytes; bytes /= 2) {
-        memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        memory = mmap((void *)(uintptr_t)PTX_GLOBAL_BASE, (size_t)bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory != MAP_FAILED || emulator->options.memory_bytes)
             break;
     }
@@ -319,6 +321,29 @@ static rung_status set_cluster(const rung_emulator_launch *launch, const ptx_fun
     return RUNG_OK;
 }
 
+/* Makes the grid one cluster, so that its blocks run at the same time. The barrier of the grid needs memory, whose address
+ * the kernel finds in %envreg1 and %envreg2. */
+static rung_status set_cooperative(rung_emulator *emulator, const rung_emulator_launch *launch, ptx_launch_t *running)
+{
+    enum { BLOCKS_MAX = 4095, WORKSPACE_BYTES = 256 };
+    uint64_t blocks = 1;
+    for (int i = 0; i < 3 && blocks <= BLOCKS_MAX; i++)
+        blocks *= launch->grid[i];
+    if (blocks > BLOCKS_MAX)
+        return rungi_fail(RUNG_STATUS_INVALID, "a cooperative launch has more than %d blocks, which is the maximum",
+                          BLOCKS_MAX);
+    if (running->has_explicit_cluster)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "a cooperative launch with clusters is not emulated");
+    if (!emulator->workspace)
+        TRY(rungi_ptx_allocate(emulator, "barrier of the grid", WORKSPACE_BYTES, WORKSPACE_BYTES, false,
+                               &emulator->workspace));
+    TRY(rung_emulator_fill(emulator, emulator->workspace, 0, 1, WORKSPACE_BYTES));
+    memcpy(running->cluster, launch->grid, sizeof running->cluster);
+    running->is_cooperative = true;
+    running->workspace = emulator->workspace;
+    return RUNG_OK;
+}
+
 static rung_status copy_parameters(const rung_emulator_kernel *kernel, const rung_emulator_launch *launch,
                                    ptx_launch_t *running)
 {
@@ -375,6 +400,9 @@ rung_status rung_emulator_launch_kernel(rung_emulator_kernel *kernel, const rung
     memcpy(running.grid, read.grid, sizeof running.grid);
     memcpy(running.size, read.block, sizeof running.size);
     TRY(set_cluster(&read, function, capability, &running));
+    if (read.is_cooperative)
+        TRY(set_cooperative(emulator, &read, &running));
+    running.global_bytes = emulator->used_bytes; /* the workspace included */
     emulator->failure = -1;
     rung_status status = copy_parameters(kernel, &read, &running);
     if (status == RUNG_OK)

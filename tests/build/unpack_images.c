@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cuda/embedded_images.h"
-#include "cuda/lz4.h"
+#include "base/lz4.h"
 
 static int write_name(const char *folder, int number, const rungi_cuda_image *image)
 {

@@ -5,7 +5,7 @@
 #include "cuda_unit.h"
 
 #include "cuda/embedded_images.h"
-#include "cuda/lz4.h"
+#include "base/lz4.h"
 #include "cuda/emulated_driver/image.h"
 
 static unsigned char *unpack(const rungi_cuda_image *image)

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* driver.h - a libcuda.so.1 that executes PTX on the CPU with librung-emulator.
  *
- * The driver exports the functions of the CUDA driver that rung calls, and a few more for programs that share their
- * contexts, streams and graphs with rung. It follows the rules of the manual: contexts, streams in order, limits of
- * launches, sticky errors and captures. Modules are PTX. A cubin is rejected with CUDA_ERROR_NO_BINARY_FOR_GPU, as on a
- * GPU of another architecture, so that callers use the PTX that they carry. The implicit order between the legacy default
- * stream and other streams is not kept.
+ * The driver exports the functions of cuda_functions.def. It follows the rules of the manual: contexts, streams in order,
+ * limits of launches, sticky errors and captures. Modules are PTX, or fat binaries with PTX. A cubin is rejected with
+ * CUDA_ERROR_NO_BINARY_FOR_GPU, as on a GPU of another architecture, so that callers use the PTX that they carry. The
+ * default streams and all streams that wait for them share one queue.
  *
  * Environment variables select the emulated GPU. cuInit fails with CUDA_ERROR_INVALID_VALUE, and prints why, if a number is
  * outside of its range:
  *
  *   RUNG_EMULATED_ARCH            60 to 120 of gpu_models.def, or another architecture from 20 to 999 (default 86)
+ *   RUNG_EMULATED_NAME            name of the GPU (default: by its architecture)
+ *   RUNG_EMULATED_MULTIPROCESSORS number of multiprocessors, up to 1024 (default 0: by the architecture)
  *   RUNG_EMULATED_DRIVER_VERSION  CUDA version of the driver, 11000 to 99990 (default 12090)
  *   RUNG_EMULATED_DEVICES         number of devices, 0 to 64 (default 1)
  *   RUNG_EMULATED_POOLS           0 for devices without memory pools (default 1)
  *   RUNG_EMULATED_CHECKS          what launches check: memory, uninitialized, races, barriers, arithmetic, all, none,
  *                                 separated by commas (default memory). Findings are printed to stderr and fail the
  *                                 launch.
+ *   RUNG_EMULATED_PADDING         allocations end at a multiple of this number of bytes, up to 65536 (default 1). A GPU has
+ *                                 512: kernels that read a few bytes behind an array do not fail there
+ *   RUNG_EMULATED_FINDINGS        file to which findings are appended instead, one JSON object per line. Only findings
+ *                                 that stop a GPU, such as accesses out of bounds, fail the launch then.
  *   RUNG_EMULATED_COVERAGE        file to which launches append the inline PTX that they executed: file and line of the
  *                                 statement, if the PTX has line information, and the instruction, separated by tabs
  *   RUNG_EMULATED_THREADS         threads that run blocks, up to 256 (default 0: number of CPUs)
  */
 #pragma once
 
-/* cuda.h hides all but the newest version of a function behind macros. With this definition, each version has its own
- * name. The declarations make the functions visible outside of the library. */
-// NOLINTNEXTLINE(bugprone-reserved-identifier): the name is given by cuda.h
-#define __CUDA_API_VERSION_INTERNAL
+#include "emulator/driver/cuda_api.h"
+
 #pragma GCC visibility push(default)
-#include <cuda.h>
 
 /* For tests: the number of live objects of a kind ("contexts", "streams", "events", "memory", "host_memory", "modules",
  * "graphs"), and the number of calls of a symbol. "forked" counts all calls in children of fork. */
@@ -48,7 +50,20 @@ void *rung_emulated_host_address(CUdeviceptr address, size_t bytes);
 
 /* ---- Objects -------------------------------------------------------------------------------- */
 
-typedef enum object_kind { STREAM, EVENT, MEMORY, HOST_MEMORY, MODULE, FUNCTION, GRAPH, GRAPH_EXEC } object_kind_t;
+typedef enum object_kind {
+    STREAM,
+    EVENT,
+    MEMORY,
+    HOST_MEMORY,
+    MODULE,
+    FUNCTION,
+    GRAPH,
+    GRAPH_EXEC,
+    GRAPH_NODE,
+    MEMORY_POOL,
+    LIBRARY,
+    LINK
+} object_kind_t;
 
 /* The first member of every object. A handle is valid if it is in the list of all objects; handles of callers are never
  * dereferenced before that. */
@@ -75,6 +90,8 @@ struct CUstream_st {
     driver_object_t base;
     driver_queue_t *queue;
     driver_capture_t *capture; /* NULL unless the stream captures */
+    unsigned flags;
+    int priority;
 };
 
 struct CUevent_st {
@@ -88,7 +105,19 @@ typedef struct driver_memory {
     driver_object_t base;
     CUdeviceptr address; /* 0 if a stream frees the memory */
     size_t bytes;
+    bool is_managed;     /* the host may access it, too */
+    bool is_registered;  /* memory of the caller */
+    bool is_in_emulator; /* host memory that kernels can access */
+    unsigned flags;      /* of host memory */
+    CUmemoryPool pool;   /* that it was allocated from, or NULL */
 } driver_memory_t;
+
+struct CUmemPoolHandle_st {
+    driver_object_t base;
+    CUdevice device;
+    uint64_t threshold, used, used_high;
+    int reuse[3];
+};
 
 /* A loaded PTX module. Modules and work in flight share it. */
 typedef struct driver_code {
@@ -110,23 +139,52 @@ struct CUfunc_st {
     int max_dynamic, carveout;
 };
 
+/* A graph owns its nodes; they are in the list of objects, with graph set. */
 struct CUgraph_st {
     driver_object_t base;
-    driver_recording_t *recording;
+    long node_count; /* ever added */
 };
+
+typedef struct driver_work driver_work_t;
+
+struct CUgraphNode_st {
+    driver_object_t base;
+    CUgraph graph;
+    CUgraphNodeType type;
+    long number;         /* order of creation */
+    driver_work_t *work; /* NULL for an empty node */
+    CUgraphNode *dependencies;
+    size_t dependency_count;
+};
+
+/* The work of a graph in an order that satisfies the dependencies. */
+typedef struct exec_item {
+    CUgraphNode node; /* only compared */
+    driver_work_t *work;
+} exec_item_t;
 
 struct CUgraphExec_st {
     driver_object_t base;
-    driver_recording_t *recording;
+    exec_item_t *items;
+    size_t count;
+};
+
+/* A library is a module that is loaded once per context at its first use. Its kernels are functions. */
+struct CUlib_st {
+    driver_object_t base;
+    CUmodule module;
 };
 
 /* Contexts are never freed, so that handles of destroyed contexts are recognized. */
 struct CUctx_st {
     bool alive, is_primary;
     int device, references;
-    struct CUstream_st main;  /* all default streams */
-    atomic_uint pending;      /* error of work, returned by the next call that synchronizes */
-    atomic_uint sticky_error; /* returned by every later call */
+    struct CUstream_st main; /* all default streams */
+    unsigned flags;
+    uint64_t peers;              /* devices whose memory is enabled */
+    size_t limits[CU_LIMIT_MAX]; /* 0: the default */
+    atomic_uint pending;         /* error of work, returned by the next call that synchronizes */
+    atomic_uint sticky_error;    /* returned by every later call */
     CUcontext next;
 };
 
@@ -188,10 +246,42 @@ void context_finish_all(void);
 CUresult stream_of(CUcontext context, CUstream handle, CUstream *stream);
 CUresult stream_finish(driver_call_t *here, CUstream stream);
 
+/* ---- Functions (function.c) ------------------------------------------------------------------- */
+
+CUresult function_find(CUmodule module, const char *name, CUfunction *out);
+/* Returns the function for a kernel of the module. */
+CUresult function_of_kernel(CUmodule module, rung_emulator_kernel *kernel, CUfunction *out);
+
+/* ---- Modules (module.c, fatbin.c) --------------------------------------------------------------- */
+
+/* Loads PTX or a fat binary. Returns the lock and takes it again. `reason` receives the text of a failure. */
+CUresult module_load(driver_call_t *here, const void *image, CUmodule *out, char *reason, size_t capacity);
+void module_unload(CUmodule module);
+/* Frees the text of a linker. */
+void link_release(CUlinkState state);
+/* Writes a reason into the error log of the caller. */
+void module_write_log(const char *reason, unsigned count, const CUjit_option *options, void **values);
+/* Reads a file into memory that ends with a zero byte and that the caller frees, also after a failure. */
+CUresult module_read_file(const char *path, char **bytes, size_t *read);
+/* Copies bytes of the process; false where there is no memory. */
+bool module_read_bytes(const void *from, void *to, size_t bytes);
+
+/* Finds the newest PTX that runs on `architecture` in a fat binary, and decompresses it. The caller frees the text. Fails
+ * with CUDA_ERROR_NO_BINARY_FOR_GPU if there is none. */
+CUresult fatbin_find_ptx(const void *image, int architecture, char **text, size_t *bytes, char *reason,
+                         size_t capacity);
+bool fatbin_is(const void *image);
+
 /* ---- Memory (memory.c) ---------------------------------------------------------------------- */
 
 /* Returns the allocation that contains an address, or that ends there. */
 driver_memory_t *memory_containing(CUcontext context, CUdeviceptr address);
+/* Does the same for host memory. */
+driver_memory_t *memory_of_host(CUdeviceptr address);
+/* Allocates device memory of a context. */
+CUresult memory_allocate(CUcontext context, size_t bytes, bool is_managed, CUdeviceptr *out);
+/* The pools of devices: their default pool, or the pool that was set. */
+CUmemoryPool pool_current(CUdevice device);
 
 /* ---- Devices (device.c) --------------------------------------------------------------------- */
 
@@ -213,7 +303,9 @@ typedef enum emulated_setting {
     SETTING_DRIVER_VERSION,
     SETTING_DEVICES,
     SETTING_POOLS,
-    SETTING_THREADS
+    SETTING_THREADS,
+    SETTING_MULTIPROCESSORS,
+    SETTING_PADDING
 } emulated_setting_t;
 
 /* Reads a setting. An invalid one, which cuInit reports, has its default value. */
@@ -221,27 +313,47 @@ int emulated_setting(emulated_setting_t setting);
 
 /* ---- Work (work.c, launch.c) ------------------------------------------------------------------ */
 
-typedef enum work_kind { LAUNCH, HOST_FUNCTION, COPY_TO_DEVICE, COPY_TO_HOST, FREE_MEMORY, SIGNAL, WAIT } work_kind_t;
+typedef enum work_kind { LAUNCH, HOST_FUNCTION, STREAM_CALLBACK, COPY, FILL, FREE_MEMORY, SIGNAL, WAIT } work_kind_t;
+
+/* One side of a copy. */
+typedef struct copy_side {
+    CUdeviceptr address; /* of the first byte */
+    size_t pitch, slice; /* bytes between rows and between slices */
+    bool is_device;
+} copy_side_t;
+
+typedef struct driver_copy {
+    copy_side_t to, from;
+    size_t width, height, depth; /* bytes, rows, slices */
+} driver_copy_t;
+
+typedef struct driver_fill {
+    CUdeviceptr address;
+    size_t pitch, width, height; /* elements and rows */
+    uint32_t value, element;     /* bytes of an element: 1, 2 or 4 */
+} driver_fill_t;
 
 /* One item of a stream or a graph, with its own copy of the arguments. */
-typedef struct driver_work {
+struct driver_work {
     work_kind_t kind;
     atomic_int references;
     CUfunction function; /* of a launch */
     driver_code_t *code;
     rung_emulator_kernel *kernel;
     unsigned grid[3], block[3], cluster[3], shared; /* cluster: 0 selects the kernel's own */
-    unsigned char *arguments;                       /* parameter buffer */
+    bool is_cooperative;
+    unsigned char *arguments; /* parameter buffer */
     size_t argument_bytes;
     CUhostFn host;
     void *user;
-    CUdeviceptr device; /* of a copy, or to be freed */
-    void *to;           /* host address */
-    const void *from;   /* host address */
-    size_t bytes;
+    CUstreamCallback callback;
+    CUstream stream;    /* handle for the callback */
+    CUdeviceptr device; /* to be freed */
+    driver_copy_t copy;
+    driver_fill_t fill;
     driver_marker_t *marker;  /* to signal or to wait for */
     struct driver_work *next; /* of a recording */
-} driver_work_t;
+};
 
 /* Returns zeroed work with one reference, or NULL. */
 driver_work_t *work_new(work_kind_t kind);
@@ -250,6 +362,12 @@ void work_release(driver_work_t *work);
 CUresult work_submit(CUstream stream, driver_work_t *work);
 /* Enqueues work of a graph. */
 CUresult work_enqueue(CUstream stream, driver_work_t *work);
+/* Creates the work of a launch, a copy or a fill after checking its arguments. */
+CUresult launch_work(CUfunction function, const unsigned grid[3], const unsigned block[3], const unsigned cluster[3],
+                     unsigned shared, void **arguments, void **extra, driver_work_t **out);
+CUresult copy_work(const driver_copy_t *copy, driver_work_t **out);
+CUresult copy_work_3d(const CUDA_MEMCPY3D *copy, driver_work_t **out);
+CUresult fill_work(const driver_fill_t *fill, driver_work_t **out);
 /* Executes work in a queue's thread. */
 CUresult work_execute(const driver_work_t *work);
 
@@ -264,13 +382,13 @@ void queue_release(driver_queue_t *queue);
 CUresult queue_add(driver_queue_t *queue, driver_work_t *work);
 /* Waits until all work is done. The caller does not hold the lock. */
 void queue_finish(driver_queue_t *queue);
+bool queue_is_idle(driver_queue_t *queue);
 /* Waits for all queues of a context, those of destroyed streams included. */
 void queue_finish_all(CUcontext context);
 
 driver_marker_t *marker_new(void);
 driver_marker_t *marker_retain(driver_marker_t *marker);
 void marker_release(driver_marker_t *marker);
-void marker_signal(driver_marker_t *marker);
 void marker_wait(driver_marker_t *marker);
 /* Returns the time of the signal in nanoseconds, or 0 before it. */
 int64_t marker_time(driver_marker_t *marker);
@@ -294,18 +412,41 @@ CUresult gpu_open(void);
 void gpu_close(void);
 CUresult gpu_allocate(size_t bytes, CUdeviceptr *address);
 void gpu_free(CUdeviceptr address);
-CUresult gpu_write(CUdeviceptr to, const void *from, size_t bytes);
-CUresult gpu_read(void *to, CUdeviceptr from, size_t bytes);
+/* Allocates memory that the host can access at the same address. Fails with CUDA_ERROR_NOT_SUPPORTED where the addresses
+ * of the emulator are taken, as in programs with sanitizers. */
+CUresult gpu_allocate_shared(size_t bytes, CUdeviceptr *address);
+/* Says whether an address is in the range of device memory. */
+bool gpu_is_address(CUdeviceptr address);
+CUresult gpu_copy(const driver_copy_t *copy);
+CUresult gpu_fill(const driver_fill_t *fill);
+CUresult gpu_variable(driver_code_t *code, const char *name, CUdeviceptr *address, size_t *bytes);
 /* Loads PTX text. `reason` receives the error text of a failure. */
 CUresult gpu_load(const char *text, size_t bytes, driver_code_t **code, char *reason, size_t capacity);
 driver_code_t *gpu_code_retain(driver_code_t *code);
 void gpu_code_release(driver_code_t *code);
 CUresult gpu_launch(const driver_work_t *work);
 
+/* ---- Findings (findings.c) ---------------------------------------------------------------------- */
+
+/* Reports a finding. Returns the error of the launch, or CUDA_SUCCESS if the launch goes on. */
+CUresult findings_report(const rung_emulator_finding *finding);
+/* Reports that a launch failed without a finding. */
+void findings_report_failure(const char *kernel, const char *text);
+
 /* ---- Captures (capture.c) ----------------------------------------------------------------------- */
 
 void recording_add(driver_recording_t *recording, driver_work_t *work);
 void recording_release(driver_recording_t *recording);
+/* Returns the work in order, and removes it from the recording. */
+driver_work_t *recording_take(driver_recording_t *recording);
+
+/* ---- Graphs (graph.c) --------------------------------------------------------------------------- */
+
+/* Returns a graph of a capture's work, each node after the one before it, or NULL. */
+CUgraph graph_of_recording(driver_recording_t *recording);
+void graph_release(CUgraph graph);
+void graph_node_release(CUgraphNode node);
+void graph_exec_release(CUgraphExec exec);
 
 /* Invalidates a capture and returns the error of the call that did it. */
 CUresult capture_invalidate(driver_capture_t *capture);

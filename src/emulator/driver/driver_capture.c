@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_capture.c - captures of streams, and graphs made from them.
+/* driver_capture.c - captures of streams, which become graphs.
  *
  * A recording is a list of work in the order of the calls. A GPU may run independent work of a graph concurrently; the
  * order of the calls is one of the allowed orders. */
@@ -41,6 +41,14 @@ void recording_release(driver_recording_t *recording)
         work_release(at);
     }
     free(recording);
+}
+
+driver_work_t *recording_take(driver_recording_t *recording)
+{
+    driver_work_t *first = recording->first;
+    recording->first = NULL;
+    recording->end = &recording->first;
+    return first;
 }
 
 /* ---- Captures ----------------------------------------------------------------------------------- */
@@ -145,12 +153,9 @@ static CUresult end(CUstream stream, CUgraph *out)
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && !pthread_equal(capture->thread, pthread_self()))
         return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-    CUgraph graph = capture->invalid ? NULL : object_new(GRAPH, NULL, sizeof *graph);
+    CUgraph graph = capture->invalid ? NULL : graph_of_recording(capture->recording);
     CUresult result = capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_ERROR_OUT_OF_MEMORY;
-    if (graph)
-        graph->recording = capture->recording;
-    else
-        recording_release(capture->recording);
+    recording_release(capture->recording);
     forget(capture);
     *out = graph;
     return graph ? CUDA_SUCCESS : result;
@@ -186,69 +191,29 @@ CUresult CUDAAPI cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *sta
     return call_end(&here, result);
 }
 
-/* ---- Graphs ------------------------------------------------------------------------------------- */
-
-static CUresult instantiate(CUgraph graph, CUgraphExec *out)
+CUresult CUDAAPI cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
+                                           CUgraph *graph, const CUgraphNode **dependencies, size_t *count)
 {
-    CUgraphExec exec = object_new(GRAPH_EXEC, NULL, sizeof *exec);
-    if (!exec)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    exec->recording = graph->recording;
-    exec->recording->references++;
-    *out = exec;
-    return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags)
-{
-    driver_call_t here;
-    CUresult result = call_begin(&here, "cuGraphInstantiateWithFlags", NEEDS_NO_STICKY_ERROR);
-    if (result == CUDA_SUCCESS && (!out || flags != 0 || !object_is(GRAPH, graph)))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        result = instantiate(graph, out);
-    return call_end(&here, result);
-}
-
-static CUresult launch(CUstream stream, const driver_recording_t *recording)
-{
-    CUresult result = stream->capture ? capture_invalidate(stream->capture) : CUDA_SUCCESS;
-    for (driver_work_t *at = recording->first; at && result == CUDA_SUCCESS; at = at->next)
-        result = work_enqueue(stream, at);
+    CUresult result = cuStreamIsCapturing(handle, status);
+    if (result == CUDA_SUCCESS && id)
+        *id = *status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? 1 : 0;
+    if (result == CUDA_SUCCESS && graph)
+        *graph = NULL; /* the graph exists after the capture */
+    if (result == CUDA_SUCCESS && dependencies)
+        *dependencies = NULL;
+    if (result == CUDA_SUCCESS && count)
+        *count = 0;
     return result;
 }
 
-CUresult CUDAAPI cuGraphLaunch(CUgraphExec exec, CUstream handle)
+/* The mode of a thread decides which calls other captures forbid; calls are always judged by the mode of the capture. */
+CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
-    driver_call_t here;
-    CUstream stream = NULL;
-    CUresult result = call_begin(&here, "cuGraphLaunch", NEEDS_NO_STICKY_ERROR);
-    if (result == CUDA_SUCCESS && !object_is(GRAPH_EXEC, exec))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        result = stream_of(here.context, handle, &stream);
-    if (result == CUDA_SUCCESS)
-        result = launch(stream, exec->recording);
-    return call_end(&here, result);
-}
-
-static CUresult destroy(const char *symbol, object_kind_t kind, void *handle)
-{
-    driver_call_t here;
-    CUresult result = call_begin(&here, symbol, NEEDS_INIT);
-    if (result == CUDA_SUCCESS && !object_is(kind, handle))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        object_destroy(handle);
-    return call_end(&here, result);
-}
-
-CUresult CUDAAPI cuGraphDestroy(CUgraph graph)
-{
-    return destroy("cuGraphDestroy", GRAPH, graph);
-}
-
-CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec exec)
-{
-    return destroy("cuGraphExecDestroy", GRAPH_EXEC, exec);
+    static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUstreamCaptureMode old = current;
+    current = *mode;
+    *mode = old;
+    return CUDA_SUCCESS;
 }

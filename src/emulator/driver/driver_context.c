@@ -193,6 +193,51 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice device)
     return call_end(&here, result);
 }
 
+CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice device)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuDevicePrimaryCtxReset_v2", NEEDS_INIT);
+    if (result == CUDA_SUCCESS && !is_device(device))
+        result = CUDA_ERROR_INVALID_DEVICE;
+    CUcontext context = result == CUDA_SUCCESS ? primary_of(device) : NULL;
+    if (context && context->alive) {
+        context_finish(context);
+        if (context->alive)
+            context_end(context);
+    }
+    return call_end(&here, result);
+}
+
+CUresult CUDAAPI cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuDevicePrimaryCtxSetFlags_v2", NEEDS_INIT);
+    if (result == CUDA_SUCCESS && !is_device(device))
+        result = CUDA_ERROR_INVALID_DEVICE;
+    if (result == CUDA_SUCCESS && flags > CU_CTX_FLAGS_MASK)
+        result = CUDA_ERROR_INVALID_VALUE;
+    CUcontext context = result == CUDA_SUCCESS ? primary_of(device) : NULL;
+    if (context)
+        context->flags = flags;
+    return call_end(&here, result);
+}
+
+CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuDevicePrimaryCtxGetState", NEEDS_INIT);
+    if (result == CUDA_SUCCESS && !is_device(device))
+        result = CUDA_ERROR_INVALID_DEVICE;
+    if (result == CUDA_SUCCESS && (!flags || !active))
+        result = CUDA_ERROR_INVALID_VALUE;
+    CUcontext context = result == CUDA_SUCCESS ? primary_of(device) : NULL;
+    if (context) {
+        *flags = context->flags;
+        *active = context->alive;
+    }
+    return call_end(&here, result);
+}
+
 /* ---- The stack ------------------------------------------------------------------------------- */
 
 static CUresult push(CUcontext context)
@@ -207,12 +252,13 @@ CUresult CUDAAPI cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice dev
 {
     driver_call_t here;
     CUresult result = call_begin(&here, "cuCtxCreate_v2", NEEDS_INIT);
-    (void)flags;
     if (result == CUDA_SUCCESS && !out)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS && !is_device(device))
         result = CUDA_ERROR_INVALID_DEVICE;
     CUcontext context = result == CUDA_SUCCESS ? context_new(device) : NULL;
+    if (context)
+        context->flags = flags;
     if (result == CUDA_SUCCESS)
         result = context ? context_start(context) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS)

@@ -27,7 +27,9 @@ static const struct {
                 [SETTING_DRIVER_VERSION] = {"RUNG_EMULATED_DRIVER_VERSION", 12090, 11000, 99990},
                 [SETTING_DEVICES] = {"RUNG_EMULATED_DEVICES", 1, 0, 64},
                 [SETTING_POOLS] = {"RUNG_EMULATED_POOLS", 1, 0, 1},
-                [SETTING_THREADS] = {"RUNG_EMULATED_THREADS", 0, 0, 256}};
+                [SETTING_THREADS] = {"RUNG_EMULATED_THREADS", 0, 0, 256},
+                [SETTING_MULTIPROCESSORS] = {"RUNG_EMULATED_MULTIPROCESSORS", 0, 0, 1024},
+                [SETTING_PADDING] = {"RUNG_EMULATED_PADDING", 1, 1, 65536}};
 
 /* Reads a setting. Returns false, and the default value, if the text is not a number in the range. */
 static bool read_setting(emulated_setting_t setting, int *value)
@@ -72,14 +74,19 @@ static CUresult check_settings(void)
 
 const emulated_gpu_t *emulated_gpu_current(void)
 {
-    static _Thread_local emulated_gpu_t unknown;
-    int architecture = emulated_setting(SETTING_ARCHITECTURE);
-    for (int i = 0; i < EMULATED_GPUS - 1; i++)
-        if (models[i].architecture == architecture)
-            return &models[i];
-    unknown = models[EMULATED_GPUS - 1];
-    unknown.architecture = architecture;
-    return &unknown;
+    static _Thread_local emulated_gpu_t gpu;
+    int architecture = emulated_setting(SETTING_ARCHITECTURE), model = 0;
+    int multiprocessors = emulated_setting(SETTING_MULTIPROCESSORS);
+    const char *name = getenv("RUNG_EMULATED_NAME");
+    while (model < EMULATED_GPUS - 1 && models[model].architecture != architecture)
+        model++;
+    gpu = models[model];
+    gpu.architecture = architecture;
+    if (multiprocessors > 0)
+        gpu.multiprocessors = multiprocessors;
+    if (name && *name)
+        gpu.name = name;
+    return &gpu;
 }
 
 int emulated_driver_version(void)
@@ -172,35 +179,20 @@ CUresult CUDAAPI cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
     return call_end(&here, result);
 }
 
-static CUresult attribute_of(const emulated_gpu_t *gpu, CUdevice_attribute what, int *value)
+static CUresult attribute_of(const emulated_gpu_t *gpu, CUdevice device, CUdevice_attribute what, int *value)
 {
     switch (what) {
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 1024; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X: *value = 1024; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: *value = 1024; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: *value = 64; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: *value = 2147483647; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y: *value = 65535; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: *value = 65535; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: *value = 49152; break;
-    case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *value = 32; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK: *value = 65536; break;
-    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: *value = gpu->clock_khz; break;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = gpu->multiprocessors; break;
-    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: *value = 1; break;
-    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: *value = gpu->memory_clock_khz; break;
-    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: *value = gpu->bus_bits; break;
-    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = gpu->l2_kib * 1024; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: *value = gpu->threads_per_multiprocessor; break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = gpu->architecture / 10; break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = gpu->architecture % 10; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: *value = gpu->shared_per_multiprocessor; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR: *value = 65536; break;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = gpu->shared_per_block; break;
-    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: *value = emulated_device_has_pools(); break;
-    default: return CUDA_ERROR_INVALID_VALUE;
+#define DEVICE_ATTRIBUTE(number, name, expression) \
+    case number:                                   \
+        *value = expression;                       \
+        return CUDA_SUCCESS;
+#include "emulator/driver/device_attributes.def"
+#undef DEVICE_ATTRIBUTE
     }
-    return CUDA_SUCCESS;
+    /* Attributes of textures, surfaces and newer drivers. */
+    enum { ATTRIBUTES_MAX = 200 };
+    *value = 0;
+    return (unsigned)what > 0 && (unsigned)what < ATTRIBUTES_MAX ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdevice device)
@@ -210,7 +202,7 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdev
     if (result == CUDA_SUCCESS)
         result = check_device(value, device);
     if (result == CUDA_SUCCESS)
-        result = attribute_of(emulated_gpu_current(), what, value);
+        result = attribute_of(emulated_gpu_current(), device, what, value);
     return call_end(&here, result);
 }
 

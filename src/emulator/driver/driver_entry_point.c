@@ -22,7 +22,7 @@ void call_unlock(void)
 
 /* ---- Counts ---------------------------------------------------------------------------------- */
 
-enum { SYMBOLS_MAX = 128 };
+enum { SYMBOLS_MAX = 512 };
 
 /* Symbols are string literals. */
 static struct {

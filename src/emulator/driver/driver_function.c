@@ -34,13 +34,18 @@ static CUresult function_new(CUmodule module, rung_emulator_kernel *kernel, CUfu
     return CUDA_SUCCESS;
 }
 
-static CUresult find(CUmodule module, const char *name, CUfunction *out)
+CUresult function_of_kernel(CUmodule module, rung_emulator_kernel *kernel, CUfunction *out)
+{
+    *out = find_known(module, kernel);
+    return *out ? CUDA_SUCCESS : function_new(module, kernel, out);
+}
+
+CUresult function_find(CUmodule module, const char *name, CUfunction *out)
 {
     rung_emulator_kernel *kernel = NULL;
     if (rung_emulator_kernel_find(module->code->module, name, &kernel) != RUNG_OK)
         return CUDA_ERROR_NOT_FOUND;
-    *out = find_known(module, kernel);
-    return *out ? CUDA_SUCCESS : function_new(module, kernel, out);
+    return function_of_kernel(module, kernel, out);
 }
 
 CUresult CUDAAPI cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
@@ -52,7 +57,7 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction *out, CUmodule module, const cha
     if (result == CUDA_SUCCESS && !(object_is(MODULE, module) && module->base.context == here.context))
         result = CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS)
-        result = find(module, name, out);
+        result = function_find(module, name, out);
     return call_end(&here, result);
 }
 
@@ -80,6 +85,12 @@ static CUresult get_attribute(CUfunction function, CUfunction_attribute what, in
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = function->max_dynamic; break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = function->carveout; break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: *value = 0; break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
@@ -91,6 +102,9 @@ static CUresult set_attribute(CUfunction function, CUfunction_attribute what, in
         function->carveout = value;
         return CUDA_SUCCESS;
     }
+    if (what >= CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH &&
+        what <= CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
+        return CUDA_SUCCESS; /* launches state their clusters */
     if (what == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value >= 0 &&
         value <= emulated_gpu_current()->shared_per_block - static_shared_of(function)) {
         function->max_dynamic = value;

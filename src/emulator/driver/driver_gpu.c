@@ -103,9 +103,17 @@ void gpu_close(void)
 
 /* ---- Memory ------------------------------------------------------------------------------------- */
 
+/* Returns the bytes of an allocation with the padding that a GPU has. Reads of the padding do not fail on a GPU. */
+static size_t padded(size_t bytes)
+{
+    size_t unit = (size_t)emulated_setting(SETTING_PADDING);
+    return unit > 1 && bytes < SIZE_MAX - unit ? (bytes + unit - 1) / unit * unit : bytes;
+}
+
 CUresult gpu_allocate(size_t bytes, CUdeviceptr *out)
 {
     uint64_t address = 0;
+    bytes = padded(bytes);
     if (bytes > INT64_MAX)
         return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
@@ -126,20 +134,85 @@ void gpu_free(CUdeviceptr address)
     pthread_mutex_unlock(&lock);
 }
 
-CUresult gpu_write(CUdeviceptr to, const void *from, size_t bytes)
+/* The host may write this memory at any time, so it counts as initialized. */
+CUresult gpu_allocate_shared(size_t bytes, CUdeviceptr *out)
+{
+    uint64_t address = 0;
+    if (bytes > INT64_MAX)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if ((uintptr_t)emulator->global != PTX_GLOBAL_BASE)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    pthread_mutex_lock(&lock);
+    rung_status status = rung_emulator_allocate(emulator, (int64_t)bytes, NULL, &address);
+    if (status == RUNG_OK)
+        rungi_ptx_check_host_write(emulator, address, (int64_t)bytes);
+    pthread_mutex_unlock(&lock);
+    *out = address;
+    return error_of(status);
+}
+
+bool gpu_is_address(CUdeviceptr address)
+{
+    return emulator && address >= PTX_GLOBAL_BASE && address - PTX_GLOBAL_BASE < emulator->global_bytes;
+}
+
+/* Returns the host address of one row of a copy, or NULL. */
+static unsigned char *row_of(const copy_side_t *side, size_t slice, size_t row, size_t bytes)
+{
+    CUdeviceptr address = side->address + slice * side->slice + row * side->pitch;
+    return side->is_device ? rungi_ptx_global_range(emulator, address, (int64_t)bytes)
+                           : (unsigned char *)(uintptr_t)address;
+}
+
+static bool copy_rows(const driver_copy_t *copy)
+{
+    for (size_t z = 0; z < copy->depth; z++)
+        for (size_t y = 0; y < copy->height; y++) {
+            const unsigned char *from = row_of(&copy->from, z, y, copy->width);
+            unsigned char *to = row_of(&copy->to, z, y, copy->width);
+            if (!from || !to)
+                return false;
+            memmove(to, from, copy->width);
+            if (copy->to.is_device)
+                rungi_ptx_check_host_write(emulator, copy->to.address + z * copy->to.slice + y * copy->to.pitch,
+                                           (int64_t)copy->width);
+        }
+    return true;
+}
+
+CUresult gpu_copy(const driver_copy_t *copy)
 {
     pthread_mutex_lock(&lock);
-    rung_status status = rung_emulator_write(emulator, to, from, (int64_t)bytes);
+    bool is_good = copy_rows(copy);
+    pthread_mutex_unlock(&lock);
+    return is_good ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+CUresult gpu_fill(const driver_fill_t *fill)
+{
+    rung_status status = RUNG_OK;
+    pthread_mutex_lock(&lock);
+    for (size_t y = 0; y < fill->height && status == RUNG_OK; y++)
+        status = rung_emulator_fill(emulator, fill->address + y * fill->pitch, fill->value, fill->element,
+                                    (int64_t)fill->width);
     pthread_mutex_unlock(&lock);
     return status == RUNG_OK ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
-CUresult gpu_read(void *to, CUdeviceptr from, size_t bytes)
+CUresult gpu_variable(driver_code_t *code, const char *name, CUdeviceptr *address, size_t *bytes)
 {
+    uint64_t found = 0;
+    int64_t size = 0;
     pthread_mutex_lock(&lock);
-    rung_status status = rung_emulator_read(emulator, from, to, (int64_t)bytes);
+    rung_status status = rung_emulator_module_variable(code->module, name, &found, &size);
     pthread_mutex_unlock(&lock);
-    return status == RUNG_OK ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+    if (status != RUNG_OK)
+        return CUDA_ERROR_NOT_FOUND;
+    if (address)
+        *address = found;
+    if (bytes)
+        *bytes = (size_t)size;
+    return CUDA_SUCCESS;
 }
 
 void *rung_emulated_host_address(CUdeviceptr address, size_t bytes)
@@ -192,30 +265,15 @@ void gpu_code_release(driver_code_t *code)
 
 /* ---- Launches ----------------------------------------------------------------------------------- */
 
-static CUresult error_of_finding(rung_emulator_finding_kind kind)
-{
-    switch (kind) {
-    case RUNG_EMULATOR_OUT_OF_BOUNDS:
-    case RUNG_EMULATOR_USE_AFTER_FREE:
-    case RUNG_EMULATOR_READ_ONLY: return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case RUNG_EMULATOR_MISALIGNED: return CUDA_ERROR_MISALIGNED_ADDRESS;
-    case RUNG_EMULATOR_INFINITE_LOOP: return CUDA_ERROR_LAUNCH_TIMEOUT;
-    default: return CUDA_ERROR_LAUNCH_FAILED;
-    }
-}
-
-/* Prints the findings of a launch and returns the error of the first one. */
+/* Reports the findings of a launch and returns the error of the first one that fails the launch. */
 static CUresult collect_findings(void)
 {
     int64_t count = rung_emulator_finding_count(emulator);
+    CUresult result = CUDA_SUCCESS;
     for (int64_t i = 0; i < count; i++) {
-        const rung_emulator_finding *finding = rung_emulator_finding_at(emulator, i);
-        const rung_emulator_place *place = &finding->place;
-        fprintf(stderr, "rung: emulated GPU: %s in %s, %s:%d, block %u, thread %u, %lld times: %s\n",
-                rung_emulator_finding_name(finding->kind), finding->kernel, place->file ? place->file : "PTX",
-                place->line, place->block[0], place->thread[0], (long long)finding->count, finding->text);
+        CUresult error = findings_report(rung_emulator_finding_at(emulator, i));
+        result = result == CUDA_SUCCESS ? error : result;
     }
-    CUresult result = count > 0 ? error_of_finding(rung_emulator_finding_at(emulator, 0)->kind) : CUDA_SUCCESS;
     rung_emulator_findings_clear(emulator);
     return result;
 }
@@ -227,6 +285,7 @@ CUresult gpu_launch(const driver_work_t *work)
     memcpy(launch.block, work->block, sizeof launch.block);
     memcpy(launch.cluster, work->cluster, sizeof launch.cluster);
     launch.dynamic_shared_bytes = work->shared;
+    launch.is_cooperative = work->is_cooperative;
     launch.parameter_buffer = work->arguments;
     launch.parameter_bytes = (int64_t)work->argument_bytes;
     pthread_mutex_lock(&lock);
@@ -237,7 +296,7 @@ CUresult gpu_launch(const driver_work_t *work)
         rung_emulator_counts_clear(emulator);
     pthread_mutex_unlock(&lock);
     if (status != RUNG_OK && result == CUDA_SUCCESS) {
-        fprintf(stderr, "rung: emulated GPU: %s\n", rung_error_text());
+        findings_report_failure(rung_emulator_kernel_get_info(work->kernel)->name, rung_error_text());
         result = CUDA_ERROR_LAUNCH_FAILED;
     }
     return result;

@@ -67,10 +67,48 @@ static bool takes_arguments(CUfunction function)
 
 /* ---- Entry points -------------------------------------------------------------------------------- */
 
-/* Enqueues a launch. `cluster` may be 0 in all dimensions. */
-static CUresult launch(CUstream stream, CUfunction function, const unsigned grid[3], const unsigned block[3],
-                       const unsigned cluster[3], unsigned shared, void **arguments)
+/* Finds the parameter buffer in the list that replaces `arguments`. */
+static CUresult read_extra(void **extra, const void **buffer, size_t *bytes)
 {
+    *buffer = NULL;
+    *bytes = 0;
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            *buffer = extra[1];
+        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            *bytes = *(const size_t *)extra[1];
+        else
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    return *buffer ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult pack_extra(driver_work_t *work, void **extra)
+{
+    const rung_emulator_kernel_info *info = rung_emulator_kernel_get_info(work->kernel);
+    int64_t count = info->parameter_count;
+    size_t bytes,
+        needed = count > 0 ? (size_t)(info->parameter_offsets[count - 1] + info->parameter_bytes[count - 1]) : 0;
+    const void *buffer;
+    CUresult result = read_extra(extra, &buffer, &bytes);
+    if (result != CUDA_SUCCESS || bytes < needed)
+        return CUDA_ERROR_INVALID_VALUE;
+    work->argument_bytes = needed;
+    work->arguments = calloc(needed + 1, 1);
+    if (!work->arguments)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(work->arguments, buffer, needed);
+    return CUDA_SUCCESS;
+}
+
+CUresult launch_work(CUfunction function, const unsigned grid[3], const unsigned block[3], const unsigned cluster[3],
+                     unsigned shared, void **arguments, void **extra, driver_work_t **out)
+{
+    if (!arguments && !extra && takes_arguments(function))
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = check_launch(function, grid, block, shared);
+    if (result != CUDA_SUCCESS)
+        return result;
     driver_work_t *work = work_new(LAUNCH);
     if (!work)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -81,33 +119,36 @@ static CUresult launch(CUstream stream, CUfunction function, const unsigned grid
     memcpy(work->grid, grid, sizeof work->grid);
     memcpy(work->block, block, sizeof work->block);
     memcpy(work->cluster, cluster, sizeof work->cluster);
-    if (!pack(work, arguments)) {
+    if (arguments || !extra)
+        result = pack(work, arguments) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    else
+        result = pack_extra(work, extra);
+    if (result == CUDA_SUCCESS)
+        *out = work;
+    else
         work_release(work);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    return work_submit(stream, work);
+    return result;
 }
 
 /* Launches on behalf of an entry point. */
 static CUresult launch_checked(const char *symbol, CUfunction function, const unsigned grid[3], const unsigned block[3],
                                const unsigned cluster[3], unsigned shared, CUstream handle, void **arguments,
-                               void **extra)
+                               void **extra, bool is_cooperative)
 {
     driver_call_t here;
     CUstream stream = NULL;
+    driver_work_t *work = NULL;
     CUresult result = call_begin(&here, symbol, NEEDS_NO_STICKY_ERROR);
     if (result == CUDA_SUCCESS && !(object_is(FUNCTION, function) && function->base.context == here.context))
         result = CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS)
         result = stream_of(here.context, handle, &stream);
-    if (result == CUDA_SUCCESS && extra)
-        result = CUDA_ERROR_NOT_SUPPORTED; /* arguments in one buffer */
-    if (result == CUDA_SUCCESS && !arguments && takes_arguments(function))
-        result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
-        result = check_launch(function, grid, block, shared);
-    if (result == CUDA_SUCCESS)
-        result = launch(stream, function, grid, block, cluster, shared, arguments);
+        result = launch_work(function, grid, block, cluster, shared, arguments, extra, &work);
+    if (result == CUDA_SUCCESS) {
+        work->is_cooperative = is_cooperative;
+        result = work_submit(stream, work);
+    }
     return call_end(&here, result);
 }
 
@@ -116,25 +157,37 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x, unsign
                                 CUstream handle, void **arguments, void **extra)
 {
     const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z}, cluster[3] = {0};
-    return launch_checked("cuLaunchKernel", function, grid, block, cluster, shared, handle, arguments, extra);
+    return launch_checked("cuLaunchKernel", function, grid, block, cluster, shared, handle, arguments, extra, false);
+}
+
+CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                                           unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                                           unsigned int block_z, unsigned int shared, CUstream handle, void **arguments)
+{
+    const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z}, cluster[3] = {0};
+    return launch_checked("cuLaunchCooperativeKernel", function, grid, block, cluster, shared, handle, arguments, NULL,
+                          true);
 }
 
 /* Attributes that change nothing but speed are ignored. */
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **arguments, void **extra)
 {
     unsigned cluster[3] = {0};
+    bool is_cooperative = false;
     if (!config)
         return CUDA_ERROR_INVALID_VALUE;
     const unsigned grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
     const unsigned block[3] = {config->blockDimX, config->blockDimY, config->blockDimZ};
     for (unsigned i = 0; i < config->numAttrs; i++)
-        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+            is_cooperative = config->attrs[i].value.cooperative != 0;
+        } else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
             cluster[0] = config->attrs[i].value.clusterDim.x;
             cluster[1] = config->attrs[i].value.clusterDim.y;
             cluster[2] = config->attrs[i].value.clusterDim.z;
         }
     return launch_checked("cuLaunchKernelEx", function, grid, block, cluster, config->sharedMemBytes, config->hStream,
-                          arguments, extra);
+                          arguments, extra, is_cooperative);
 }
 
 /* Calls a function of the host in the order of the stream. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_memory.c - device memory, host memory, and copies between them. */
+/* driver_memory.c - device memory and host memory. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -28,22 +28,27 @@ static driver_memory_t *memory_at(CUcontext context, object_kind_t kind, CUdevic
 
 /* ---- Device memory ---------------------------------------------------------------------- */
 
-static bool has_room(CUcontext context, size_t bytes)
+static size_t allocated_bytes(CUcontext context)
 {
-    size_t room = (size_t)emulated_gpu_current()->memory_mib << 20;
+    size_t bytes = 0;
     for (driver_object_t *at = object_next(NULL, context, MEMORY); at; at = object_next(at, context, MEMORY))
-        room -= ((driver_memory_t *)at)->bytes;
-    return bytes <= room;
+        bytes += ((driver_memory_t *)at)->bytes;
+    return bytes;
 }
 
-static CUresult allocate(CUcontext context, size_t bytes, CUdeviceptr *out)
+static bool has_room(CUcontext context, size_t bytes)
+{
+    return bytes <= ((size_t)emulated_gpu_current()->memory_mib << 20) - allocated_bytes(context);
+}
+
+CUresult memory_allocate(CUcontext context, size_t bytes, bool is_managed, CUdeviceptr *out)
 {
     if (!out || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (!has_room(context, bytes))
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUdeviceptr address;
-    CUresult result = gpu_allocate(bytes, &address);
+    CUresult result = is_managed ? gpu_allocate_shared(bytes, &address) : gpu_allocate(bytes, &address);
     if (result != CUDA_SUCCESS)
         return result;
     driver_memory_t *memory = object_new(MEMORY, context, sizeof *memory);
@@ -53,6 +58,7 @@ static CUresult allocate(CUcontext context, size_t bytes, CUdeviceptr *out)
     }
     memory->address = address;
     memory->bytes = bytes;
+    memory->is_managed = is_managed;
     *out = address;
     return CUDA_SUCCESS;
 }
@@ -64,7 +70,45 @@ CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
     if (result == CUDA_SUCCESS)
         result = capture_forbid();
     if (result == CUDA_SUCCESS)
-        result = allocate(here.context, bytes, out);
+        result = memory_allocate(here.context, bytes, false, out);
+    return call_end(&here, result);
+}
+
+CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned int flags)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuMemAllocManaged", NEEDS_NO_STICKY_ERROR);
+    if (result == CUDA_SUCCESS && flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        result = capture_forbid();
+    if (result == CUDA_SUCCESS)
+        result = memory_allocate(here.context, bytes, true, out);
+    return call_end(&here, result);
+}
+
+CUresult CUDAAPI cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned int element)
+{
+    enum { PITCH_ALIGNMENT = 512 };
+    if (!pitch || width == 0 || height == 0 || width > SIZE_MAX / 2 || (element != 4 && element != 8 && element != 16))
+        return CUDA_ERROR_INVALID_VALUE;
+    size_t row = (width + PITCH_ALIGNMENT - 1) / PITCH_ALIGNMENT * PITCH_ALIGNMENT;
+    if (height > SIZE_MAX / row)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *pitch = row;
+    return cuMemAlloc_v2(out, row * height);
+}
+
+CUresult CUDAAPI cuMemGetInfo_v2(size_t *available, size_t *total)
+{
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuMemGetInfo_v2", NEEDS_NO_STICKY_ERROR);
+    if (result == CUDA_SUCCESS && (!available || !total))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS) {
+        *total = (size_t)emulated_gpu_current()->memory_mib << 20;
+        *available = *total - allocated_bytes(here.context);
+    }
     return call_end(&here, result);
 }
 
@@ -94,20 +138,43 @@ CUresult CUDAAPI cuMemFree_v2(CUdeviceptr address)
 }
 
 /* Allocates at once, which is earlier than needed. Memory nodes of graphs are not supported: the capture is invalidated. */
-CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream handle)
+static CUresult allocate_in_stream(const char *symbol, CUdeviceptr *out, size_t bytes, CUmemoryPool pool,
+                                   CUstream handle)
 {
     driver_call_t here;
     CUstream stream = NULL;
-    CUresult result = call_begin(&here, "cuMemAllocAsync", NEEDS_NO_STICKY_ERROR);
+    CUresult result = call_begin(&here, symbol, NEEDS_NO_STICKY_ERROR);
     if (result == CUDA_SUCCESS && !emulated_device_has_pools())
         result = CUDA_ERROR_NOT_SUPPORTED;
+    if (result == CUDA_SUCCESS && pool && !object_is(MEMORY_POOL, pool))
+        result = CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS)
         result = stream_of(here.context, handle, &stream);
     if (result == CUDA_SUCCESS && stream->capture)
         result = capture_invalidate(stream->capture);
     if (result == CUDA_SUCCESS)
-        result = allocate(here.context, bytes, out);
+        result = memory_allocate(here.context, bytes, false, out);
+    if (result == CUDA_SUCCESS) {
+        pool = pool ? pool : pool_current(here.context->device);
+        memory_containing(here.context, *out)->pool = pool;
+        if (pool)
+            pool->used += bytes;
+        if (pool && pool->used > pool->used_high)
+            pool->used_high = pool->used;
+    }
     return call_end(&here, result);
+}
+
+CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream stream)
+{
+    return allocate_in_stream("cuMemAllocAsync", out, bytes, NULL, stream);
+}
+
+CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes, CUmemoryPool pool, CUstream stream)
+{
+    if (!pool)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return allocate_in_stream("cuMemAllocFromPoolAsync", out, bytes, pool, stream);
 }
 
 /* Frees memory after the earlier work of a stream. */
@@ -121,6 +188,8 @@ static CUresult free_in_order(CUstream stream, driver_memory_t *memory)
     if (result != CUDA_SUCCESS)
         return result;
     memory->address = 0;
+    if (memory->pool && object_is(MEMORY_POOL, memory->pool))
+        memory->pool->used -= memory->bytes;
     object_destroy(&memory->base);
     return CUDA_SUCCESS;
 }
@@ -158,21 +227,38 @@ CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdev
 
 /* ---- Host memory ------------------------------------------------------------------------ */
 
-static CUresult allocate_host(CUcontext context, size_t bytes, void **out)
+driver_memory_t *memory_of_host(CUdeviceptr address)
+{
+    for (driver_object_t *at = object_next(NULL, NULL, HOST_MEMORY); at; at = object_next(at, NULL, HOST_MEMORY)) {
+        driver_memory_t *memory = (driver_memory_t *)at;
+        if (address >= memory->address && address - memory->address < memory->bytes)
+            return memory;
+    }
+    return NULL;
+}
+
+/* Kernels can access host memory that the emulator allocates. */
+static CUresult allocate_host(CUcontext context, size_t bytes, unsigned flags, void **out)
 {
     void *address = NULL;
+    CUdeviceptr shared = 0;
     if (!out || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (posix_memalign(&address, HOST_ALIGNMENT, bytes) != 0)
+    bool is_in_emulator = gpu_allocate_shared(bytes, &shared) == CUDA_SUCCESS;
+    if (!is_in_emulator && posix_memalign(&address, HOST_ALIGNMENT, bytes) != 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     driver_memory_t *memory = object_new(HOST_MEMORY, context, sizeof *memory);
     if (!memory) {
+        if (is_in_emulator)
+            gpu_free(shared);
         free(address);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    memory->address = (CUdeviceptr)(uintptr_t)address;
+    memory->address = is_in_emulator ? shared : (CUdeviceptr)(uintptr_t)address;
     memory->bytes = bytes;
-    *out = address;
+    memory->is_in_emulator = is_in_emulator;
+    memory->flags = flags;
+    *out = (void *)(uintptr_t)memory->address;
     return CUDA_SUCCESS;
 }
 
@@ -185,7 +271,7 @@ CUresult CUDAAPI cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
     if (result == CUDA_SUCCESS)
         result = capture_forbid();
     if (result == CUDA_SUCCESS)
-        result = allocate_host(here.context, bytes, out);
+        result = allocate_host(here.context, bytes, flags, out);
     return call_end(&here, result);
 }
 
@@ -200,78 +286,69 @@ CUresult CUDAAPI cuMemFreeHost(void *address)
     return call_end(&here, result);
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------- */
-
-/* The range must be inside of one allocation. */
-static CUresult check_range(CUcontext context, CUdeviceptr address, size_t bytes)
+CUresult CUDAAPI cuMemAllocHost_v2(void **out, size_t bytes)
 {
-    driver_memory_t *memory = memory_containing(context, address);
-    if (!memory || bytes > memory->bytes - (address - memory->address))
-        return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
+    return cuMemHostAlloc(out, bytes, 0);
 }
 
-/* Copies to the device from `from`, or from the device to `to`; the other one is NULL. */
-static CUresult copy(CUcontext context, CUstream stream, CUdeviceptr device, void *to, const void *from, size_t bytes)
-{
-    if (bytes == 0)
-        return CUDA_SUCCESS;
-    CUresult result = device && (to || from) ? check_range(context, device, bytes) : CUDA_ERROR_INVALID_VALUE;
-    if (result != CUDA_SUCCESS)
-        return result;
-    driver_work_t *work = work_new(from ? COPY_TO_DEVICE : COPY_TO_HOST);
-    if (!work)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    work->device = device;
-    work->to = to;
-    work->from = from;
-    work->bytes = bytes;
-    return work_submit(stream, work);
-}
-
-static CUresult copy_in_stream(const char *symbol, CUdeviceptr device, void *to, const void *from, size_t bytes,
-                               CUstream handle)
+/* Registers memory of the caller. Kernels cannot access it: its address belongs to the host. */
+CUresult CUDAAPI cuMemHostRegister_v2(void *address, size_t bytes, unsigned int flags)
 {
     driver_call_t here;
-    CUstream stream = NULL;
-    CUresult result = call_begin(&here, symbol, NEEDS_NO_STICKY_ERROR);
-    if (result == CUDA_SUCCESS)
-        result = stream_of(here.context, handle, &stream);
-    if (result == CUDA_SUCCESS)
-        result = copy(here.context, stream, device, to, from, bytes);
+    CUresult result = call_begin(&here, "cuMemHostRegister_v2", NEEDS_NO_STICKY_ERROR);
+    if (result == CUDA_SUCCESS && (!address || bytes == 0))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS && memory_of_host((CUdeviceptr)(uintptr_t)address))
+        result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    driver_memory_t *memory = result == CUDA_SUCCESS ? object_new(HOST_MEMORY, here.context, sizeof *memory) : NULL;
+    if (result == CUDA_SUCCESS && !memory)
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS) {
+        memory->address = (CUdeviceptr)(uintptr_t)address;
+        memory->bytes = bytes;
+        memory->is_registered = true;
+        memory->flags = flags;
+    }
     return call_end(&here, result);
 }
 
-CUresult CUDAAPI cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
-{
-    return copy_in_stream("cuMemcpyHtoDAsync_v2", to, NULL, from, bytes, stream);
-}
-
-CUresult CUDAAPI cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    return copy_in_stream("cuMemcpyDtoHAsync_v2", from, to, NULL, bytes, stream);
-}
-
-/* Copies in the default stream and waits. */
-static CUresult copy_now(const char *symbol, CUdeviceptr device, void *to, const void *from, size_t bytes)
+CUresult CUDAAPI cuMemHostUnregister(void *address)
 {
     driver_call_t here;
-    CUresult result = call_begin(&here, symbol, NEEDS_NO_STICKY_ERROR);
+    CUresult result = call_begin(&here, "cuMemHostUnregister", NEEDS_NO_STICKY_ERROR);
+    driver_memory_t *memory = memory_of_host((CUdeviceptr)(uintptr_t)address);
+    if (result == CUDA_SUCCESS && (!memory || !memory->is_registered))
+        result = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     if (result == CUDA_SUCCESS)
-        result = capture_forbid();
-    if (result == CUDA_SUCCESS)
-        result = copy(here.context, &here.context->main, device, to, from, bytes);
-    if (result == CUDA_SUCCESS)
-        result = stream_finish(&here, &here.context->main);
+        result = context_finish(here.context);
+    memory = result == CUDA_SUCCESS ? memory_of_host((CUdeviceptr)(uintptr_t)address) : NULL;
+    if (memory)
+        object_destroy(&memory->base);
     return call_end(&here, result);
 }
 
-CUresult CUDAAPI cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
+CUresult CUDAAPI cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *address, unsigned int flags)
 {
-    return copy_now("cuMemcpyHtoD_v2", to, NULL, from, bytes);
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuMemHostGetDevicePointer_v2", NEEDS_NO_STICKY_ERROR);
+    driver_memory_t *memory = memory_of_host((CUdeviceptr)(uintptr_t)address);
+    if (result == CUDA_SUCCESS && (!device || !address || flags != 0 || !memory))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS && !memory->is_in_emulator)
+        result = CUDA_ERROR_NOT_SUPPORTED;
+    if (result == CUDA_SUCCESS)
+        *device = (CUdeviceptr)(uintptr_t)address;
+    return call_end(&here, result);
 }
 
-CUresult CUDAAPI cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
+CUresult CUDAAPI cuMemHostGetFlags(unsigned int *flags, void *address)
 {
-    return copy_now("cuMemcpyDtoH_v2", from, to, NULL, bytes);
+    driver_call_t here;
+    CUresult result = call_begin(&here, "cuMemHostGetFlags", NEEDS_NO_STICKY_ERROR);
+    driver_memory_t *memory = memory_of_host((CUdeviceptr)(uintptr_t)address);
+    if (result == CUDA_SUCCESS && (!flags || !memory))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        *flags = memory->flags;
+    return call_end(&here, result);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_module.c - loads modules. Only PTX is executed; cubins are rejected. */
+/* driver_module.c - loads modules. Only PTX is executed, also from fat binaries; cubins are rejected. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ enum { TEXT_BYTES_MAX = 64 << 20, PAGE_BYTES = 4096, REASON_BYTES = 2000 };
 
 /* Copies bytes of the process. cuModuleLoadDataEx does not know the size of an image; the system call fails at the end of
  * mapped memory instead of crashing. Where containers forbid the call, the bytes are copied directly. */
-static bool read_image_bytes(const char *from, void *to, size_t bytes)
+bool module_read_bytes(const void *from, void *to, size_t bytes)
 {
     struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)from, bytes};
     ssize_t copied = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
@@ -35,7 +35,7 @@ static char *read_ptx_text(const char *from, size_t *size)
     for (size_t used = 0; used < TEXT_BYTES_MAX;) {
         size_t step = PAGE_BYTES - (uintptr_t)(from + used) % PAGE_BYTES;
         char *larger = realloc(bytes, used + step);
-        if (!larger || !read_image_bytes(from + used, larger + used, step)) {
+        if (!larger || !module_read_bytes(from + used, larger + used, step)) {
             free(larger ? larger : bytes);
             return NULL;
         }
@@ -114,7 +114,7 @@ static CUresult check_ptx(const char *text, int *architecture)
 /* ---- Modules ----------------------------------------------------------------------------------------- */
 
 /* Writes the reason into the error log of the caller. */
-static void write_log(const char *reason, unsigned count, const CUjit_option *options, void **values)
+void module_write_log(const char *reason, unsigned count, const CUjit_option *options, void **values)
 {
     char *buffer = NULL;
     size_t size = 0;
@@ -150,13 +150,23 @@ static CUresult module_new(CUcontext context, driver_code_t *code, int architect
     return CUDA_SUCCESS;
 }
 
+/* Returns a copy of the PTX of an image. */
+static CUresult read_ptx(const void *from, char **text, size_t *size, char *reason, size_t capacity)
+{
+    if (fatbin_is(from))
+        return fatbin_find_ptx(from, emulated_gpu_current()->architecture, text, size, reason, capacity);
+    *text = read_ptx_text(from, size);
+    return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
+}
+
 static CUresult load_ptx(const void *from, driver_code_t **code, int *architecture, char *reason, size_t capacity)
 {
     size_t size = 0;
-    char *text = read_ptx_text(from, &size);
-    if (!text)
-        return CUDA_ERROR_INVALID_IMAGE;
-    CUresult result = check_ptx(text, architecture);
+    char *text = NULL;
+    CUresult result = read_ptx(from, &text, &size, reason, capacity);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = check_ptx(text, architecture);
     snprintf(reason, capacity, "%s", reason_of(result));
     if (result == CUDA_SUCCESS)
         result = gpu_load(text, size, code, reason, capacity);
@@ -165,14 +175,14 @@ static CUresult load_ptx(const void *from, driver_code_t **code, int *architectu
 }
 
 /* Loads without the lock. */
-static CUresult load(driver_call_t *here, const void *from, CUmodule *out, char *reason, size_t capacity)
+CUresult module_load(driver_call_t *here, const void *from, CUmodule *out, char *reason, size_t capacity)
 {
     static const char elf[4] = "\177ELF";
     char start[4] = "";
     driver_code_t *code = NULL;
     int architecture = 0;
     call_unlock();
-    bool is_elf = read_image_bytes(from, start, sizeof start) && memcmp(start, elf, sizeof elf) == 0;
+    bool is_elf = module_read_bytes(from, start, sizeof start) && memcmp(start, elf, sizeof elf) == 0;
     CUresult result = is_elf ? CUDA_ERROR_NO_BINARY_FOR_GPU : load_ptx(from, &code, &architecture, reason, capacity);
     call_lock();
     return result == CUDA_SUCCESS ? module_new(here->context, code, architecture, out) : result;
@@ -197,7 +207,7 @@ static CUresult load_module(const char *symbol, CUmodule *out, const void *from,
     if (result == CUDA_SUCCESS)
         result = forbid_in_capture();
     if (result == CUDA_SUCCESS)
-        result = load(&here, from, out, reason, capacity);
+        result = module_load(&here, from, out, reason, capacity);
     return call_end(&here, result);
 }
 
@@ -209,7 +219,7 @@ CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *out, const void *from, unsigned in
     CUresult result = load_module("cuModuleLoadDataEx", out, from, is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE,
                                   reason, sizeof reason);
     if (is_valid)
-        write_log(reason, count, options, values);
+        module_write_log(reason, count, options, values);
     return result;
 }
 
@@ -219,8 +229,7 @@ CUresult CUDAAPI cuModuleLoadData(CUmodule *out, const void *from)
     return load_module("cuModuleLoadData", out, from, CUDA_SUCCESS, reason, sizeof reason);
 }
 
-/* Reads a file into memory that ends with a zero byte and that the caller frees. */
-static CUresult read_file(const char *path, char **bytes)
+CUresult module_read_file(const char *path, char **bytes, size_t *read)
 {
     FILE *file = fopen(path, "rbe");
     CUresult result = CUDA_SUCCESS;
@@ -239,19 +248,21 @@ static CUresult read_file(const char *path, char **bytes)
             result = larger ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_ERROR_OUT_OF_MEMORY;
     }
     (void)fclose(file);
+    *read = size;
     return result;
 }
 
 CUresult CUDAAPI cuModuleLoad(CUmodule *out, const char *path)
 {
     char reason[REASON_BYTES], *bytes = NULL;
-    CUresult result = path ? read_file(path, &bytes) : CUDA_ERROR_INVALID_VALUE;
+    size_t size;
+    CUresult result = path ? module_read_file(path, &bytes, &size) : CUDA_ERROR_INVALID_VALUE;
     result = load_module("cuModuleLoad", out, bytes, result, reason, sizeof reason);
     free(bytes);
     return result;
 }
 
-static CUresult unload(CUmodule module)
+void module_unload(CUmodule module)
 {
     CUcontext context = module->base.context;
     for (driver_object_t *at = object_next(NULL, context, FUNCTION), *next; at; at = next) {
@@ -260,7 +271,6 @@ static CUresult unload(CUmodule module)
             object_destroy(at);
     }
     object_destroy(&module->base);
-    return CUDA_SUCCESS;
 }
 
 /* Work in flight keeps the code. */
@@ -271,6 +281,6 @@ CUresult CUDAAPI cuModuleUnload(CUmodule module)
     if (result == CUDA_SUCCESS && !(object_is(MODULE, module) && module->base.context == here.context))
         result = CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS)
-        result = unload(module);
+        module_unload(module);
     return call_end(&here, result);
 }

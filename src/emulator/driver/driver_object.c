@@ -46,17 +46,29 @@ static void release_memory(driver_memory_t *memory)
         gpu_free(memory->address);
 }
 
+static void release_host_memory(driver_memory_t *memory)
+{
+    if (memory->is_in_emulator)
+        gpu_free(memory->address);
+    else if (!memory->is_registered)
+        free((void *)(uintptr_t)memory->address);
+}
+
 static void release_held(driver_object_t *object)
 {
     switch (object->kind) {
     case STREAM: release_stream((CUstream)object); break;
     case EVENT: marker_release(((CUevent)object)->marker); break;
     case MEMORY: release_memory((driver_memory_t *)object); break;
-    case HOST_MEMORY: free((void *)(uintptr_t)((driver_memory_t *)object)->address); break;
+    case HOST_MEMORY: release_host_memory((driver_memory_t *)object); break;
     case MODULE: gpu_code_release(((CUmodule)object)->code); break;
     case FUNCTION: break; /* belongs to its module */
-    case GRAPH: recording_release(((CUgraph)object)->recording); break;
-    case GRAPH_EXEC: recording_release(((CUgraphExec)object)->recording); break;
+    case GRAPH: graph_release((CUgraph)object); break;
+    case GRAPH_EXEC: graph_exec_release((CUgraphExec)object); break;
+    case GRAPH_NODE: graph_node_release((CUgraphNode)object); break;
+    case MEMORY_POOL:
+    case LIBRARY: break; /* the module is in the list itself */
+    case LINK: link_release((CUlinkState)object); break;
     }
 }
 

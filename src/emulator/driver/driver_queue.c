@@ -59,12 +59,14 @@ void marker_release(driver_marker_t *marker)
         free(marker);
 }
 
-void marker_signal(driver_marker_t *marker)
+/* The queue that signals is idle at the same time if there is no other work: who waits for the marker may ask then. */
+static void marker_signal(driver_marker_t *marker, driver_queue_t *queue)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     pthread_mutex_lock(&lock);
     marker->time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    queue->is_running = false;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
 }
@@ -112,8 +114,12 @@ static bool has_failed(CUcontext context)
 /* After a sticky error, only signals and waits take place. */
 static void run(driver_queue_t *queue, driver_work_t *work)
 {
-    bool is_order = work->kind == SIGNAL || work->kind == WAIT || work->kind == FREE_MEMORY;
-    CUresult result = is_order || !has_failed(queue->context) ? work_execute(work) : CUDA_SUCCESS;
+    bool is_order = work->kind == WAIT || work->kind == FREE_MEMORY;
+    CUresult result = CUDA_SUCCESS;
+    if (work->kind == SIGNAL)
+        marker_signal(work->marker, queue);
+    else if (is_order || !has_failed(queue->context))
+        result = work_execute(work);
     if (result != CUDA_SUCCESS)
         context_record_async_error(queue->context, result);
     work_release(work);
@@ -207,6 +213,14 @@ void queue_finish(driver_queue_t *queue)
     while (queue->first || queue->is_running)
         pthread_cond_wait(&changed, &lock);
     pthread_mutex_unlock(&lock);
+}
+
+bool queue_is_idle(driver_queue_t *queue)
+{
+    pthread_mutex_lock(&lock);
+    bool is_idle = !queue->first && !queue->is_running;
+    pthread_mutex_unlock(&lock);
+    return is_idle;
 }
 
 static bool has_work(CUcontext context)

@@ -26,11 +26,13 @@ CUresult stream_finish(driver_call_t *here, CUstream stream)
     return context_collect_error(here->context);
 }
 
+/* A blocking stream waits for the legacy default stream, and the reverse: both share a queue, in which work runs in the
+ * order of the calls. */
 static CUresult stream_new(CUcontext context, unsigned flags, CUstream *out)
 {
     if (!out || flags > CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
-    driver_queue_t *queue = queue_new(context);
+    driver_queue_t *queue = flags == CU_STREAM_NON_BLOCKING ? queue_new(context) : queue_retain(context->main.queue);
     CUstream stream = queue ? object_new(STREAM, context, sizeof *stream) : NULL;
     if (!stream) {
         if (queue)
@@ -38,6 +40,7 @@ static CUresult stream_new(CUcontext context, unsigned flags, CUstream *out)
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     stream->queue = queue;
+    stream->flags = flags;
     *out = stream;
     return CUDA_SUCCESS;
 }

@@ -53,10 +53,11 @@ CUresult work_execute(const driver_work_t *work)
     switch (work->kind) {
     case LAUNCH: return gpu_launch(work);
     case HOST_FUNCTION: work->host(work->user); break;
-    case COPY_TO_DEVICE: return gpu_write(work->device, work->from, work->bytes);
-    case COPY_TO_HOST: return gpu_read(work->to, work->device, work->bytes);
+    case STREAM_CALLBACK: work->callback(work->stream, CUDA_SUCCESS, work->user); break;
+    case COPY: return gpu_copy(&work->copy);
+    case FILL: return gpu_fill(&work->fill);
     case FREE_MEMORY: gpu_free(work->device); break;
-    case SIGNAL: marker_signal(work->marker); break;
+    case SIGNAL: break; /* by its queue */
     case WAIT: marker_wait(work->marker); break;
     }
     return CUDA_SUCCESS;

@@ -81,13 +81,13 @@ MMA_INLINE void write_columns(const ptx_warp_t *warp, const fragments_t *fragmen
 MMA_INLINE void read_sums(const ptx_warp_t *warp, const fragments_t *fragments, uint32_t *c)
 {
     read_columns(warp, fragments, fragments->c, 2, c);
-    read_columns(warp, fragments, fragments->c + 1, 2, c + 4 * MMA_ROWS);
+    read_columns(warp, fragments, fragments->c + 1, 2, c + (ptrdiff_t)4 * MMA_ROWS);
 }
 
 MMA_INLINE void write_sums(const ptx_warp_t *warp, const fragments_t *fragments, const uint32_t *d)
 {
     write_columns(warp, fragments, fragments->d, 2, d);
-    write_columns(warp, fragments, fragments->d + 1, 2, d + 4 * MMA_ROWS);
+    write_columns(warp, fragments, fragments->d + 1, 2, d + (ptrdiff_t)4 * MMA_ROWS);
 }
 
 /* Makes the compiler load what it has stored. Without that, it replaces loads of single elements and of halves of a vector,
@@ -103,7 +103,7 @@ MMA_INLINE void unpack_float_a(const ptx_warp_t *warp, const fragments_t *fragme
 {
     _Alignas(PTX_LANE_ARRAY_ALIGNMENT) uint32_t words[MMA_DEPTH_MAX / 2][MMA_ROWS]; /* of up to four blocks */
     for (int i = 0; i < fragments->blocks; i++)
-        read_columns(warp, fragments, fragments->a + 2 * (size_t)i, 1, words[4 * i]);
+        read_columns(warp, fragments, fragments->a + 2 * (size_t)i, 1, words[(size_t)(4 * i)]);
     for (int i = 0; i < 4 * fragments->blocks; i++)
         split_elements(words[i], fragments->per_word);
     forget_stores();
@@ -312,7 +312,7 @@ MMA_INLINE void multiply_as_pairs(const ptx_warp_t *warp, const fragments_t *fra
     int per_half = fragments->per_word / 2;
     for (int i = 0; i < fragments->blocks; i++) {
         read_columns(warp, fragments, fragments->a + (size_t)(i * fragments->row_groups), 1, words[0]);
-        unpack_pairs(words[0], 4 * MMA_ROWS, (ptx_type_t)shape->a_type, a[4 * i * per_half]);
+        unpack_pairs(words[0], 4 * MMA_ROWS, (ptx_type_t)shape->a_type, a[(size_t)(4 * i * per_half)]);
         unpack_pairs(rungi_ptx_lanes(warp, fragments->b[i]), PTX_WARP_LANES, (ptx_type_t)shape->b_type,
                      product.b + (size_t)(i * per_half * PTX_WARP_LANES));
     }

@@ -155,7 +155,7 @@ EXECUTOR(mma_sparse_integer)
             int64_t sum = c[lane];
             for (int k = 0; k < packed; k++) {
                 int32_t x = a[index_in_a(row, k, width)], y = b[index_in_b(position[row][k], column, width)];
-                sum += x * y; /* numbers of at most 8 bits */
+                sum += (int64_t)x * y; /* numbers of at most 8 bits */
             }
             if (instruction->flags & PTX_FLAG_SAT)
                 sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;

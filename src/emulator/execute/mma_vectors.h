@@ -372,7 +372,7 @@ static inline quads_t add_quad_products(quads_t a, const int32_t *b, quads_t sum
         const T *b = product->b;                                                                                     \
         for (int v = 0; v < MMA_COLUMNS; v++)                                                                        \
             sum[v] = load_##vectors(&product->c[v][first]);                                                          \
-        for (int block = 0; block < blocks; block++, b += MMA_COLUMNS * depth)                                       \
+        for (int block = 0; block < blocks; block++, b += MMA_COLUMNS * (ptrdiff_t)depth)                            \
             for (int k = 0; k < depth; k++, a += MMA_ROWS) {                                                         \
                 vectors##_t column = load_##vectors(a + first);                                                      \
                 for (int v = 0; v < MMA_COLUMNS; v++)                                                                \

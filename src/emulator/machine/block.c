@@ -12,7 +12,7 @@
 
 /* Instructions of one warp before the next one runs. Large, so that a warp's registers stay in the cache; finite, since a
  * warp may wait for another one in a loop. */
-enum { WARP_BUDGET = 100000 };
+enum { WARP_BUDGET = 100000, COOPERATIVE_BUDGET = 2000 /* warps of other blocks are often what a loop waits for */ };
 
 /* ---- Creation ------------------------------------------------------------------------------------------------------ */
 
@@ -27,6 +27,12 @@ static void fill(const ptx_warp_t *warp, ptx_special_t index, uint32_t value)
         special(warp, index)[lane] = value;
 }
 
+/* Returns the size of clusters that the kernel sees. */
+static uint32_t visible_cluster(const ptx_launch_t *launch, int axis)
+{
+    return launch->is_cooperative ? 1 : launch->cluster[axis];
+}
+
 /* Sets the special registers that are the same for every block. */
 static void set_constant_registers(ptx_warp_t *warp)
 {
@@ -34,8 +40,8 @@ static void set_constant_registers(ptx_warp_t *warp)
     for (int i = 0; i < 3; i++) {
         fill(warp, PTX_SPECIAL_NTID_X + (ptx_special_t)i, launch->size[i]);
         fill(warp, PTX_SPECIAL_NCTAID_X + (ptx_special_t)i, launch->grid[i]);
-        fill(warp, PTX_SPECIAL_NCLUSTERID_X + (ptx_special_t)i, launch->grid[i] / launch->cluster[i]);
-        fill(warp, PTX_SPECIAL_CLUSTER_NCTAID_X + (ptx_special_t)i, launch->cluster[i]);
+        fill(warp, PTX_SPECIAL_NCLUSTERID_X + (ptx_special_t)i, launch->grid[i] / visible_cluster(launch, i));
+        fill(warp, PTX_SPECIAL_CLUSTER_NCTAID_X + (ptx_special_t)i, visible_cluster(launch, i));
     }
     fill(warp, PTX_SPECIAL_WARPID, (uint32_t)warp->index);
     fill(warp, PTX_SPECIAL_NWARPID, (uint32_t)warp->block->warp_count);
@@ -45,7 +51,10 @@ static void set_constant_registers(ptx_warp_t *warp)
     fill(warp, PTX_SPECIAL_TOTAL_SMEM_SIZE,
          (uint32_t)(launch->kernel->static_shared_bytes + launch->dynamic_shared_bytes));
     fill(warp, PTX_SPECIAL_IS_EXPLICIT_CLUSTER, launch->has_explicit_cluster ? ~0u : 0u);
-    fill(warp, PTX_SPECIAL_CLUSTER_NCTARANK, launch->cluster[0] * launch->cluster[1] * launch->cluster[2]);
+    fill(warp, PTX_SPECIAL_CLUSTER_NCTARANK,
+         visible_cluster(launch, 0) * visible_cluster(launch, 1) * visible_cluster(launch, 2));
+    fill(warp, PTX_SPECIAL_ENVREG1, (uint32_t)(launch->workspace >> 32));
+    fill(warp, PTX_SPECIAL_ENVREG2, (uint32_t)launch->workspace);
     for (uint32_t lane = 0; lane < PTX_WARP_LANES; lane++) {
         uint32_t thread = (uint32_t)(PTX_WARP_LANES * warp->index) + lane, bit = 1u << lane;
         special(warp, PTX_SPECIAL_TID_X)[lane] = thread % launch->size[0];
@@ -136,12 +145,12 @@ bool rungi_ptx_block_start(ptx_block_t *block, const uint32_t id[3])
     for (int i = 0; i < block->warp_count; i++) {
         ptx_warp_t *warp = &block->warps[i];
         for (int axis = 0; axis < 3; axis++) {
-            uint32_t size = launch->cluster[axis];
+            uint32_t size = visible_cluster(launch, axis);
             fill(warp, PTX_SPECIAL_CTAID_X + (ptx_special_t)axis, id[axis]);
             fill(warp, PTX_SPECIAL_CLUSTERID_X + (ptx_special_t)axis, id[axis] / size);
             fill(warp, PTX_SPECIAL_CLUSTER_CTAID_X + (ptx_special_t)axis, id[axis] % size);
         }
-        fill(warp, PTX_SPECIAL_CLUSTER_CTARANK, block->cluster_rank);
+        fill(warp, PTX_SPECIAL_CLUSTER_CTARANK, launch->is_cooperative ? 0 : block->cluster_rank);
         if (!rungi_ptx_warp_start(warp))
             return false;
     }
@@ -170,7 +179,8 @@ static bool run_round(ptx_block_t *block, bool *finished)
             continue;
         int64_t before = warp->instructions;
         int64_t left = block->launch->max_instructions; /* a small maximum is meant as one */
-        ptx_progress_t progress = rungi_ptx_warp_run(warp, left < WARP_BUDGET ? (int)left + 1 : WARP_BUDGET);
+        int budget = block->launch->is_cooperative ? COOPERATIVE_BUDGET : WARP_BUDGET;
+        ptx_progress_t progress = rungi_ptx_warp_run(warp, left < budget ? (int)left + 1 : budget);
         *finished = *finished && progress == PTX_FINISHED;
         has_progress = has_progress || progress == PTX_FINISHED || progress == PTX_PAUSED ||
                        warp->instructions - before > 1;

@@ -46,6 +46,7 @@ struct rung_emulator {
     ptx_allocation_t *allocations;                              /* sorted by address */
     int64_t allocation_count, allocation_capacity, freed_count; /* freed_count of the list's allocations are freed */
     int64_t free_calls;
+    uint64_t workspace; /* of cooperative launches; 0 before the first */
     rung_emulator_module *modules;
     pthread_mutex_t lock; /* of findings, counts and printf, while blocks run */
     ptx_finding_t *findings;

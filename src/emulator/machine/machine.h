@@ -174,6 +174,8 @@ struct ptx_launch {
     int32_t kernel_index;
     uint32_t grid[3], size[3], cluster[3]; /* size: of a block */
     bool has_explicit_cluster;
+    bool is_cooperative; /* the blocks of the grid run as one cluster, which the kernel does not see */
+    uint64_t workspace;  /* of the barrier of all blocks; 0 if the launch is not cooperative */
     int64_t dynamic_shared_bytes;
     unsigned char *parameters;
     int64_t parameter_bytes;

@@ -2,7 +2,7 @@
 /* lz4.c - decompresses an LZ4 block: a sequence of tokens. A token has two 4-bit lengths, then literals (first length),
  * then a 16-bit distance of a match (second length). A length of 15 is extended by the bytes that follow, up to and
  * including the first byte below 255. The last token has literals only. */
-#include "cuda/lz4.h"
+#include "base/lz4.h"
 
 #include <string.h>
 
