@@ -51,7 +51,7 @@ typedef struct rung_emulator rung_emulator;
  * outside the emulator's memory. */
 enum {
     RUNG_EMULATOR_CHECK_MEMORY        = 1 << 0, /* bounds, alignment, use after free */
-    RUNG_EMULATOR_CHECK_UNINITIALIZED = 1 << 1, /* reads of memory that nobody wrote */
+    RUNG_EMULATOR_CHECK_UNINITIALIZED = 1 << 1, /* reads of memory or accumulators that nobody set */
     RUNG_EMULATOR_CHECK_RACES         = 1 << 2, /* conflicting accesses without synchronization */
     RUNG_EMULATOR_CHECK_BARRIERS      = 1 << 3, /* barriers in divergent code, missing waits for copies */
     RUNG_EMULATOR_CHECK_ARITHMETIC    = 1 << 4, /* integer division by zero */

@@ -8,18 +8,18 @@
 
 #define VIEW(view) (int)(view).length, (view).text
 
-/* The text has no "(...) {" outside of device functions, because the front end may blank functions of the host. */
+/* Template parameters have long names, because files define macros such as R and T. The text has no "(...) {" outside of device functions, because the front end may blank functions of the host. */
 static const char helpers[] =
-    "template <class... P> struct rung_list {};\n"
-    "template <int I, class L> struct rung_parameter;\n"
-    "template <class P, class... R> struct rung_parameter<0, rung_list<P, R...>> { typedef P type; };\n"
-    "template <int I, class P, class... R> struct rung_parameter<I, rung_list<P, R...>>\n"
-    "    : rung_parameter<I - 1, rung_list<R...>> {};\n"
-    "template <class... P> __device__ rung_list<P...> rung_parameters(void (*)(P...));\n"
-    "template <class T> struct rung_kind { enum { value = 0 }; };\n"
-    "template <class T> struct rung_kind<const T> : rung_kind<T> {};\n"
-    "template <class T> struct rung_kind<volatile T> : rung_kind<T> {};\n"
-    "template <class T> struct rung_kind<const volatile T> : rung_kind<T> {};\n"
+    "template <class... Rung_p> struct rung_list {};\n"
+    "template <int Rung_i, class Rung_l> struct rung_parameter;\n"
+    "template <class Rung_p, class... Rung_r> struct rung_parameter<0, rung_list<Rung_p, Rung_r...>> { typedef Rung_p type; };\n"
+    "template <int Rung_i, class Rung_p, class... Rung_r> struct rung_parameter<Rung_i, rung_list<Rung_p, Rung_r...>>\n"
+    "    : rung_parameter<Rung_i - 1, rung_list<Rung_r...>> {};\n"
+    "template <class... Rung_p> __device__ rung_list<Rung_p...> rung_parameters(void (*)(Rung_p...));\n"
+    "template <class Rung_t> struct rung_kind { enum { value = 0 }; };\n"
+    "template <class Rung_t> struct rung_kind<const Rung_t> : rung_kind<Rung_t> {};\n"
+    "template <class Rung_t> struct rung_kind<volatile Rung_t> : rung_kind<Rung_t> {};\n"
+    "template <class Rung_t> struct rung_kind<const volatile Rung_t> : rung_kind<Rung_t> {};\n"
     "template <> struct rung_kind<float> { enum { value = 1 }; };\n"
     "template <> struct rung_kind<double> { enum { value = 1 }; };\n"
     "template <> struct rung_kind<short> { enum { value = 2 }; };\n"
@@ -30,16 +30,16 @@ static const char helpers[] =
     "template <> struct rung_kind<unsigned long> { enum { value = 2 }; };\n"
     "template <> struct rung_kind<long long> { enum { value = 2 }; };\n"
     "template <> struct rung_kind<unsigned long long> { enum { value = 2 }; };\n"
-    "template <class T> struct rung_size { enum { value = sizeof(T) }; };\n"
+    "template <class Rung_t> struct rung_size { enum { value = sizeof(Rung_t) }; };\n"
     "template <> struct rung_size<void> { enum { value = 0 }; };\n"
     "template <> struct rung_size<const void> { enum { value = 0 }; };\n"
-    "template <class T> struct rung_pointed { enum { bytes = -1, kind = 0 }; };\n"
-    "template <class T> struct rung_pointed<T *> { enum { bytes = rung_size<T>::value, kind = rung_kind<T>::value }; };\n"
-    "template <class T> struct rung_pointed<T *const> : rung_pointed<T *> {};\n"
-    "template <class T> struct rung_pointed<T *__restrict__> : rung_pointed<T *> {};\n"
-    "template <class T> __device__ void rung_store(unsigned char *to, const T &value) {\n"
-    "  static_assert(sizeof(T) <= 1024, \"a parameter has more than 1024 bytes\");\n"
-    "  for (unsigned long long i = 0; i < sizeof(T); i++) to[i] = reinterpret_cast<const unsigned char *>(&value)[i];\n"
+    "template <class Rung_t> struct rung_pointed { enum { bytes = -1, kind = 0 }; };\n"
+    "template <class Rung_t> struct rung_pointed<Rung_t *> { enum { bytes = rung_size<Rung_t>::value, kind = rung_kind<Rung_t>::value }; };\n"
+    "template <class Rung_t> struct rung_pointed<Rung_t *const> : rung_pointed<Rung_t *> {};\n"
+    "template <class Rung_t> struct rung_pointed<Rung_t *__restrict__> : rung_pointed<Rung_t *> {};\n"
+    "template <class Rung_t> __device__ void rung_store(unsigned char *to, const Rung_t &value) {\n"
+    "  static_assert(sizeof(Rung_t) <= 1024, \"a parameter has more than 1024 bytes\");\n"
+    "  for (unsigned long long i = 0; i < sizeof(Rung_t); i++) to[i] = reinterpret_cast<const unsigned char *>(&value)[i];\n"
     "}\n";
 
 /* A program that is being written. */

@@ -68,6 +68,7 @@ bool lab_check_load(lab_check_session *session, const char *ptx, size_t bytes, c
 {
     rung_emulator_options options = rung_emulator_options_default();
     options.compute_capability = session->architecture;
+    options.checks = RUNG_EMULATOR_CHECK_ALL; /* from the first array on: later, nobody knows what was written */
     options.max_instructions = (int64_t)(session->seconds * 1e6);
     options.output = session->output;
     options.should_stop = should_stop;
@@ -116,13 +117,27 @@ static rung_status launch_once(lab_check_session *session, const lab_check_launc
     return status;
 }
 
-/* Findings without line information are about lines of the PTX file. */
+/* Returns the line of a kernel in a CUDA file, or 0. */
+static int kernel_line(const lab_check_session *session, const char *kernel)
+{
+    for (int i = 0; i < session->lines.count; i++) {
+        const rung_emulator_kernel_info *info = rung_emulator_kernel_get_info(session->launches[i].kernel);
+        if (info && strcmp(info->name, kernel) == 0)
+            return session->launches[i].source_line;
+    }
+    return 0;
+}
+
+/* Findings without line information are about lines of the PTX file. Those of a CUDA file get the line of the kernel. */
 static void name_files(lab_check_session *session)
 {
     for (int i = 0; i < session->findings.count; i++) {
         lab_finding *item = &session->findings.items[i];
-        if (!*item->file)
-            snprintf(item->file, sizeof item->file, "%s", session->path);
+        if (*item->file)
+            continue;
+        snprintf(item->file, sizeof item->file, "%s", session->path);
+        if (!session->is_ptx)
+            item->line = kernel_line(session, item->kernel);
     }
 }
 
@@ -139,7 +154,7 @@ bool lab_check_run_launches(lab_check_session *session, char *why, size_t capaci
             if (run == 0 && !prepare_arrays(session, launch, why, capacity))
                 return false;
             status = launch_once(session, launch);
-            if (status == RUNG_STATUS_INVALID)
+            if (status == RUNG_STATUS_INVALID && rung_emulator_finding_count(session->emulator) == 0)
                 return lab_set_reason(why, capacity, "%s: %s: %s",
                                       lab_check_place(session, launch->line, place, sizeof place), launch->name,
                                       rung_error_text());

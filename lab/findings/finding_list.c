@@ -15,7 +15,10 @@ static const char *fix_of(const rung_emulator_finding *finding)
     case RUNG_EMULATOR_MISALIGNED:
         return "Access single elements, or make the address a multiple of the width of the vector type.";
     case RUNG_EMULATOR_USE_AFTER_FREE: return "Free the memory after the last kernel that uses it has finished.";
-    case RUNG_EMULATOR_UNINITIALIZED: return "Write the memory before it is read, also at the edges of a tile.";
+    case RUNG_EMULATOR_UNINITIALIZED:
+        return finding->memory == RUNG_EMULATOR_MEMORY_NONE
+                   ? "Give the variable or the array an initial value."
+                   : "Write the memory before it is read, also at the edges of a tile.";
     case RUNG_EMULATOR_RACE:
         return finding->memory == RUNG_EMULATOR_MEMORY_SHARED
                    ? "Put __syncthreads() between the two accesses, where every thread of the block reaches it."

@@ -284,7 +284,13 @@ static int64_t shared_memory_max(int compute_capability)
 static rung_status check_shared(const rung_emulator_launch *launch, const ptx_function_t *function,
                                 int compute_capability)
 {
+    enum { STATIC_MAX = 48 << 10 };
     int64_t max = shared_memory_max(compute_capability);
+    if (function->static_shared_bytes > STATIC_MAX)
+        return rungi_fail(RUNG_STATUS_INVALID,
+                          "%s has %lld bytes of static shared memory; the maximum is %d. Declare the array as extern "
+                          "__shared__ and pass its size to the launch",
+                          function->name, (long long)function->static_shared_bytes, STATIC_MAX);
     if (launch->dynamic_shared_bytes < 0 || launch->dynamic_shared_bytes > max - function->static_shared_bytes)
         return rungi_fail(
             RUNG_STATUS_INVALID,
@@ -292,6 +298,22 @@ static rung_status check_shared(const rung_emulator_launch *launch, const ptx_fu
             function->name, (long long)function->static_shared_bytes, (long long)launch->dynamic_shared_bytes,
             compute_capability, (long long)max);
     return RUNG_OK;
+}
+
+/* Checks the limits of the GPU. A launch that exceeds one is a finding, too, at the line of the kernel. */
+static rung_status check_limits(const rung_emulator_launch *launch, const ptx_launch_t *running, int compute_capability)
+{
+    const ptx_function_t *function = running->kernel;
+    rung_status status = check_extents(launch, function);
+    if (status == RUNG_OK)
+        status = check_shared(launch, function, compute_capability);
+    bool has_places = true;
+    for (int i = 0; i < 3; i++)
+        has_places = has_places && launch->grid[i] > 0 && launch->block[i] > 0;
+    ptx_party_t here = {.pc = function->first};
+    if (status != RUNG_OK && has_places && running->checks)
+        rungi_ptx_report_pair(running, RUNG_EMULATOR_LIMIT, &here, NULL, 0, 0, "%s", rung_error_text());
+    return status;
 }
 
 /* Sets the size of the clusters: that of the launch, that of .reqnctapercluster, or 1. */
@@ -385,8 +407,6 @@ rung_status rung_emulator_launch_kernel(rung_emulator_kernel *kernel, const rung
     const ptx_module_t *module = kernel->owner->module;
     const ptx_function_t *function = &module->functions[kernel->function];
     int capability = emulator->options.compute_capability ? emulator->options.compute_capability : module->target;
-    TRY(check_extents(&read, function));
-    TRY(check_shared(&read, function, capability));
     ptx_launch_t running = {.emulator = emulator,
                             .module = module,
                             .kernel = function,
@@ -399,6 +419,7 @@ rung_status rung_emulator_launch_kernel(rung_emulator_kernel *kernel, const rung
                             .max_instructions = emulator->options.max_instructions};
     memcpy(running.grid, read.grid, sizeof running.grid);
     memcpy(running.size, read.block, sizeof running.size);
+    TRY(check_limits(&read, &running, capability));
     TRY(set_cluster(&read, function, capability, &running));
     if (read.is_cooperative)
         TRY(set_cooperative(emulator, &read, &running));

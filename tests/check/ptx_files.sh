@@ -63,6 +63,10 @@ run 1 deeper/located.ptx --launch "$arguments p2=f32[64]"
 prints 'secret.txt:1: out-of-bounds'
 lacks '1 \| secret'
 
+# A launch that exceeds a limit of the GPU is a finding.
+run 1 add.ptx --launch 'grid=1 block=4096 p0=f32[64] p1=f32[64] p2=f32[64] p3=64 p4=1'
+prints 'limit'
+
 # Invalid descriptions name the parameter and say what is valid.
 first='p0=f32\[64\]'
 good='grid=1 block=64 p0=f32[64] p1=f32[64] p2=f32[64] p3=64 p4=1'
@@ -91,7 +95,6 @@ wrong "${good/$first/p0=f32[p3/0]}" 'p0: the expression divides by zero'
 wrong "${good/$first/p0=f32[25000000000]}" 'p0=f32\[25000000000\] takes 93.13 GiB; all arrays together may take .* Use a smaller count'
 wrong "${good/$first/p0=f32[9223372036854775807]}" 'p0=f32\[9223372036854775807\] takes'
 wrong "${good/$first/p0=f32[64]:missing.npy}" 'p0: missing.npy: cannot be opened'
-wrong "${good/block=64/block=4096}" 'add'
 wrong "${good/grid=1/grid=1,2,3,4}" 'grid=1,2,3,4 has more than three numbers'
 wrong "${good/grid=1/grid=0-1}" 'grid=0-1 is -1'
 wrong 'saxpy' '"saxpy" is not NAME=VALUE'

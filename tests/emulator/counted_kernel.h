@@ -14,7 +14,7 @@ static const char module_start[] = ".version 8.0\n.target sm_86\n.address_size 6
 static const char kernel_start[] =
     ".visible .entry %s(.param .u64 x, .param .u64 table)\n{\n"
     ".reg .pred %%p<8>; .reg .b16 %%h<16>; .reg .b32 %%r<32>; .reg .f32 %%f<32>; .reg .b64 %%rd<16>; .reg .f64 %%d<8>;\n"
-    ".shared .align 16 .b8 first[65536];\n"
+    ".shared .align 16 .b8 first[49152];\n"
     "ld.param.u64 %%rd1, [x];\nld.param.u64 %%rd4, [table];\nmov.u32 %%r1, %%tid.x;\nshl.b32 %%r2, %%r1, 2;\n"
     "cvt.u64.u32 %%rd2, %%r2;\nadd.u64 %%rd5, %%rd4, %%rd2;\nld.const.u32 %%r3, [%%rd5];\ncvt.u64.u32 %%rd3, %%r3;\n"
     "mov.u32 %%r4, first;\nadd.u64 %%rd6, %%rd1, %%rd2;\nadd.u64 %%rd7, %%rd1, %%rd3;\nadd.u32 %%r5, %%r4, %%r3;\n";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory.c - addresses of freed memory: a stale pointer is found as long as other addresses are left, then addresses are
- * reused. Results of atomics across blocks, which are the same with any number of threads. And copies to shared memory
- * without checks, which land when they are waited for. */
+ * reused. Guards between allocations. Results of atomics across blocks, which are the same with any number of threads, and
+ * exchanges that only store. Registers without values, and limits. And copies to shared memory without checks, which land
+ * when they are waited for. */
 #include "run_ptx.h"
 
 enum { MEMORY_BYTES = 1 << 20, PIECE = 100 << 10 };
@@ -16,12 +17,12 @@ typedef struct machine {
     rung_emulator_kernel *kernel;
 } machine_t;
 
-static machine_t create(const char *text, int64_t threads, uint32_t checks)
+static machine_t create_with(const char *text, int64_t threads, uint32_t checks, int64_t memory_bytes)
 {
     machine_t machine;
     rung_emulator_module *module;
     rung_emulator_options options = rung_emulator_options_default();
-    options.memory_bytes = MEMORY_BYTES;
+    options.memory_bytes = memory_bytes;
     options.threads = threads;
     options.checks = checks;
     assert_int_equal(rung_emulator_create(&options, &machine.emulator), RUNG_OK);
@@ -29,6 +30,11 @@ static machine_t create(const char *text, int64_t threads, uint32_t checks)
         fail_msg("%s", rung_error_text());
     assert_int_equal(rung_emulator_kernel_find(module, "k", &machine.kernel), RUNG_OK);
     return machine;
+}
+
+static machine_t create(const char *text, int64_t threads, uint32_t checks)
+{
+    return create_with(text, threads, checks, MEMORY_BYTES);
 }
 
 static uint64_t allocate(const machine_t *machine, int64_t bytes)
@@ -200,11 +206,98 @@ static void copies_land_at_the_wait(void **unused)
     }
 }
 
+/* An access a row behind an array does not reach the next array. */
+static void separates_allocations(void **state)
+{
+    (void)state;
+    machine_t machine = create_with(read_word, 1, RUNG_EMULATOR_CHECK_ALL, 0);
+    uint64_t result = allocate(&machine, 4), first = allocate(&machine, 1024), second = allocate(&machine, 1 << 20);
+    rung_emulator_fill(machine.emulator, first, 7, 4, 256);
+    rung_emulator_fill(machine.emulator, second, 7, 4, 1 << 18);
+    assert_int_equal(read_in_kernel(&machine, first + 1020, result), -1);
+    assert_int_equal(read_in_kernel(&machine, first + 1024, result), RUNG_EMULATOR_OUT_OF_BOUNDS);
+    assert_int_equal(read_in_kernel(&machine, first + 4096, result), RUNG_EMULATOR_OUT_OF_BOUNDS);
+    assert_int_equal(read_in_kernel(&machine, second - 4096, result), RUNG_EMULATOR_OUT_OF_BOUNDS);
+    uint64_t third = allocate(&machine, 4);
+    assert_true(third >= second + (2 << 20));
+    rung_emulator_destroy(machine.emulator);
+}
+
+#define EXCHANGE_KERNEL(use)                                                                                  \
+    PTX_HEADER ".visible .entry k(.param .u64 from, .param .u64 to)\n{\n.reg .b64 %rd<3>; .reg .b32 %r<3>;\n" \
+               "ld.param.u64 %rd1, [from];\nld.param.u64 %rd2, [to];\nmov.u32 %r2, 5;\n"                      \
+               "atom.global.exch.b32 %r1, [%rd1], %r2;\n" use "ret;\n}\n"
+
+/* An exchange reads memory that nobody has written only if its result is used. */
+static void exchanges_may_only_store(void **state)
+{
+    (void)state;
+    machine_t machine = create(EXCHANGE_KERNEL(""), 1, RUNG_EMULATOR_CHECK_ALL);
+    uint64_t x = allocate(&machine, 4), y = allocate(&machine, 4);
+    uint32_t value;
+    assert_int_equal(read_in_kernel(&machine, x, y), -1);
+    assert_int_equal(rung_emulator_read(machine.emulator, x, &value, 4), RUNG_OK);
+    assert_int_equal(value, 5);
+    rung_emulator_destroy(machine.emulator);
+    machine = create(EXCHANGE_KERNEL("st.global.u32 [%rd2], %r1;\n"), 1, RUNG_EMULATOR_CHECK_ALL);
+    x = allocate(&machine, 4);
+    y = allocate(&machine, 4);
+    assert_int_equal(read_in_kernel(&machine, x, y), RUNG_EMULATOR_UNINITIALIZED);
+    rung_emulator_destroy(machine.emulator);
+}
+
+/* A loop adds to a register, which `start` sets or not. */
+#define SUM_KERNEL(start)                                                                                     \
+    PTX_HEADER ".visible .entry k(.param .u64 from, .param .u64 to)\n{\n.reg .b64 %rd<3>; .reg .b32 %r<4>;\n" \
+               ".reg .f32 %f<4>; .reg .pred %p1;\nld.param.u64 %rd1, [from];\nld.param.u64 %rd2, [to];\n"     \
+               "mov.u32 %r1, 0;\n" start "LOOP: ld.global.f32 %f1, [%rd1];\nfma.rn.f32 %f3, %f1, %f1, %f2;\n" \
+               "mov.f32 %f2, %f3;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 4;\n@%p1 bra LOOP;\n"          \
+               "st.global.f32 [%rd2], %f2;\nret;\n}\n"
+
+static void finds_registers_without_values(void **state)
+{
+    (void)state;
+    const char *const texts[] = {SUM_KERNEL(""), SUM_KERNEL("mov.f32 %f2, 0f00000000;\n")};
+    for (int i = 0; i < 2; i++) {
+        machine_t machine = create(texts[i], 1, RUNG_EMULATOR_CHECK_ALL);
+        uint64_t x = allocate(&machine, 4), y = allocate(&machine, 4);
+        rung_emulator_fill(machine.emulator, x, 0x40000000, 4, 1);
+        assert_int_equal(read_in_kernel(&machine, x, y), i == 0 ? RUNG_EMULATOR_UNINITIALIZED : -1);
+        rung_emulator_destroy(machine.emulator);
+    }
+}
+
+/* Launches with `threads` threads, which exceed a limit. */
+static void expect_limit(const char *text, uint32_t threads)
+{
+    machine_t machine = create(text, 1, RUNG_EMULATOR_CHECK_ALL);
+    uint64_t x = allocate(&machine, 4);
+    void *arguments[] = {&x, &x};
+    rung_emulator_launch launch = rung_emulator_launch_of(1, threads, arguments);
+    assert_int_equal(rung_emulator_launch_kernel(machine.kernel, &launch), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_emulator_finding_count(machine.emulator), 1);
+    const rung_emulator_finding *finding = rung_emulator_finding_at(machine.emulator, 0);
+    assert_int_equal(finding->kind, RUNG_EMULATOR_LIMIT);
+    assert_string_equal(finding->text, rung_error_text());
+    rung_emulator_destroy(machine.emulator);
+}
+
+static void limits_are_findings(void **state)
+{
+    (void)state;
+    expect_limit(read_word, 2048);
+    expect_limit(PTX_HEADER ".shared .b8 large[49156];\n.visible .entry k(.param .u64 from, .param .u64 to)\n{\n"
+                            ".reg .b32 %r1;\nld.shared.u32 %r1, [large];\nst.shared.u32 [large], %r1;\nret;\n}\n",
+                 32);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(finds_stale_pointers), cmocka_unit_test(reuses_addresses),
-                                       cmocka_unit_test(refuses_what_does_not_fit),
-                                       cmocka_unit_test(atomics_are_deterministic),
-                                       cmocka_unit_test(copies_land_at_the_wait)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_stale_pointers),      cmocka_unit_test(reuses_addresses),
+        cmocka_unit_test(refuses_what_does_not_fit), cmocka_unit_test(copies_land_at_the_wait),
+        cmocka_unit_test(atomics_are_deterministic), cmocka_unit_test(separates_allocations),
+        cmocka_unit_test(exchanges_may_only_store),  cmocka_unit_test(finds_registers_without_values),
+        cmocka_unit_test(limits_are_findings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "emulator/checks/checks.h"
 #include "emulator/machine/emulator.h"
+#include "emulator/ptx/atomic_operations.h"
 
 enum {
     PTX_SHADOW_UNINITIALIZED = 1, /* nobody has written the byte */
@@ -191,6 +192,14 @@ static inline bool rungi_ptx_is_strong(const ptx_checked_access_t *access)
 {
     return access->kind == PTX_ATOMIC ||
            (access->instruction->flags & (PTX_FLAG_VOLATILE | PTX_FLAG_RELAXED | PTX_FLAG_ACQUIRE | PTX_FLAG_RELEASE));
+}
+
+/* Returns whether the thread uses what is in the memory. An exchange without a result only stores. */
+static inline bool rungi_ptx_uses_value(const ptx_checked_access_t *access)
+{
+    bool is_store = access->kind == PTX_ATOMIC && access->instruction->operation == PTX_ATOMIC_EXCHANGE &&
+                    !access->instruction->operand[0];
+    return access->kind != PTX_WRITE && !is_store;
 }
 
 const char *rungi_ptx_action_name(ptx_access_t kind); /* "read", "write" */

@@ -254,7 +254,7 @@ uint32_t rungi_ptx_check_global(const ptx_checked_access_t *access, uint32_t mas
         unsigned char *bytes = shadow ? shadow + (access->address[lane] - PTX_GLOBAL_BASE) : NULL;
         if (!bytes || !rungi_ptx_shadow_bits(bytes, access->bytes))
             continue;
-        if (access->kind != PTX_WRITE && !has_block_written(access, lane))
+        if (rungi_ptx_uses_value(access) && !has_block_written(access, lane))
             report_uninitialized_global(access, lane, bytes);
         for (int i = 0; access->kind != PTX_READ && i < access->bytes; i++)
             bytes[i] = bytes[i] ? written : 0;
@@ -351,7 +351,7 @@ static bool is_uninitialized_read(const ptx_checked_access_t *access, const unsi
     int count = 0;
     for (int i = 0; i < access->bytes; i++)
         count += shadow[i] & PTX_SHADOW_UNINITIALIZED;
-    return access->kind != PTX_WRITE && count > 0 && !(is_matrix_load && count == access->bytes);
+    return rungi_ptx_uses_value(access) && count > 0 && !(is_matrix_load && count == access->bytes);
 }
 
 uint32_t rungi_ptx_check_shared_bytes(const ptx_checked_access_t *access, uint32_t mask)
@@ -394,7 +394,7 @@ void rungi_ptx_check_local_bytes(const ptx_checked_access_t *access, uint32_t ma
                                access->address[lane];
         if (!rungi_ptx_shadow_bits(bytes, access->bytes))
             continue;
-        if (access->kind != PTX_WRITE && reports)
+        if (rungi_ptx_uses_value(access) && reports)
             report_uninitialized(access, lane, "local memory", NULL, access->address[lane]);
         if (access->kind != PTX_READ)
             memset(bytes, 0, (size_t)access->bytes);

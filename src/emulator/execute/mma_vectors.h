@@ -376,7 +376,7 @@ static inline quads_t add_quad_products(quads_t a, const int32_t *b, quads_t sum
             for (int k = 0; k < depth; k++, a += MMA_ROWS) {                                                         \
                 vectors##_t column = load_##vectors(a + first);                                                      \
                 for (int v = 0; v < MMA_COLUMNS; v++)                                                                \
-                    sum[v] = add_##products(column, b + MMA_COLUMN(v) * depth + k, sum[v]);                          \
+                    sum[v] = add_##products(column, b + (size_t)(MMA_COLUMN(v) * depth + k), sum[v]);                \
             }                                                                                                        \
         for (int v = 0; v < MMA_COLUMNS; v++)                                                                        \
             store_##vectors(&product->c[v][first], sum[v]);                                                          \

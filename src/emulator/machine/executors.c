@@ -22,7 +22,7 @@
 #define DECLARE(file, variant) extern const ptx_executor_t rungi_ptx_executors_##file##_##variant[];
 #define LIST(file, variant) rungi_ptx_executors_##file##_##variant,
 
-#define COMMON_TABLES(X) X(mbarrier, common) X(bulk, common)
+#define COMMON_TABLES(X) X(mbarrier, common) X(bulk, common) X(undefined, common)
 COMMON_TABLES(DECLARE)
 static const ptx_executor_t *const common[] = {COMMON_TABLES(LIST) NULL};
 

@@ -18,8 +18,11 @@
 
 enum {
     ALIGNMENT = 256,
-    GUARD_BYTES = 256,  /* behind each allocation */
-    FREED_MAX = 1 << 16 /* freed allocations in the list; a program that frees more loses the oldest reports */
+    GUARD_BYTES = 256,           /* behind each allocation, at least */
+    CHECKED_GUARD_MIN = 4 << 10, /* behind an allocation of an emulator that checks bounds */
+    CHECKED_GUARD_MAX = 1 << 20,
+    SMALL_MEMORY = 1 << 30, /* smaller memories have no room for large guards */
+    FREED_MAX = 1 << 16     /* freed allocations in the list; a program that frees more loses the oldest reports */
 };
 
 /* Returns the index of the last allocation that begins at or before the address, or -1. */
@@ -128,21 +131,35 @@ static ptx_allocation_t *insert_allocation(rung_emulator *emulator, uint64_t sta
     return &allocations[index];
 }
 
+/* Returns the bytes behind an allocation. With checks, a row or a block too many does not reach the next allocation, where
+ * the access would look valid. Pages that nobody accesses take no memory. */
+static uint64_t guard_bytes(const rung_emulator *emulator, int64_t bytes)
+{
+    if (!(emulator->options.checks & RUNG_EMULATOR_CHECK_MEMORY) || emulator->global_bytes < SMALL_MEMORY)
+        return GUARD_BYTES;
+    return bytes < CHECKED_GUARD_MIN   ? CHECKED_GUARD_MIN
+           : bytes < CHECKED_GUARD_MAX ? (uint64_t)bytes
+                                       : CHECKED_GUARD_MAX;
+}
+
 rung_status rungi_ptx_allocate(rung_emulator *emulator, const char *name, int64_t bytes, int64_t alignment,
                                bool is_constant, uint64_t *address)
 {
     uint64_t align = alignment > ALIGNMENT ? (uint64_t)alignment : ALIGNMENT;
+    uint64_t guard = guard_bytes(emulator, bytes);
     gap_t gap = {0};
-    if (bytes >= 0)
-        consider(&gap, emulator->used_bytes, emulator->global_bytes, 0, (uint64_t)bytes, align);
-    if (bytes >= 0 && !gap.exists)
+    if (bytes >= 0 && bytes <= INT64_MAX - CHECKED_GUARD_MAX)
+        consider(&gap, emulator->used_bytes, emulator->global_bytes, 0, (uint64_t)bytes + guard - GUARD_BYTES, align);
+    if (bytes >= 0 && !gap.exists) { /* between allocations that were freed */
+        guard = GUARD_BYTES;
         gap = find_gap(emulator, (uint64_t)bytes, align);
+    }
     if (!gap.exists)
         return rungi_fail(RUNG_STATUS_NO_MEMORY,
                           "%lld bytes do not fit into the emulator's memory; set rung_emulator_options.memory_bytes "
                           "(now %llu) to a larger value",
                           (long long)bytes, (unsigned long long)emulator->global_bytes);
-    uint64_t start = PTX_GLOBAL_BASE + gap.offset, end = gap.offset + (uint64_t)bytes + GUARD_BYTES;
+    uint64_t start = PTX_GLOBAL_BASE + gap.offset, end = gap.offset + (uint64_t)bytes + guard;
     if (gap.offset < emulator->used_bytes)
         forget_freed(emulator, start, PTX_GLOBAL_BASE + end, 0);
     ptx_allocation_t *allocation = insert_allocation(emulator, start);

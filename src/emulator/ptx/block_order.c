@@ -47,11 +47,23 @@ static bool calls_anything(const ptx_parser_t *parser, const ptx_function_t *fun
     return false;
 }
 
+/* An exchange whose old value nobody reads is a store: it has no result then. */
+static void drop_unused_result(const ptx_parser_t *parser, int32_t index)
+{
+    ptx_instruction_t *instruction = (ptx_instruction_t *)parser->instructions.data + index;
+    const rung_emulator_instruction *entry = &rungi_ptx_table_row(instruction->row)->entry;
+    if (strcmp(entry->opcode, "atom") == 0 && instruction->operation == PTX_ATOMIC_EXCHANGE &&
+        !is_result_used(parser, index))
+        instruction->operand[0] = 0;
+}
+
 void rungi_ptx_find_block_order(ptx_parser_t *parser)
 {
     ptx_function_t *functions = parser->functions.data;
     const ptx_call_t *calls = parser->calls.data;
     bool is_needed = false, has_changed = true;
+    for (int32_t i = 0; i < parser->instructions.count; i++)
+        drop_unused_result(parser, i);
     for (int32_t i = 0; i < parser->functions.count; i++)
         for (int32_t k = functions[i].first; k < functions[i].end && !functions[i].needs_block_order; k++)
             functions[i].needs_block_order = depends_on_order(parser, k);

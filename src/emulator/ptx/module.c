@@ -93,6 +93,7 @@ void rungi_ptx_module_destroy(ptx_module_t *module)
     free(module->files);
     free(module->variables);
     free(module->lists);
+    free(module->undefined_reads);
     free(module->constants);
     free(module->text);
     free(module->name);

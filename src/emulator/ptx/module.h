@@ -211,6 +211,12 @@ typedef struct ptx_shared_array {
     int64_t offset, bytes; /* dynamic shared memory extends to the end */
 } ptx_shared_array_t;
 
+/* An instruction that reads a register without a defined value, and its executor (undefined_registers.c). */
+typedef struct ptx_undefined_read {
+    int32_t pc;
+    ptx_execute_fn execute;
+} ptx_undefined_read_t;
+
 typedef struct ptx_module {
     ptx_instruction_t *instructions;
     int32_t instruction_count;
@@ -226,6 +232,8 @@ typedef struct ptx_module {
     int32_t shared_array_count;
     ptx_operand_t *lists; /* of all instructions */
     int32_t list_count;
+    ptx_undefined_read_t *undefined_reads; /* sorted by pc */
+    int32_t undefined_count;
     unsigned char *constants; /* lane arrays of constants, aligned to 64 bytes */
     int64_t constant_bytes;
     int64_t dynamic_shared_offset; /* where dynamic shared memory begins */

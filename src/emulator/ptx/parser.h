@@ -153,6 +153,9 @@ void rungi_ptx_find_block_order(ptx_parser_t *parser);
 /* Notes that the instruction being parsed mentions a register. */
 void rungi_ptx_mention(ptx_parser_t *parser, ptx_operand_t operand, ptx_type_t type, bool is_destination);
 
+/* Finds arithmetic with registers that nobody sets, and lets it report them (undefined_registers.c). */
+rung_status rungi_ptx_find_undefined(ptx_parser_t *parser);
+
 /* Lets registers share places in the frame (register_allocation.c). */
 rung_status rungi_ptx_allocate_places(ptx_parser_t *parser);
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* missing_fence_flag.cu - data and flag without a fence between two warps */
+// rung: grid=1 block=64 x=f32[32] y=f32[32]:none
+__global__ void pass_on(const float *x, float *y)
+{
+    __shared__ float data[32];
+    __shared__ volatile int ready;
+    int lane = threadIdx.x % 32;
+    if (threadIdx.x == 0)
+        ready = 0;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        data[lane] = 2.0f * x[lane]; // BUG race
+        __syncwarp();
+        if (lane == 0)
+            ready = 1;
+    } else {
+        while (ready == 0)
+            ;
+        y[lane] = data[lane]; // BUG race
+    }
+}

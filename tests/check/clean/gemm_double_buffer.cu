@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm_double_buffer.cu - two buffers, one barrier per step */
+// rung: grid=2 block=16,16 a=f32[32*k] b=f32[k*16] c=f32[32*16]:none k=80
+__global__ void sgemm(const float *a, const float *b, float *c, int k)
+{
+    __shared__ float as[2][16][16], bs[2][16][16];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.x * 16 + ty;
+    float sum = 0.0f;
+    as[0][ty][tx] = a[row * k + tx];
+    bs[0][ty][tx] = b[ty * 16 + tx];
+    __syncthreads();
+    for (int t = 0; t < k / 16; t++) {
+        int now = t & 1;
+        if (t + 1 < k / 16) {
+            as[now ^ 1][ty][tx] = a[row * k + (t + 1) * 16 + tx];
+            bs[now ^ 1][ty][tx] = b[((t + 1) * 16 + ty) * 16 + tx];
+        }
+        for (int i = 0; i < 16; i++)
+            sum += as[now][ty][i] * bs[now][i][tx];
+        __syncthreads();
+    }
+    c[row * 16 + tx] = sum;
+}

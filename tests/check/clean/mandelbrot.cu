@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mandelbrot.cu - loops of different length per thread */
+// rung: grid=(w+15)/16,(h+7)/8 block=16,8 image=u8[w*h]:none w=50 h=37
+__global__ void mandelbrot(unsigned char *image, int w, int h)
+{
+    int px = blockIdx.x * blockDim.x + threadIdx.x, py = blockIdx.y * blockDim.y + threadIdx.y;
+    if (px >= w || py >= h)
+        return;
+    float cx = -2.0f + 3.0f * px / w, cy = -1.0f + 2.0f * py / h, x = 0.0f, y = 0.0f;
+    int n = 0;
+    while (n < 60 && x * x + y * y < 4.0f) {
+        float t = x * x - y * y + cx;
+        y = 2.0f * x * y + cy;
+        x = t;
+        n++;
+    }
+    image[py * w + px] = (unsigned char)n;
+}

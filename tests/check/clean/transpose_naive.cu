@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* transpose_naive.cu - one thread per element */
+// rung: grid=(cols+15)/16,(rows+15)/16 block=16,16 in=f32[rows*cols] out=f32[rows*cols]:none rows=37 cols=53
+__global__ void transpose(const float *in, float *out, int rows, int cols)
+{
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    if (x < cols && y < rows)
+        out[x * rows + y] = in[y * cols + x];
+}

@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# detection.sh - runs rung check on the planted bugs and on the clean kernels, and compares the findings with the marks
+# in the files and with the committed tables. With --update it writes the tables.
+#
+# A bug is found if a finding has the kind and one of the lines of a mark "// BUG kind ...". A finding of a marked kind at
+# other lines only is a wrong line. A clean kernel must have no findings. RUNG_JOBS sets how many files run at a time.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+results=$RUNG_SOURCE/results/plain_cuda
+tab=$'\t'
+
+# Prints "kind line other_line" of each finding in the JSON output of rung check.
+findings()
+{
+    awk -F'"' '/"findings"/ { inside = 1 }
+        inside && $2 == "kind" { kind = $4 }
+        inside && $2 == "line" { line = $3; gsub(/[^0-9]/, "", line) }
+        inside && $2 == "other_line" { other = $3; gsub(/[^0-9]/, "", other); print kind, line, other }'
+}
+
+# Prints one row: file, result, findings. Without marks every finding is a false alarm.
+check_file()
+{
+    local file=$1 output status
+    output=$(cd "$(dirname "$file")" && timeout 120 "$RUNG" check --json "$(basename "$file")" 2> /dev/null)
+    status=$?
+    findings <<< "$output" | awk -v file="$(basename "$file" .cu)" -v status=$status '
+        FNR == NR {
+            if (match($0, /\/\/ BUG .*/)) {
+                count = split(substr($0, RSTART + 7), kinds, " ")
+                for (i = 1; i <= count; i++) { marks[kinds[i], FNR] = 1; marked[kinds[i]] = 1 }
+                has_marks = 1
+            }
+            next
+        }
+        {
+            if (($1, $2) in marks || ($1, $3) in marks) found = 1
+            else if ($1 in marked) wrong = 1
+            text = text (text ? ", " : "") $1 " " $2 ($3 + 0 ? "/" $3 : "")
+        }
+        END {
+            if (status > 1) result = "error"
+            else if (has_marks) result = found ? "found" : wrong ? "wrong line" : "missed"
+            else result = text || status ? "false alarm" : "clean"
+            print file "\t" result "\t" text
+        }' "$file" -
+}
+
+# Adds what the list says about each bug. Notes explain the bugs that are not found.
+with_list()
+{
+    awk -F'\t' -v OFS='\t' '
+        FNR == NR { if (FNR > 1) { bug[$1 "_" $2] = $1 OFS $2; expected[$1 "_" $2] = $3; note[$1 "_" $2] = $5 } next }
+        { print bug[$1], expected[$1], $2, $3, note[$1] }' "$here/bugs/list.tsv" -
+}
+
+# Prints how many bugs of each kind were found.
+summary()
+{
+    awk -F'\t' 'NR > 1 { total[$1]++; count[$1, $4]++; all++; every[$4]++ }
+        END {
+            printf "%-22s %5s %10s %6s %5s\n", "bug", "found", "wrong line", "missed", "error"
+            for (bug in total)
+                printf "%-22s %5d %10d %6d %5d\n", bug, count[bug, "found"], count[bug, "wrong line"],
+                       count[bug, "missed"], count[bug, "error"] | "sort"
+            close("sort")
+            printf "%-22s %5d %10d %6d %5d  of %d\n", "all", every["found"], every["wrong line"], every["missed"],
+                   every["error"], all
+        }' "$1"
+}
+
+if [ "${1:-}" = --file ]; then
+    check_file "$2"
+    exit
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"$RUNG" check "$here/clean/vector_add.cu" > "$folder/first" 2>&1
+if [ $? -gt 1 ]; then
+    cat "$folder/first"
+    echo "rung check does not run CUDA files here; NVRTC is needed"
+    exit 77
+fi
+run() { printf '%s\0' "$@" | xargs -0 -n 1 -P "${RUNG_JOBS:-$(nproc)}" "$BASH" "$0" --file | LC_ALL=C sort; }
+{
+    echo "bug${tab}kernel${tab}expected${tab}result${tab}findings${tab}note"
+    run "$here"/bugs/*.cu | with_list
+} > "$folder/detection.tsv"
+{
+    echo "kernel${tab}result${tab}findings"
+    run "$here"/clean/*.cu
+} > "$folder/clean.tsv"
+summary "$folder/detection.tsv"
+awk -F'\t' 'NR > 1 { if ($2 == "clean") clean++; else print "not clean: " $0 }
+    END { printf "clean kernels without findings: %d of %d\n", clean, NR - 1 }' "$folder/clean.tsv"
+if [ "${1:-}" = --update ]; then
+    mkdir -p "$results"
+    cp "$folder/detection.tsv" "$folder/clean.tsv" "$results/"
+    exit
+fi
+status=0
+for table in detection.tsv clean.tsv; do
+    diff "$results/$table" "$folder/$table" || status=1
+done
+[ $status = 0 ] || echo "the tables differ from $results; look at the differences, then run this script with --update"
+exit $status
