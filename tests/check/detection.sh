@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # detection.sh - runs rung check on the planted bugs and on the clean kernels, and compares the findings with the marks
-# in the files and with the committed tables. With --update it writes the tables.
+# in the files and with the committed tables. With --update it writes the tables. --every N takes every N-th file only.
 #
 # A bug is found if a finding has the kind and one of the lines of a mark "// BUG kind ...". A finding of a marked kind at
 # other lines only is a wrong line. A clean kernel must have no findings. RUNG_JOBS sets how many files run at a time.
@@ -82,14 +82,18 @@ if [ $? -gt 1 ]; then
     echo "rung check does not run CUDA files here; NVRTC is needed"
     exit 77
 fi
+every=1
+[ "${1:-}" != --every ] || every=$2
+# sample FILE... - every N-th of the files
+sample() { printf '%s\n' "$@" | awk -v every="$every" 'NR % every == 0'; }
 run() { printf '%s\0' "$@" | xargs -0 -n 1 -P "${RUNG_JOBS:-$(nproc)}" "$BASH" "$0" --file | LC_ALL=C sort; }
 {
     echo "bug${tab}kernel${tab}expected${tab}result${tab}findings${tab}note"
-    run "$here"/bugs/*.cu | with_list
+    run $(sample "$here"/bugs/*.cu) | with_list
 } > "$folder/detection.tsv"
 {
     echo "kernel${tab}result${tab}findings"
-    run "$here"/clean/*.cu
+    run $(sample "$here"/clean/*.cu)
 } > "$folder/clean.tsv"
 summary "$folder/detection.tsv"
 awk -F'\t' 'NR > 1 { if ($2 == "clean") clean++; else print "not clean: " $0 }
@@ -101,7 +105,12 @@ if [ "${1:-}" = --update ]; then
 fi
 status=0
 for table in detection.tsv clean.tsv; do
-    diff "$results/$table" "$folder/$table" || status=1
+    if [ "$every" -eq 1 ]; then
+        diff "$results/$table" "$folder/$table" || status=1
+    elif grep -vxF -f "$results/$table" "$folder/$table"; then
+        status=1
+    fi
+    [ "$(wc -l < "$folder/$table")" -gt 5 ] || { echo "$table has hardly a row"; status=1; }
 done
 [ $status = 0 ] || echo "the tables differ from $results; look at the differences, then run this script with --update"
 exit $status

@@ -19,9 +19,9 @@ static lab_cuda_code code;
 static char why[2048];
 
 void *__real_dlopen(const char *name, int flags);
-void *__wrap_dlopen(const char *name, int flags);
+__attribute__((visibility("default"))) void *__wrap_dlopen(const char *name, int flags);
 
-void *__wrap_dlopen(const char *name, int flags)
+__attribute__((visibility("default"))) void *__wrap_dlopen(const char *name, int flags)
 {
     bool is_12 = name && strcmp(name, "libnvrtc.so.12") == 0;
     if (name && strstr(name, "libnvrtc") && (is_hidden || !is_12))
