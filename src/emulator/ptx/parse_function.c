@@ -280,7 +280,7 @@ rung_status rungi_ptx_parse_body(ptx_parser_t *parser)
             if (!rungi_ptx_symbols_open(&parser->symbols))
                 return rungi_ptx_parser_fail(parser, parser->lexer.token.line, RUNG_STATUS_INVALID,
                                              "scopes nest too deeply");
-        } else if (rungi_ptx_parser_is(parser, '}')) {
+        } else if (depth > 0 && rungi_ptx_parser_is(parser, '}')) {
             depth--;
             if (depth == 0)
                 TRY(append_return(parser));
