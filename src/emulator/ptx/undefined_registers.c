@@ -157,8 +157,10 @@ rung_status rungi_ptx_find_undefined(ptx_parser_t *parser)
         int32_t first = next;
         while (next < parser->mentions.count && mentions[next].instruction < function->end)
             next++;
+        if (!function->is_kernel || next == first) /* without mentions there may be no array */
+            continue;
         search_t search = {.parser = parser, .mentions = mentions + first, .mention_count = next - first};
-        if (function->is_kernel && next > first && !search_function(&search, function))
+        if (!search_function(&search, function))
             return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the registers of a PTX module");
     }
     return RUNG_OK;
