@@ -139,7 +139,7 @@ static void list_parameters(const lab_check_session *session, const lab_cuda_fun
     }
 }
 
-/* Returns the parameter that an argument is for, which may be a field of it; -1 if there is none. */
+/* Returns the parameter that an argument is for, which may be a field of the parameter; -1 for an unknown name. */
 static int find_parameter(const lab_check_session *session, const lab_cuda_function *function, rungi_string_view name)
 {
     rungi_string_view whole = name, plain = rungi_string_view_split(&whole, '.');

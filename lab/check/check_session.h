@@ -99,7 +99,8 @@ bool lab_check_load(lab_check_session *session, const char *ptx, size_t bytes, c
 bool lab_check_add_pointer(lab_check_launch *launch, const lab_launch_argument *argument, int64_t offset,
                            int64_t count);
 
-/* Adds a variable of the module in global or constant memory, which an array fills. Returns false if there is none. */
+/* Adds a variable of the module in global or constant memory, which an array fills. Returns false if the name is
+ * unknown. */
 bool lab_check_add_variable(lab_check_session *session, lab_check_launch *launch, const lab_launch_argument *argument,
                             int64_t count);
 
@@ -117,7 +118,7 @@ bool lab_check_allocate(lab_check_session *session, lab_check_array *array, char
 bool lab_check_fill(lab_check_session *session, const lab_check_array *array, const lab_launch_argument *argument,
                     char *why, size_t capacity);
 
-/* Finds an array by name; NULL if there is none. */
+/* Finds an array by name; NULL if no array has the name. */
 lab_check_array *lab_check_find_array(lab_check_session *session, rungi_string_view name);
 
 /* Reads --expect, and compares the arrays with the files. */

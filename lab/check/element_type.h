@@ -39,10 +39,10 @@ const char *lab_element_type_name(lab_element_type type);
 int64_t lab_element_type_bytes(lab_element_type type);
 lab_element_kind lab_element_type_kind(lab_element_type type);
 
-/* Finds a type by its name. Returns LAB_ELEMENT_TYPE_COUNT if there is none. */
+/* Finds a type by its name. Returns LAB_ELEMENT_TYPE_COUNT if the name is unknown. */
 lab_element_type lab_element_type_find(rungi_string_view name);
 
-/* Finds the type that NumPy calls "<f4" or "|u1"; a boolean is a u8. Returns LAB_ELEMENT_TYPE_COUNT if there is none. */
+/* Finds the type that NumPy calls "<f4" or "|u1"; a boolean is a u8. Returns LAB_ELEMENT_TYPE_COUNT for other types. */
 lab_element_type lab_element_type_of_numpy(const char *name);
 
 /* Read and write an element as double. Integers of 64 bits lose their low bits. */

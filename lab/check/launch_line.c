@@ -36,7 +36,7 @@ static rungi_string_view trim(rungi_string_view view)
 
 /* ---- Names and values ---- */
 
-/* Returns the length of the name before "=" at the start of a text; 0 if there is none. "==" compares. */
+/* Returns the length of the name before "=" at the start of a text; 0 if the text begins otherwise. "==" compares. */
 static size_t name_length(const char *at, const char *end)
 {
     const char *next = at;
@@ -169,7 +169,7 @@ static bool read_line(lab_launch_line *line, const char *at, const char *end, ch
     }
 }
 
-/* Appends a launch; `line` is 0 for --launch. An empty text is none. */
+/* Appends a launch; `line` is 0 for --launch. An empty text adds nothing. */
 static bool add_line(lab_launch_lines *lines, const char *at, const char *end, int line, char *why, size_t capacity)
 {
     char reason[1024];

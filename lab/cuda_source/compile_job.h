@@ -44,7 +44,7 @@ typedef struct lab_cuda_code {
     int64_t cubin_bytes;
     char **lowered; /* mangled names, in the order of the job's names */
     int name_count;
-    char *log; /* messages of the compiler; "" if there are none */
+    char *log; /* messages of the compiler; may be "" */
     int version_major, version_minor;
     lab_cuda_way way;
 } lab_cuda_code;

@@ -14,7 +14,7 @@
 #include "base/cuda_folders.h"
 #include "base/nvrtc_library.h"
 
-/* Which NVRTC is asked for headers, and which is assumed where there is none. */
+/* The architecture for which NVRTC is loaded to choose the headers, and the version that is assumed without NVRTC. */
 enum { USUAL_ARCHITECTURE = 86, USUAL_MAJOR = 12, USUAL_MINOR = 9 };
 
 /* Files that show that a folder contains one part of the headers. */

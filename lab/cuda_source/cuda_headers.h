@@ -21,6 +21,6 @@ bool lab_cuda_header_is_known(const char *name);
 /* Writes the command that installs the headers for this version of NVRTC. */
 void lab_cuda_headers_install_hint(int major, int minor, char *text, size_t capacity);
 
-/* Writes the folders of NVIDIA's headers for the NVRTC that compiles, separated by ", " ("" if there are none), and the command
+/* Writes the folders of NVIDIA's headers for the NVRTC that compiles, separated by ", " ("" if they were not found), and the command
  * that installs them. */
 void lab_cuda_headers_describe(char *folders, size_t capacity, char *install, size_t install_capacity);

@@ -14,7 +14,7 @@ static int name_start(const lab_tokens *tokens, int last)
     return first > 0 && lab_token_is(tokens, first - 1, "::") ? first - 1 : first;
 }
 
-/* Returns the "<" of the template arguments that end with the ">" at `close`; -1 if there is none. */
+/* Returns the "<" of the template arguments that end with the ">" at `close`; -1 if it is missing. */
 static int angle_start(const lab_tokens *tokens, int close)
 {
     int depth = 0;

@@ -128,7 +128,8 @@ static bool is_attribute(const lab_tokens *tokens, int name)
     return false;
 }
 
-/* Returns the "(" of a function's parameters between `start` and the end of the declaration; -1 if there is none. */
+/* Returns the "(" of a function's parameters between `start` and the end of the declaration; -1 for other
+ * declarations. */
 static int parameter_list(const lab_tokens *tokens, int start)
 {
     for (int i = start; i < tokens->count; i = step(tokens, i)) {

@@ -52,7 +52,7 @@ enum { LAB_CUDA_ARGUMENTS_MAX = 32 };
 typedef struct lab_cuda_launch {
     int function;              /* that contains the launch; index in the outline */
     lab_token_range kernel;    /* name with scope, without template arguments */
-    lab_token_range templates; /* between < and >; empty if there are none */
+    lab_token_range templates; /* between < and >; may be empty */
     bool has_templates;
     lab_token_range grid, block, shared; /* `shared` may be empty */
     lab_token_range arguments[LAB_CUDA_ARGUMENTS_MAX];
@@ -77,7 +77,7 @@ void lab_cuda_outline_free(lab_cuda_outline *outline);
 /* Returns the name of a function or struct. */
 rungi_string_view lab_cuda_name(const lab_cuda_outline *outline, int token);
 
-/* Finds the kernel that a launch names: a definition, or a declaration if there is none. Returns -1 if the file has no
+/* Finds the kernel that a launch names: a definition, or otherwise a declaration. Returns -1 if the file has no
  * such kernel. */
 int lab_cuda_launched_kernel(const lab_cuda_outline *outline, const lab_cuda_launch *launch);
 

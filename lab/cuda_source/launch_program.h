@@ -14,7 +14,7 @@
 /* How a kernel is launched. Texts are NULL if the launch of the host code has them. */
 typedef struct lab_launch_source {
     int kernel;                             /* index of a function */
-    const lab_cuda_launch *launch;          /* of the host code; NULL if there is none */
+    const lab_cuda_launch *launch;          /* of the host code; NULL if the file does not launch the kernel */
     const char *templates;                  /* arguments of the kernel's template: "64, 8" */
     const char *grid, *block;               /* up to three expressions each, separated by commas */
     const char *shared;                     /* bytes of dynamic shared memory */

@@ -67,7 +67,7 @@ static const Elf64_Shdr *section_at(const elf_view_t *view, unsigned index)
     return part(view, view->header->e_shoff + (uint64_t)index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr));
 }
 
-/* Returns a string of a table of strings; "" if there is none. */
+/* Returns a string of a table of strings; "" if the offset is invalid. */
 static const char *string_at(const elf_view_t *view, const Elf64_Shdr *table, uint64_t offset)
 {
     const char *text = table && offset < table->sh_size ? part(view, table->sh_offset, table->sh_size) : NULL;
@@ -85,7 +85,7 @@ static const Elf64_Shdr *section_called(const elf_view_t *view, const char *name
     return NULL;
 }
 
-/* Says whether the program needs a library whose name begins with `prefix`. */
+/* Returns whether the program needs a library whose name begins with `prefix`. */
 static bool needs_library(const elf_view_t *view, const char *prefix)
 {
     const Elf64_Shdr *dynamic = section_called(view, ".dynamic");
@@ -98,7 +98,7 @@ static bool needs_library(const elf_view_t *view, const char *prefix)
     return false;
 }
 
-/* Says whether the symbol table defines a symbol. */
+/* Returns whether the symbol table defines a symbol. */
 static bool defines(const elf_view_t *view, const char *name)
 {
     const Elf64_Shdr *table = section_called(view, ".symtab");

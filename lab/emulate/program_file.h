@@ -26,7 +26,7 @@ typedef struct lab_program {
 bool lab_program_find(const char *name, char *path, size_t capacity);
 
 /* Finds the folder of the emulated libcuda.so.1 and libcudart.so: beside the command in a build tree, else the installed one.
- * Returns false if there is none. */
+ * Returns false if the folder was not found. */
 bool lab_program_libraries_find(char *folder, size_t capacity);
 
 /* Reads a program's file. Returns false with a sentence in `why` if the file cannot be read. */

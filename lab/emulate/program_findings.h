@@ -24,5 +24,5 @@ void lab_program_findings_free(lab_program_findings *findings);
 /* Prints the findings as text: place, sentence, source line if the file can be read, and how to fix it. */
 void lab_program_findings_print(const lab_program_findings *findings, FILE *out);
 
-/* Returns a sentence on how to fix findings of a kind; "" if there is none. */
+/* Returns a sentence on how to fix findings of a kind; "" if the kind is unknown. */
 const char *lab_program_finding_fix(const char *kind);

@@ -117,7 +117,7 @@ typedef struct lab_counted_launch {
     const char *entry;      /* name of the function */
     const char *file;       /* of its source */
     const char *source;     /* text of the file */
-    const char *parameters; /* of the kernel; "" if there are none */
+    const char *parameters; /* of the kernel; may be "" */
     int64_t threads_per_block, blocks;
 } lab_counted_launch;
 

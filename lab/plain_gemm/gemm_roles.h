@@ -42,7 +42,7 @@ typedef enum lab_role {
 
 const char *lab_role_name(lab_role role);
 
-/* Finds a role by its word. Returns LAB_ROLE_UNKNOWN if there is none. */
+/* Finds a role by its word. Returns LAB_ROLE_UNKNOWN if the word is unknown. */
 lab_role lab_role_find(rungi_string_view word);
 
 /* A type as the compiler names it: "const float *". */

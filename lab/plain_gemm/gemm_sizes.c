@@ -60,7 +60,7 @@ static bool is_right(size_search_t *search, int64_t size)
     return false;
 }
 
-/* Returns the smallest step for which the kernel is right above and below the base; 0 if there is none. *most is the
+/* Returns the smallest step for which the kernel is right above and below the base; 0 if every step fails. *most is the
  * largest size if only smaller ones are right. */
 static int64_t find_step(size_search_t *search, int64_t *most)
 {

@@ -18,7 +18,7 @@ static const struct {
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
-/* Returns the length of the name that begins at `at` and is followed by a single "="; 0 if there is none. */
+/* Returns the length of the name that begins at `at` and is followed by a single "="; 0 if the text begins otherwise. */
 static size_t name_length(const char *at, const char *end)
 {
     size_t length = 0;
@@ -29,7 +29,7 @@ static size_t name_length(const char *at, const char *end)
     return is_assigned ? length : 0;
 }
 
-/* Returns the key with this name; -1 if it is none of verify and explain: an argument, which rung check reads. */
+/* Returns the key with this name; -1 for an argument of the kernel, which only rung check reads. */
 static int find_key(const char *name, size_t length)
 {
     for (int i = 0; i < KEYS; i++)

@@ -22,7 +22,7 @@ void *rungi_library_open_file(const char *file, bool is_isolated);
 void *rungi_library_open(const rungi_library_location *locations, size_t count, const char *name,
                          bool (*is_usable)(void *library));
 
-/* Opens the first usable library of this name in the folders that match a pattern of glob(); NULL if there is none. */
+/* Opens the first usable library of this name in the folders that match a pattern of glob(); NULL if no folder has one. */
 void *rungi_library_open_in_folder(const char *pattern, const char *name, bool (*is_usable)(void *library));
 
 /* Opens the first library of a list of names that ends in NULL, each as rungi_library_open() does. */

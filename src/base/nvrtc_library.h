@@ -42,7 +42,7 @@ enum { RUNGI_NVRTC_ANY_DRIVER = 99000 };
 #define RUNGI_NVRTC_INSTALL_HINT "pip install nvidia-cuda-nvrtc-cu12"
 
 /* Loads the newest NVRTC whose code works with a driver of this CUDA version, preferably one that supports the
- * architecture; version 13 dropped old ones. Returns false if there is none. */
+ * architecture; version 13 dropped old ones. Returns false if NVRTC was not found. */
 bool rungi_nvrtc_load(rungi_nvrtc *nvrtc, int driver_version, int architecture);
 
 /* Loads NVRTC from one file. */

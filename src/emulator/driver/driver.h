@@ -267,7 +267,7 @@ CUresult module_read_file(const char *path, char **bytes, size_t *read);
 bool module_read_bytes(const void *from, void *to, size_t bytes);
 
 /* Finds the newest PTX that runs on `architecture` in a fat binary, and decompresses it. The caller frees the text. Fails
- * with CUDA_ERROR_NO_BINARY_FOR_GPU if there is none. */
+ * with CUDA_ERROR_NO_BINARY_FOR_GPU if the image has no PTX that the GPU runs. */
 CUresult fatbin_find_ptx(const void *image, int architecture, char **text, size_t *bytes, char *reason,
                          size_t capacity);
 bool fatbin_is(const void *image);
@@ -415,7 +415,7 @@ void gpu_free(CUdeviceptr address);
 /* Allocates memory that the host can access at the same address. Fails with CUDA_ERROR_NOT_SUPPORTED where the addresses
  * of the emulator are taken, as in programs with sanitizers. */
 CUresult gpu_allocate_shared(size_t bytes, CUdeviceptr *address);
-/* Says whether an address is in the range of device memory. */
+/* Returns whether an address is in the range of device memory. */
 bool gpu_is_address(CUdeviceptr address);
 CUresult gpu_copy(const driver_copy_t *copy);
 CUresult gpu_fill(const driver_fill_t *fill);

@@ -58,7 +58,7 @@ bool fatbin_is(const void *image)
     return magic == wrapper_magic || magic == container_magic;
 }
 
-/* Returns the container of a wrapper, or the container itself; NULL if there is none. */
+/* Returns the container of a wrapper, or the container itself; NULL for other data. */
 static const unsigned char *find_container(const void *image, container_t *container)
 {
     wrapper_t wrapper;
@@ -102,7 +102,7 @@ static bool read_text(const unsigned char *at, const entry_t *entry, char **text
     return true;
 }
 
-/* Returns the PTX entry with the highest architecture that the GPU runs; NULL if there is none. */
+/* Returns the PTX entry with the highest architecture that the GPU runs; NULL if every entry is too new. */
 static const unsigned char *find_entry(const unsigned char *container, const container_t *header, int architecture,
                                        entry_t *best)
 {

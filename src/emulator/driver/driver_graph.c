@@ -274,7 +274,7 @@ static int compare_numbers(const void *a, const void *b)
     return (*left)->number < (*right)->number ? -1 : (*left)->number > (*right)->number;
 }
 
-/* Returns the nodes by their order of creation; the caller frees the list. NULL if memory is short or there are none. */
+/* Returns the nodes by their order of creation; the caller frees the list. NULL for an empty graph or if memory is short. */
 static CUgraphNode *list_nodes(CUgraph graph, size_t *count)
 {
     *count = 0;

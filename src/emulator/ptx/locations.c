@@ -53,7 +53,7 @@ static rung_status append_location(ptx_parser_t *parser, const ptx_location_t *l
     return RUNG_OK;
 }
 
-/* Finds a location of the function with the same position and caller. Returns -1 if there is none. */
+/* Finds a location of the function with the same position and caller. Returns -1 if the function has no such location. */
 static int32_t find_location(const ptx_parser_t *parser, const ptx_location_t *wanted)
 {
     for (int32_t i = parser->locations.count - 1; i >= parser->first_location; i--) {
@@ -70,7 +70,7 @@ static rung_status add_location(ptx_parser_t *parser, const ptx_location_t *loca
     return *index >= 0 ? RUNG_OK : append_location(parser, location, index);
 }
 
-/* Finds the next location of a position, from `index` down. Returns -1 if there is none. */
+/* Finds the next location of a position, from `index` down. Returns -1 after the last one. */
 static int32_t next_candidate(const ptx_parser_t *parser, const ptx_location_t *position, int32_t index)
 {
     for (; index >= parser->first_location; index--)
