@@ -44,13 +44,6 @@ int lab_outline_angle_end(const lab_tokens *tokens, int open)
     return -1;
 }
 
-/* Returns the token after the bracket that begins at `i`, or the next token. */
-static int step(const lab_tokens *tokens, int i)
-{
-    int match = tokens->items[i].match;
-    return (match > i ? match : i) + 1;
-}
-
 int lab_cuda_split(const lab_tokens *tokens, lab_token_range range, lab_token_range *parts, int capacity)
 {
     int count = 0, start = range.first;
@@ -66,7 +59,7 @@ int lab_cuda_split(const lab_tokens *tokens, lab_token_range range, lab_token_ra
             parts[count++] = (lab_token_range){start, i - 1};
             start = i + 1;
         }
-        i = step(tokens, i);
+        i = lab_tokens_step(tokens, i);
     }
     if (range.last >= range.first && count < capacity)
         parts[count++] = (lab_token_range){start, range.last};
@@ -78,7 +71,7 @@ static int preset_start(const lab_tokens *tokens, lab_token_range part)
 {
     int i = part.first;
     while (i <= part.last && !lab_token_is(tokens, i, "="))
-        i = step(tokens, i);
+        i = lab_tokens_step(tokens, i);
     return i <= part.last ? i : part.last + 1;
 }
 
@@ -132,7 +125,7 @@ static bool is_attribute(const lab_tokens *tokens, int name)
  * declarations. */
 static int parameter_list(const lab_tokens *tokens, int start)
 {
-    for (int i = start; i < tokens->count; i = step(tokens, i)) {
+    for (int i = start; i < tokens->count; i = lab_tokens_step(tokens, i)) {
         const lab_token *token = &tokens->items[i];
         if (lab_token_is(tokens, i, ";") || lab_token_is(tokens, i, "{") || lab_token_is(tokens, i, "}") ||
             lab_token_is(tokens, i, "="))
@@ -150,7 +143,7 @@ static int parameter_list(const lab_tokens *tokens, int start)
 static int body_start(const lab_tokens *tokens, int after)
 {
     bool has_initializers = false;
-    for (int i = after; i < tokens->count; i = step(tokens, i)) {
+    for (int i = after; i < tokens->count; i = lab_tokens_step(tokens, i)) {
         bool is_brace = lab_token_is(tokens, i, "{");
         if (lab_token_is(tokens, i, ":"))
             has_initializers = true;
@@ -225,7 +218,7 @@ static int class_body(const lab_tokens *tokens, int i, int *name)
         i++;
     if (!lab_token_is(tokens, i, "struct") && !lab_token_is(tokens, i, "class") && !lab_token_is(tokens, i, "union"))
         return -1;
-    for (i++; i < tokens->count; i = step(tokens, i)) {
+    for (i++; i < tokens->count; i = lab_tokens_step(tokens, i)) {
         int angle = lab_token_is(tokens, i, "<") ? lab_outline_angle_end(tokens, i) : -1;
         if (angle > 0) /* a specialization, or a base class with arguments */
             i = angle + 1;
@@ -266,7 +259,7 @@ static int read_class(const declaration_t *declaration, int open, int name)
     if (!read_scope(declaration->outline, declaration->scope, true, open + 1, end - 1))
         return OUT_OF_MEMORY;
     while (next < tokens->count && !lab_token_is(tokens, next, ";"))
-        next = step(tokens, next);
+        next = lab_tokens_step(tokens, next);
     return next + 1;
 }
 
@@ -289,7 +282,7 @@ static int read_block(const declaration_t *declaration, int name, int open)
 /* Skips any other declaration. */
 static int skip_declaration(const lab_tokens *tokens, int i)
 {
-    for (; i < tokens->count; i = step(tokens, i))
+    for (; i < tokens->count; i = lab_tokens_step(tokens, i))
         if (lab_token_is(tokens, i, ";"))
             return i + 1;
         else if (lab_token_is(tokens, i, "}"))

@@ -270,6 +270,12 @@ bool lab_token_is(const lab_tokens *tokens, int index, const char *text)
     return index >= 0 && index < tokens->count && rungi_string_view_equals(tokens->items[index].text, text);
 }
 
+int lab_tokens_step(const lab_tokens *tokens, int index)
+{
+    int match = tokens->items[index].match;
+    return (match > index ? match : index) + 1;
+}
+
 rungi_string_view lab_tokens_text(const lab_tokens *tokens, int first, int last)
 {
     if (first > last || first < 0 || last >= tokens->count)

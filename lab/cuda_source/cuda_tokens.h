@@ -37,5 +37,8 @@ void lab_tokens_free(lab_tokens *tokens);
 /* Returns whether the token at an index exists and has exactly this text. */
 bool lab_token_is(const lab_tokens *tokens, int index, const char *text);
 
+/* Returns the token after the bracket that begins at `index`, or simply the next token. */
+int lab_tokens_step(const lab_tokens *tokens, int index);
+
 /* Returns the file's text from the first token to the last, with everything in between. */
 rungi_string_view lab_tokens_text(const lab_tokens *tokens, int first, int last);

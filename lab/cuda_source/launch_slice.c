@@ -52,16 +52,10 @@ void lab_launch_slice_need(lab_launch_slice *slice, lab_token_range expression)
 
 /* ---- Statements ---- */
 
-static int step(const lab_tokens *tokens, int i)
-{
-    int match = tokens->items[i].match;
-    return (match > i ? match : i) + 1;
-}
-
 /* Returns the ";" of the statement that begins at `i`; -1 if a brace or `end` comes first. */
 static int statement_end(const lab_tokens *tokens, int i, int end)
 {
-    for (int at = i; at < end; at = step(tokens, at)) {
+    for (int at = i; at < end; at = lab_tokens_step(tokens, at)) {
         if (lab_token_is(tokens, at, ";"))
             return at;
         bool is_initializer = at > i && (tokens->items[at - 1].kind == LAB_TOKEN_NAME ||
@@ -125,7 +119,7 @@ static void add_declarators(const lab_tokens *tokens, lab_token_range statement,
     while (start > statement.first && (lab_token_is(tokens, start - 1, "*") || lab_token_is(tokens, start - 1, "&")))
         start--;
     lab_token_range type = {statement.first, start - 1};
-    for (int i = name; i <= statement.last; i = step(tokens, i)) {
+    for (int i = name; i <= statement.last; i = lab_tokens_step(tokens, i)) {
         if (!lab_token_is(tokens, i, ",") && i != statement.last)
             continue;
         add(list, (lab_slice_statement){type, {start, i - 1}, name});
@@ -165,7 +159,7 @@ static void list_statements(const lab_launch_slice *slice, statement_list_t *lis
         if (last > 0)
             i = last + 1;
         else
-            i = is_closed_block || lab_token_is(tokens, i, "(") ? step(tokens, i) : i + 1;
+            i = is_closed_block || lab_token_is(tokens, i, "(") ? lab_tokens_step(tokens, i) : i + 1;
     }
 }
 
