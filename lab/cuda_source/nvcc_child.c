@@ -4,7 +4,6 @@
 #include "cuda_source/nvcc_child.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cuda_folders.h"
 #include "common/failure.h"
 #include "cuda_source/compile_places.h"
+#include "process/program_search.h"
 #include "process/sandbox.h"
 
 enum { ARGUMENTS_MAX = 160, PATH_BYTES = 4096 };
@@ -30,38 +29,9 @@ typedef struct nvcc_work {
     int argument_count;
 } nvcc_work_t;
 
-/* ---- Finding ---- */
-
-static bool find_match(const char *pattern, char *path, size_t capacity)
-{
-    glob_t found;
-    bool is_found = false;
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return false;
-    for (size_t i = 0; i < found.gl_pathc && !is_found; i++)
-        is_found = access(found.gl_pathv[i], X_OK) == 0 &&
-                   snprintf(path, capacity, "%s", found.gl_pathv[i]) < (int)capacity;
-    globfree(&found);
-    return is_found;
-}
-
 bool lab_nvcc_find(char *path, size_t capacity)
 {
-    char folder[4000], pattern[PATH_BYTES];
-    const char *at = getenv("PATH"), *named = getenv("RUNG_NVCC");
-    if (named && *named)
-        return snprintf(path, capacity, "%s", named) < (int)capacity && access(path, X_OK) == 0;
-    for (; at && *at; at += strcspn(at, ":"), at += *at == ':')
-        if (strcspn(at, ":") > 0 && snprintf(path, capacity, "%.*s/nvcc", (int)strcspn(at, ":"), at) < (int)capacity &&
-            access(path, X_OK) == 0)
-            return true;
-    for (size_t i = 0; rungi_cuda_folder_pattern(i, RUNGI_CUDA_PROGRAMS, folder, sizeof folder); i++)
-        if (*folder && snprintf(pattern, sizeof pattern, "%s/nvcc", folder) < (int)sizeof pattern &&
-            find_match(pattern, path, capacity))
-            return true;
-    if (capacity > 0)
-        *path = '\0';
-    return false;
+    return lab_cuda_program_find("nvcc", "RUNG_NVCC", path, capacity);
 }
 
 /* ---- Preparation ---- */

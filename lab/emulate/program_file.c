@@ -14,22 +14,15 @@
 #include <unistd.h>
 
 #include "process/oclgrind_process.h"
+#include "process/program_search.h"
 
 /* ---- Finding ------------------------------------------------------------------------------------------- */
 
 bool lab_program_find(const char *name, char *path, size_t capacity)
 {
-    const char *folders = getenv("PATH");
     if (strchr(name, '/'))
         return snprintf(path, capacity, "%s", name) < (int)capacity && access(path, X_OK) == 0;
-    for (const char *at = folders ? folders : ""; *at;) {
-        size_t length = strcspn(at, ":");
-        if (snprintf(path, capacity, "%.*s/%s", (int)length, at, name) < (int)capacity && access(path, X_OK) == 0)
-            return true;
-        at += length;
-        at += *at == ':';
-    }
-    return false;
+    return lab_program_on_path(name, path, capacity);
 }
 
 bool lab_program_libraries_find(char *folder, size_t capacity)

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,65 +12,17 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/cuda_folders.h"
 #include "cli/interrupt.h"
 #include "common/failure.h"
 #include "process/child_process.h"
+#include "process/program_search.h"
 #include "io/temporary_file.h"
 
 const char *const lab_nvdisasm_install_hint = "pip install nvidia-cuda-nvdisasm, or set RUNG_NVDISASM to its path";
 
-/* ---- Finding ---- */
-
-static bool is_executable(const char *path)
-{
-    return access(path, X_OK) == 0;
-}
-
-/* Finds the first executable file that matches a pattern. */
-static bool find_glob_match(const char *pattern, char *path, size_t capacity)
-{
-    bool found = false;
-    glob_t all;
-    if (glob(pattern, 0, NULL, &all) != 0)
-        return false;
-    for (size_t i = 0; i < all.gl_pathc && !found; i++)
-        found = is_executable(all.gl_pathv[i]) && snprintf(path, capacity, "%s", all.gl_pathv[i]) < (int)capacity;
-    globfree(&all);
-    return found;
-}
-
-static bool find_on_path(char *path, size_t capacity)
-{
-    const char *folder = getenv("PATH");
-    while (folder && *folder) {
-        size_t length = strcspn(folder, ":");
-        if (length > 0 && snprintf(path, capacity, "%.*s/nvdisasm", (int)length, folder) < (int)capacity &&
-            is_executable(path))
-            return true;
-        folder += length + (folder[length] == ':');
-    }
-    return false;
-}
-
-static bool find_in_packages(char *path, size_t capacity)
-{
-    char folder[4000], pattern[4096];
-    for (size_t i = 0; rungi_cuda_folder_pattern(i, RUNGI_CUDA_PROGRAMS, folder, sizeof folder); i++)
-        if (*folder && snprintf(pattern, sizeof pattern, "%s/nvdisasm", folder) < (int)sizeof pattern &&
-            find_glob_match(pattern, path, capacity))
-            return true;
-    return false;
-}
-
 bool lab_nvdisasm_find(char *path, size_t capacity)
 {
-    const char *named = getenv("RUNG_NVDISASM");
-    bool found = named && *named ? snprintf(path, capacity, "%s", named) < (int)capacity && is_executable(path)
-                                 : find_on_path(path, capacity) || find_in_packages(path, capacity);
-    if (!found && capacity > 0)
-        *path = '\0';
-    return found;
+    return lab_cuda_program_find("nvdisasm", "RUNG_NVDISASM", path, capacity);
 }
 
 /* ---- Running ---- */
