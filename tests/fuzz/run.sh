@@ -13,14 +13,16 @@ cmake --build "$build" --target "fuzz_$target" -j2 >> "$build.log" 2>&1 || { tai
 mkdir -p "$build/crashes" "$build/found/$target"
 program=$(find "$build" -name "fuzz_$target" -type f -perm -u+x)
 code=0 commit=$(git -C "$source" log -1 --format=%h 2> /dev/null || echo unknown)
-RUNG_TUNING=off "$program" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
+TIMEFORMAT='%U %S'
+{ time RUNG_TUNING=off "$program" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
     -dict="$source/tests/fuzz/$target.dict" -print_final_stats=1 -artifact_prefix="$build/crashes/" \
-    "$build/found/$target" "$source/tests/fuzz/corpus/$target" > "$build/$target.log" 2>&1 || code=$?
+    "$build/found/$target" "$source/tests/fuzz/corpus/$target" > "$build/$target.log" 2>&1 || code=$?; } \
+    2> "$build/$target.time"
 
 echo "target:   tests/fuzz/$target.c"
 echo "commit:   $commit"
 echo "compiler: $(clang --version | head -1), fuzzer, address and undefined sanitizers"
-echo "seconds:  $seconds, one job"
+echo "seconds:  $seconds, one job, $(awk '{ printf "%.0f", $1 + $2 }' "$build/$target.time") of processor time"
 grep -E '^#[0-9]+.*(INITED|DONE)' "$build/$target.log" || true
 grep -E '^stat::|ERROR|SUMMARY|^line [0-9]+: not' "$build/$target.log" || true
 [ $code -eq 0 ] && echo "result:   no crash, no leak, no undefined behaviour, nothing taken that must be refused" ||
