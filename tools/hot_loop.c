@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     if (threads < 1 || threads > limits->threads_block || registers < 1 || registers > limits->registers_thread ||
         shared < 0)
         fail("no such kernel: ", "threads, registers or shared bytes are out of range");
-    if (!lab_sass_parse(stdin, &code, why, sizeof why))
+    if (!lab_sass_parse(stdin, NULL, &code, why, sizeof why))
         fail("the disassembly cannot be read: ", why);
     if (!code.has_loop || code.loop.is_integer)
         fail("no loop that multiplies", "");
@@ -73,5 +73,6 @@ int main(int argc, char **argv)
     lab_occupancy occupancy = lab_occupancy_of(limits, threads, registers, shared);
     printf("\t%d\t%d\t%d\t%lld\t%lld\n", threads, registers, shared, (long long)occupancy.warps,
            (long long)occupancy.warps_max);
+    lab_sass_free(&code);
     return 0;
 }

@@ -25,7 +25,7 @@ static const char OLDEST_DISASSEMBLED_ARCH[] = "sm_75";
 static void disassemble(const rung_code *code, const char *arch, lab_explanation *explanation)
 {
     snprintf(explanation->sass_arch, sizeof explanation->sass_arch, "%s", arch);
-    explanation->is_disassembled = lab_sass_disassemble(code->image, code->image_bytes, &explanation->code,
+    explanation->is_disassembled = lab_sass_disassemble(code->image, code->image_bytes, NULL, &explanation->code,
                                                         explanation->why_not_disassembled, LAB_EXPLAIN_WHY_BYTES);
 }
 

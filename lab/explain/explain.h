@@ -8,6 +8,7 @@
 #pragma once
 
 #include "explain/access_counters.h"
+#include "explain/issue_simulator.h"
 #include "explain/occupancy.h"
 #include "explain/sass.h"
 #include "explain/speed_model.h"
@@ -73,7 +74,9 @@ typedef struct lab_explanation {
     lab_occupancy occupancy;
     unsigned missing_tools; /* one bit, 1u << LAB_TOOL_..., per tool that is not installed */
     lab_launch_work work;
-    lab_prediction prediction;    /* valid if is_counted, is_compiled and is_disassembled */
+    lab_prediction prediction; /* valid if is_counted, is_compiled and is_disassembled */
+    bool is_simulated;         /* the hottest loop was simulated: `issue` is valid */
+    lab_issue_result issue;
     bool is_from_compiled_loop;   /* instructions and shared loads of `work` are those of the compiled loop; if false,
                                    * those of the source, because IMAD also computes addresses */
     double math_share;            /* fraction of the hottest loop's instructions; 0 if unknown */

@@ -83,6 +83,7 @@ bool lab_explain(const lab_explain_request *request, lab_explanation *explanatio
 void lab_explanation_free(lab_explanation *explanation)
 {
     lab_access_counters_free(&explanation->counters);
+    lab_sass_free(&explanation->code);
 }
 
 /* ---- Missing tools ---- */

@@ -30,6 +30,7 @@ void lab_explanation_write_summary(lab_json *json, const lab_explanation *explan
     write_known_number(json, "math_share", explanation->math_share > 0, explanation->math_share);
     lab_json_string(json, "bound", runs ? lab_bottleneck_name(explanation->prediction.bound) : "");
     write_known_number(json, "predicted_gflops", runs, explanation->prediction.gflops);
+    write_known_number(json, "uncertainty", runs, explanation->prediction.uncertainty);
     lab_json_string(json, "predicted_from",
                     !runs                                ? ""
                     : explanation->is_from_compiled_loop ? "compiled loop"
@@ -42,6 +43,17 @@ static void write_bottlenecks(lab_json *json, const lab_explanation *explanation
     for (int i = 0; i < LAB_BOTTLENECK_COUNT; i++)
         write_known_number(json, lab_bottleneck_name((lab_bottleneck)i), explanation->prediction.runs,
                            explanation->prediction.clocks[i]);
+    lab_json_end(json, '}');
+}
+
+static void write_simulation(lab_json *json, const lab_explanation *explanation)
+{
+    bool is_simulated = explanation->is_simulated;
+    lab_json_begin(json, "simulated_loop", '{');
+    write_known_number(json, "math_busy", is_simulated, explanation->issue.math_busy);
+    write_known_number(json, "issue_busy", is_simulated, explanation->issue.issue_busy);
+    write_known_number(json, "load_store_busy", is_simulated, explanation->issue.pipe_busy);
+    write_known_number(json, "clocks_per_iteration", is_simulated, explanation->issue.clocks);
     lab_json_end(json, '}');
 }
 
@@ -90,6 +102,7 @@ void lab_explanation_write_details(lab_json *json, const lab_explanation *explan
     lab_json_string(json, "not_taken_apart", explanation->is_disassembled ? "" : explanation->why_not_disassembled);
     lab_json_string(json, "not_predicted", lab_explanation_why_not_predicted(explanation));
     write_bottlenecks(json, explanation);
+    write_simulation(json, explanation);
     write_findings_json(json, explanation);
     write_lines_json(json, explanation);
 }
@@ -208,7 +221,7 @@ static void print_prediction(const lab_explanation *explanation)
         return;
     }
     printf("\nOn %s (%.0f multiprocessors, %.0f MHz, %.0f GB/s): clocks per block, by resource\n ", machine->title,
-           machine->sm_count, machine->clock_mhz, machine->dram_gbs);
+           machine->sm_count, prediction->clock_mhz, machine->dram_gbs);
     for (int i = 0; i < LAB_BOTTLENECK_COUNT; i++)
         printf(" %s %.0f%s", lab_bottleneck_name((lab_bottleneck)i), prediction->clocks[i],
                i < LAB_BOTTLENECK_COUNT - 1 ? "," : "\n");
@@ -218,7 +231,12 @@ static void print_prediction(const lab_explanation *explanation)
            prediction->peak_gflops / machine->dram_gbs);
     printf("  %lld full waves of %lld blocks and a last wave that is %.2f full: efficiency %.0f %%\n",
            (long long)waves.full, (long long)waves.blocks, waves.tail, 100 * waves.efficiency);
-    printf("Predicted: %.0f GFLOPS, %.1f %% of the peak of %.0f.\n", prediction->gflops,
+    if (explanation->is_simulated)
+        printf("  the loop, simulated: multiply-add units %.0f %% busy, issue slots %.0f %%, load/store pipe %.0f %%\n",
+               100 * explanation->issue.math_busy, 100 * explanation->issue.issue_busy,
+               100 * explanation->issue.pipe_busy);
+    printf("Predicted: %.0f GFLOPS (%.0f to %.0f), %.1f %% of the peak of %.0f.\n", prediction->gflops,
+           prediction->gflops / prediction->uncertainty, prediction->gflops * prediction->uncertainty,
            100 * prediction->gflops / prediction->peak_gflops, prediction->peak_gflops);
     if (!explanation->is_from_compiled_loop)
         printf("This is an estimate: instructions are counted in the source, because the compiled loop's "

@@ -2,6 +2,7 @@
 /* gpus.c - the GPUs of gpus.def, and files that describe other GPUs. */
 #include "explain/gpus.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -24,16 +25,17 @@ static const arch_rates_t all_rates[] = {
 };
 
 static const lab_gpu all_machines[] = {
-#define MACHINE(name_, title_, arch_, units, clock, dram, l2_, engine, source_) \
-    {.name = name_,                                                             \
-     .title = title_,                                                           \
-     .arch = #arch_,                                                            \
-     .source = source_,                                                         \
-     .sm_count = units,                                                         \
-     .clock_mhz = clock,                                                        \
-     .dram_gbs = dram,                                                          \
-     .l2_kib = l2_,                                                             \
-     .has_engine = engine},
+#define MACHINE(name_, title_, arch_, units, clock, loaded_clock, dram, l2_, engine_, source_) \
+    {.name = name_,                                                                            \
+     .title = title_,                                                                          \
+     .arch = #arch_,                                                                           \
+     .source = source_,                                                                        \
+     .sm_count = units,                                                                        \
+     .clock_mhz = clock,                                                                       \
+     .loaded_clock_mhz = loaded_clock,                                                         \
+     .dram_gbs = dram,                                                                         \
+     .l2_kib = l2_,                                                                            \
+     .engine = engine_},
 #include "explain/gpus.def"
 #undef MACHINE
 };
@@ -48,9 +50,9 @@ static void set_rates(lab_gpu *machine)
 #define X(member, name) machine->member = of->member;
         LAB_GPU_RATE_LIST(X)
 #undef X
-        machine->engine16 *= machine->has_engine;
-        machine->engine_tf32 *= machine->has_engine;
-        machine->engine_i8 *= machine->has_engine;
+        machine->engine16 *= machine->engine;
+        machine->engine_tf32 *= machine->engine;
+        machine->engine_i8 *= machine->engine > 0;
     }
 }
 
@@ -88,6 +90,7 @@ static double *field_of(lab_gpu *machine, const char *name)
         double *field;
     } fields[] = {{"units", &machine->sm_count},
                   {"clock_mhz", &machine->clock_mhz},
+                  {"loaded_clock_mhz", &machine->loaded_clock_mhz},
                   {"dram_gbs", &machine->dram_gbs},
                   {"l2_kib", &machine->l2_kib},
 #define X(member, name) {name, &machine->member},
@@ -123,6 +126,8 @@ static const char *set_field(void *user, const char *name, const char *value)
     if (!lab_parse_number(value, &number) || !(number > 0 || (may_be_zero && number == 0)) || number > 1e9)
         return "the value must be a number above 0";
     *field = number;
+    if (field == &machine->clock_mhz) /* another clock of the list's GPU: nothing is known about full load */
+        machine->loaded_clock_mhz = number;
     return NULL;
 }
 
@@ -166,6 +171,14 @@ const char *lab_gpu_from_options(const char *name, const char *arch, lab_gpu *ma
     for (int i = 0; i < RATES_COUNT && length < (int)sizeof why; i++)
         length += snprintf(why + length, sizeof why - (size_t)length, " %s", all_rates[i].arch);
     return why;
+}
+
+double lab_gpu_clock_mhz(const lab_gpu *machine, double math_utilisation)
+{
+    const double full_load = 0.78;
+    if (!(math_utilisation > 0) || machine->loaded_clock_mhz >= machine->clock_mhz)
+        return machine->clock_mhz;
+    return fmin(machine->clock_mhz, machine->loaded_clock_mhz * cbrt(full_load / math_utilisation));
 }
 
 double lab_gpu_peak_gflops(const lab_gpu *machine, double lanes)

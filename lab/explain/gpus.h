@@ -19,8 +19,8 @@
 /* See gpus.def for the members; rates are per multiprocessor and clock. */
 typedef struct lab_gpu {
     char name[32], title[64], arch[16], source[192];
-    double sm_count, clock_mhz, dram_gbs, l2_kib;
-    double has_engine;
+    double sm_count, clock_mhz, loaded_clock_mhz, dram_gbs, l2_kib;
+    double engine; /* factor of the engine's rates; 0: no matrix engine */
 #define X(member, name) double member;
     LAB_GPU_RATE_LIST(X)
 #undef X
@@ -40,6 +40,11 @@ const char *lab_gpu_from_options(const char *name, const char *arch, lab_gpu *ma
 
 /* Gets a GPU of the list; false after the last one. */
 bool lab_gpu_at(int index, lab_gpu *machine);
+
+/* Returns the clock at which a kernel runs that uses this fraction of the multiply-add throughput. Power grows with the
+ * utilisation and with the cube of the clock, because the voltage follows the clock. loaded_clock_mhz belongs to 0.78, the
+ * utilisation of the kernel from which the first such clock was derived. */
+double lab_gpu_clock_mhz(const lab_gpu *machine, double math_utilisation);
 
 /* Returns the peak for `lanes` multiply-adds per multiprocessor and clock. */
 double lab_gpu_peak_gflops(const lab_gpu *machine, double lanes);

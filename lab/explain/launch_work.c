@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "explain/explain_internal.h"
+#include "explain/loop_simulation.h"
 
 enum { WARP = 32 };
 
@@ -90,6 +91,20 @@ static double dram_bytes_of(const lab_explain_request *request, const lab_launch
     return lab_dram_bytes(&request->machine, &tiling);
 }
 
+/* Simulates the loop with the blocks of a full wave and of the last one. */
+static void simulate_loop(const lab_explain_request *request, lab_explanation *explanation)
+{
+    lab_launch_work *work = &explanation->work;
+    lab_issue_result last_issue;
+    if (work->resident_blocks < 1 || !(work->lanes > 0) || !lab_can_simulate_loop(explanation))
+        return;
+    double resident = lab_resident_blocks(&request->machine, work), last = lab_last_blocks(&request->machine, work);
+    work->simulated_clocks = lab_simulate_block(explanation, work, resident, &explanation->issue);
+    explanation->is_simulated = work->simulated_clocks > 0;
+    if (explanation->is_simulated && last > 0)
+        work->last_simulated_clocks = lab_simulate_block(explanation, work, last, &last_issue);
+}
+
 void lab_explain_predict(const lab_explain_request *request, const lab_launch_traits *traits,
                          lab_explanation *explanation)
 {
@@ -117,5 +132,6 @@ void lab_explain_predict(const lab_explain_request *request, const lab_launch_tr
         .dram_bytes = dram_bytes_of(request, traits, explanation),
     };
     explanation->is_from_compiled_loop = has_known_loop(explanation);
+    simulate_loop(request, explanation);
     explanation->prediction = lab_predict(&request->machine, &explanation->work);
 }

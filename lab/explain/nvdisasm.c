@@ -103,7 +103,8 @@ static void describe_failure(int status, bool is_late, FILE *error_output, char 
 }
 
 /* Reads the output of the process and waits for its end. */
-static bool read_output(int from, pid_t process, FILE *error_output, lab_sass *code, char *why, size_t capacity)
+static bool read_output(int from, pid_t process, FILE *error_output, const char *function, lab_sass *code, char *why,
+                        size_t capacity)
 {
     const int64_t end = rungi_clock_ns() + (int64_t)SECONDS_MAX * 1000000000;
     size_t length;
@@ -114,7 +115,7 @@ static bool read_output(int from, pid_t process, FILE *error_output, lab_sass *c
     bool has_succeeded = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     FILE *in = is_read && has_succeeded ? fmemopen(length > 0 ? text : (char[]){"\n"}, length > 0 ? length : 1, "r")
                                         : NULL;
-    bool good = in && lab_sass_parse(in, code, why, capacity);
+    bool good = in && lab_sass_parse(in, function, code, why, capacity);
     if (is_read && !has_succeeded)
         describe_failure(status, rungi_clock_ns() >= end, error_output, why, capacity);
     else if (is_read && !in)
@@ -127,10 +128,10 @@ static bool read_output(int from, pid_t process, FILE *error_output, lab_sass *c
 
 /* Runs nvdisasm with its output in a pipe and its errors in a file. nvdisasm reads named files only, so its input is
  * /proc/self/fd/0. */
-static bool run_nvdisasm(const char *program, FILE *image, FILE *error_output, lab_sass *code, char *why,
-                         size_t capacity)
+static bool run_nvdisasm(const char *program, FILE *image, FILE *error_output, const char *function, lab_sass *code,
+                         char *why, size_t capacity)
 {
-    const char *const arguments[] = {program, "-c", "-gi", "/proc/self/fd/0", NULL};
+    const char *const arguments[] = {program, "-c", "-gi", "-hex", "/proc/self/fd/0", NULL};
     int output[2];
     pid_t process;
     int error = pipe2(output, O_CLOEXEC) != 0 ? errno : 0;
@@ -139,13 +140,14 @@ static bool run_nvdisasm(const char *program, FILE *image, FILE *error_output, l
         error = lab_child_start(program, (char *const *)(uintptr_t)arguments, NULL, streams, &process);
         close(output[1]);
         if (error == 0)
-            return read_output(output[0], process, error_output, code, why, capacity);
+            return read_output(output[0], process, error_output, function, code, why, capacity);
         close(output[0]);
     }
     return lab_set_reason(why, capacity, "cannot start %s: %s", program, strerror(error));
 }
 
-bool lab_sass_disassemble(const void *image, int64_t bytes, lab_sass *code, char *why, size_t capacity)
+bool lab_sass_disassemble(const void *image, int64_t bytes, const char *function, lab_sass *code, char *why,
+                          size_t capacity)
 {
     char program[4096];
     *code = (lab_sass){.has_loop = false};
@@ -154,7 +156,7 @@ bool lab_sass_disassemble(const void *image, int64_t bytes, lab_sass *code, char
     FILE *file = write_image(image, bytes), *error_output = file ? lab_temporary_open() : NULL;
     if (!error_output)
         lab_temporary_error_text(errno, why, capacity);
-    bool good = error_output && run_nvdisasm(program, file, error_output, code, why, capacity);
+    bool good = error_output && run_nvdisasm(program, file, error_output, function, code, why, capacity);
     if (error_output)
         fclose(error_output);
     if (file)

@@ -18,6 +18,27 @@ static const char *read_dtype(const char *text, lab_dtype *dtype)
     return lab_parse_single_dtype(&options, "a row takes one type; write one row per type", dtype);
 }
 
+/* Parses "4096" or "8192x8192x1024". */
+static bool read_size(const char *text, lab_explain_request *request)
+{
+    char parts[64], *rest = parts;
+    int64_t *sizes[] = {&request->m, &request->n, &request->k};
+    if (lab_parse_integer(text, &request->m)) {
+        request->n = request->k = request->m;
+        return request->m > 0;
+    }
+    snprintf(parts, sizeof parts, "%s", text);
+    for (int i = 0; i < 3; i++) {
+        char *part = rest, *end = part ? strchr(part, 'x') : NULL;
+        rest = end ? end + 1 : NULL;
+        if (end)
+            *end = '\0';
+        if (!part || !lab_parse_integer(part, sizes[i]) || *sizes[i] < 1)
+            return false;
+    }
+    return !rest;
+}
+
 static void copy_field(char *text, size_t capacity, const char *field)
 {
     snprintf(text, capacity, "%s", strcmp(field, "-") == 0 ? "" : field);
@@ -30,7 +51,7 @@ static const char *add_row(lab_explain_jobs *jobs, char *line, char *why, size_t
     lab_explain_job *job;
     lab_dtype dtype;
     lab_gpu machine;
-    int64_t size;
+    lab_explain_request size = {.m = 0};
     double gflops;
     for (int i = 0; i < FIELD_COUNT && rest; i++) {
         fields[i] = rest;
@@ -38,8 +59,7 @@ static const char *add_row(lab_explain_jobs *jobs, char *line, char *why, size_t
         if (rest)
             *rest++ = '\0';
     }
-    if (!fields[NOTE] || !lab_parse_integer(fields[SIZE], &size) || !lab_parse_number(fields[GFLOPS], &gflops) ||
-        size < 1 || !(gflops > 0))
+    if (!fields[NOTE] || !read_size(fields[SIZE], &size) || !lab_parse_number(fields[GFLOPS], &gflops) || !(gflops > 0))
         return "a row must be \"machine kernel params dtype size gflops document note\", separated by tabs";
     if (!lab_gpu_find(fields[MACHINE], &machine, why, capacity))
         return why;
@@ -64,7 +84,7 @@ static const char *add_row(lab_explain_jobs *jobs, char *line, char *why, size_t
     job->table_gflops = gflops;
     job->request.kernel = job->kernel_name;
     job->request.parameters = *job->params ? job->params : NULL;
-    job->request.m = job->request.n = job->request.k = size;
+    job->request.m = size.m, job->request.n = size.n, job->request.k = size.k;
     job->request.machine = machine;
     job->request.dtype = dtype;
     job->request.dtype.name = lab_type_pair_name(dtype.product);

@@ -133,10 +133,39 @@ static bool has_inner_loop(const sass_parser_t *parser, const sass_loop_t *outer
     return false;
 }
 
+/* Returns the smallest loop with a barrier that contains `inner`, or -1. */
+static int find_barrier_loop(const sass_parser_t *parser, int inner)
+{
+    int best = -1;
+    for (int i = 0; i < parser->loop_count; i++) {
+        const sass_loop_t *loop = &parser->loops[i];
+        bool is_outer = loop->head != parser->loops[inner].head && loop->members[parser->loops[inner].head];
+        if (is_outer && loop->mix.barriers > 0 &&
+            (best < 0 || loop->mix.instructions < parser->loops[best].mix.instructions))
+            best = i;
+    }
+    return best;
+}
+
+/* Copies what the caller needs of the hottest loop, and of the loop around it that has the barriers. */
+static void copy_hottest(const sass_parser_t *parser, int index, sass_hottest_t *hottest)
+{
+    const sass_loop_t *loop = &parser->loops[index];
+    int outer = loop->mix.barriers > 0 ? -1 : find_barrier_loop(parser, index);
+    hottest->mix = loop->mix;
+    hottest->head = outer < 0 ? loop->head : parser->loops[outer].head;
+    hottest->barriers = outer < 0 ? loop->mix.barriers : parser->loops[outer].mix.barriers;
+    for (int i = 0; i < parser->code_count; i++)
+        hottest->members[i] = loop->members[i]                                ? SASS_IN_LOOP
+                              : outer >= 0 && parser->loops[outer].members[i] ? SASS_AROUND_LOOP
+                                                                              : 0;
+}
+
 /* Finds the hottest loop whose math is IMAD (`is_integer`) or another multiply. Returns false without such a loop. */
-static bool find_hottest_of_kind(sass_parser_t *parser, bool is_integer, lab_instruction_mix *hottest)
+static bool find_hottest_of_kind(sass_parser_t *parser, bool is_integer, sass_hottest_t *hottest)
 {
     int64_t heat = 0;
+    int best = -1;
     for (int i = 0; i < parser->code_count && !parser->failed; i++) {
         int first = parser->first_edge[i];
         if (first >= 0 && (parser->next_edge[first] >= 0 || first / 2 >= i))
@@ -145,14 +174,16 @@ static bool find_hottest_of_kind(sass_parser_t *parser, bool is_integer, lab_ins
     for (int i = 0; i < parser->loop_count; i++)
         if (multiply_weight(&parser->loops[i].mix) > heat && !has_inner_loop(parser, &parser->loops[i])) {
             heat = multiply_weight(&parser->loops[i].mix);
-            *hottest = parser->loops[i].mix;
+            best = i;
         }
+    if (best >= 0)
+        copy_hottest(parser, best, hottest);
     while (parser->loop_count > 0)
         free(parser->loops[--parser->loop_count].members);
-    return heat > 0;
+    return best >= 0;
 }
 
-bool lab_sass_find_hottest_loop(sass_parser_t *parser, lab_instruction_mix *hottest)
+bool lab_sass_find_hottest_loop(sass_parser_t *parser, sass_hottest_t *hottest)
 {
     resolve_jumps(parser);
     link_edges(parser);

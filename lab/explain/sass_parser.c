@@ -30,7 +30,7 @@ bool lab_sass_has_opcode(const sass_instruction_t *instruction, const char *name
     return end == '\0' || end == '.';
 }
 
-static bool has_any_opcode(const sass_instruction_t *instruction, const char *const *names)
+bool lab_sass_has_any_opcode(const sass_instruction_t *instruction, const char *const *names)
 {
     while (*names && !lab_sass_has_opcode(instruction, *names))
         names++;
@@ -49,15 +49,15 @@ static bool has_modifier(const sass_instruction_t *instruction, const char *word
 
 /* Returns whether an instruction multiplies. Of integer instructions, only a plain IMAD does: IMAD.MOV, .WIDE, .SHL and
  * so on move data and compute addresses. */
-static bool is_math(const sass_instruction_t *instruction, bool is_integer)
+bool lab_sass_is_math(const sass_instruction_t *instruction, bool is_integer)
 {
     static const char *const math[] = {"FFMA", "FFMA2", "DFMA", "HMMA", "IMMA", "DMMA", "IDP", NULL};
-    return is_integer ? strcmp(instruction->operation, "IMAD") == 0 : has_any_opcode(instruction, math);
+    return is_integer ? strcmp(instruction->operation, "IMAD") == 0 : lab_sass_has_any_opcode(instruction, math);
 }
 
 /* Returns the multiply-adds of a warp. The modifier of a matrix instruction is its shape m, n, k. The 884 of sm_70
  * consists of four steps, each done by every quarter of the warp. */
-static int64_t multiply_adds_of(const sass_instruction_t *instruction)
+int64_t lab_sass_multiply_adds(const sass_instruction_t *instruction)
 {
     static const struct {
         const char *shape;
@@ -90,10 +90,15 @@ static int width_of(const sass_instruction_t *instruction, lab_memory_op move)
     return 2;
 }
 
+int lab_sass_access_bytes(const sass_instruction_t *instruction, lab_memory_op move)
+{
+    return 1 << width_of(instruction, move);
+}
+
 LAB_DEFINE_ENUM_NAME(lab_memory_op_name, lab_memory_op, LAB_MEMORY_OP_LIST)
 
 /* Returns LAB_MEMORY_OP_COUNT for other instructions. */
-static lab_memory_op memory_op_of(const sass_instruction_t *instruction)
+lab_memory_op lab_sass_memory_op(const sass_instruction_t *instruction)
 {
     lab_memory_op move = (lab_memory_op)0;
     while (move < LAB_MEMORY_OP_COUNT &&
@@ -109,14 +114,14 @@ static void count_instruction(const sass_instruction_t *instruction, lab_instruc
                                           "SHF",   "SHL",    "SHR",  "IMNMX",   "IABS", "ISCADD", "XMAD",
                                           "VIADD", "VIMNMX", "LOP",  "IMUL",    NULL};
     static const char *const branches[] = {"BRA", "JMP", "BRX", "CALL", "RET", "EXIT", "BSYNC", "BSSY", NULL};
-    lab_memory_op move = memory_op_of(instruction);
+    lab_memory_op move = lab_sass_memory_op(instruction);
     if (move < LAB_MEMORY_OP_COUNT)
         mix->moves[move][width_of(instruction, move)]++;
-    else if (has_any_opcode(instruction, integer))
+    else if (lab_sass_has_any_opcode(instruction, integer))
         mix->integer++;
     else if (lab_sass_has_opcode(instruction, "BAR"))
         mix->barriers++;
-    else if (has_any_opcode(instruction, branches))
+    else if (lab_sass_has_any_opcode(instruction, branches))
         mix->branches++;
     else
         mix->other++;
@@ -129,7 +134,7 @@ static void find_main_opcode(const sass_parser_t *parser, const unsigned char *m
     for (int i = 0; i < parser->code_count; i++) {
         const sass_instruction_t *instruction = &parser->code[i];
         int count = 0;
-        if ((members && !members[i]) || !is_math(instruction, mix->is_integer) ||
+        if ((members && !members[i]) || !lab_sass_is_math(instruction, mix->is_integer) ||
             strcmp(instruction->operation, mix->operation) == 0)
             continue;
         for (int j = i; j < parser->code_count; j++)
@@ -150,12 +155,12 @@ lab_instruction_mix lab_sass_count_mix(const sass_parser_t *parser, const unsign
         if (members && !members[i])
             continue;
         mix.instructions++;
-        if (!is_math(instruction, is_integer)) {
+        if (!lab_sass_is_math(instruction, is_integer)) {
             count_instruction(instruction, &mix);
             continue;
         }
         mix.math++;
-        mix.multiply_adds += multiply_adds_of(instruction);
+        mix.multiply_adds += lab_sass_multiply_adds(instruction);
     }
     find_main_opcode(parser, members, &mix);
     return mix;
@@ -223,9 +228,11 @@ static void add_instruction(sass_parser_t *parser, const char *text, long addres
     if (*text == '@')
         text = copy_word(text, guard, sizeof guard);
     text = copy_word(text, added->operation, sizeof added->operation);
-    added->falls_through = *guard || !has_any_opcode(added, ends);
+    snprintf(added->operands, sizeof added->operands, "%.*s", (int)strcspn(text, ";"), text);
+    added->source_line = parser->source_line;
+    added->falls_through = *guard || !lab_sass_has_any_opcode(added, ends);
     added->is_predicated_off = strcmp(guard, "@!PT") == 0;
-    if (has_any_opcode(added, branches))
+    if (lab_sass_has_any_opcode(added, branches))
         read_branch(added, text);
     if (lab_sass_has_opcode(added, "BSSY") || lab_sass_has_opcode(added, "BSYNC")) {
         text = copy_word(text, barrier, sizeof barrier);
@@ -233,7 +240,7 @@ static void add_instruction(sass_parser_t *parser, const char *text, long addres
     }
     if (lab_sass_has_opcode(added, "BSSY"))
         copy_word(text + strspn(text, ", "), added->target, sizeof added->target);
-    lab_memory_op move = memory_op_of(added);
+    lab_memory_op move = lab_sass_memory_op(added);
     if (move == LAB_MEMORY_OP_LOCAL_LOAD || move == LAB_MEMORY_OP_LOCAL_STORE)
         add_spill(parser, move == LAB_MEMORY_OP_LOCAL_LOAD);
 }
@@ -267,27 +274,62 @@ static void read_source_line(sass_parser_t *parser, const char *text)
 static void end_function(sass_parser_t *parser)
 {
     lab_sass *out = parser->out;
-    lab_instruction_mix hottest;
+    sass_hottest_t hottest = {.members = calloc(1, (size_t)parser->code_count)};
+    if (!hottest.members) {
+        lab_sass_fail(parser, "out of memory");
+        return;
+    }
     bool found = lab_sass_find_hottest_loop(parser, &hottest);
     bool is_first = !out->has_loop && parser->code_count > out->whole.instructions;
-    if ((found && lab_sass_is_hotter_loop(&hottest, out)) || (!found && is_first))
-        out->whole = lab_sass_count_mix(parser, NULL, found && hottest.is_integer);
-    if (found && lab_sass_is_hotter_loop(&hottest, out))
-        out->loop = hottest;
+    if ((found && lab_sass_is_hotter_loop(&hottest.mix, out)) || (!found && is_first))
+        out->whole = lab_sass_count_mix(parser, NULL, found && hottest.mix.is_integer);
+    if (found && lab_sass_is_hotter_loop(&hottest.mix, out)) {
+        out->loop = hottest.mix;
+        if (!lab_sass_copy_loop(parser, &hottest, out))
+            lab_sass_fail(parser, "out of memory");
+    }
+    free(hottest.members);
     out->has_loop = out->has_loop || found;
     parser->code_count = parser->label_count = 0;
     parser->source_line = (source_line_t){.line = 0};
+}
+
+/* Reads the second line of an encoding: its upper half, as a number in a comment. */
+static void read_control(sass_parser_t *parser, const char *text)
+{
+    if (parser->code_count == 0)
+        return;
+    sass_instruction_t *last = &parser->code[parser->code_count - 1];
+    last->control = strtoull(text, NULL, 16);
+    last->has_control = true;
+}
+
+/* Reads ".section .text.NAME,..." or "Function : NAME": whether the function is one to read. */
+static void begin_function(sass_parser_t *parser, const char *text)
+{
+    const char *name = strstr(text, ".text."), *other = strstr(text, "Function : ");
+    name = name ? name + strlen(".text.") : other ? other + strlen("Function : ") : "";
+    size_t length = strcspn(name, ",\" \t\r\n");
+    parser->is_skipped = parser->function &&
+                         (strlen(parser->function) != length || strncmp(name, parser->function, length) != 0);
 }
 
 /* Reads a line of nvdisasm or cuobjdump -sass: one instruction per line, after its address. */
 static void read_line(sass_parser_t *parser, const char *line)
 {
     const char *text = line + strspn(line, " \t"), *colon = strchr(text, ':');
-    bool is_function_start = strncmp(text, ".section", 8) == 0 || strstr(text, "Function : ");
+    bool is_function_start = (strncmp(text, ".section", 8) == 0 && strchr(" \t", text[8])) ||
+                             strstr(text, "Function : ");
     char *end;
     if (is_function_start && parser->code_count > 0)
         end_function(parser);
-    if (strncmp(text, "/*", 2) == 0) {
+    if (is_function_start)
+        begin_function(parser, text);
+    if (parser->is_skipped)
+        return;
+    if (strncmp(text, "/* 0x", 5) == 0) {
+        read_control(parser, text + 3);
+    } else if (strncmp(text, "/*", 2) == 0) {
         long address = strtol(text + 2, &end, 16);
         if (strncmp(end, "*/", 2) == 0 && strchr(end, ';'))
             add_instruction(parser, end + 2, address);
@@ -298,7 +340,7 @@ static void read_line(sass_parser_t *parser, const char *line)
     }
 }
 
-bool lab_sass_parse(FILE *in, lab_sass *code, char *why, size_t capacity)
+bool lab_sass_parse(FILE *in, const char *function, lab_sass *code, char *why, size_t capacity)
 {
     char line[1 << 12];
     *code = (lab_sass){.has_loop = false};
@@ -306,6 +348,7 @@ bool lab_sass_parse(FILE *in, lab_sass *code, char *why, size_t capacity)
     if (!parser)
         return lab_set_reason(why, capacity, "out of memory");
     parser->out = code;
+    parser->function = function;
     parser->why = why;
     parser->capacity = capacity;
     while (!parser->failed && fgets(line, sizeof line, in))
@@ -316,5 +359,14 @@ bool lab_sass_parse(FILE *in, lab_sass *code, char *why, size_t capacity)
         lab_sass_fail(parser, "the disassembly has no instructions");
     bool good = !parser->failed;
     free(parser);
+    if (!good)
+        lab_sass_free(code);
     return good;
+}
+
+void lab_sass_free(lab_sass *code)
+{
+    free(code->loop_code);
+    code->loop_code = NULL;
+    code->loop_code_count = 0;
 }

@@ -31,9 +31,9 @@ static void count_clocks(const lab_gpu *machine, const lab_launch_work *work, la
     clocks[LAB_BOTTLENECK_MATH] = work->macs / work->lanes;
     clocks[LAB_BOTTLENECK_ISSUE] = work->instructions / machine->issue;
     clocks[LAB_BOTTLENECK_LSU] = work->requests * 32 / machine->lsu;
-    /* Shared memory and L1 are one array, which serves one wavefront or line per clock. */
-    clocks[LAB_BOTTLENECK_SHARED] = work->wavefronts * 128 / machine->shared +
-                                    fmax(work->lines, work->sectors * 32 / machine->l1);
+    /* Shared memory and L1 are one array of data. The tags of L1, which look up one line per clock, work beside it. */
+    clocks[LAB_BOTTLENECK_SHARED] = fmax(work->lines,
+                                         work->wavefronts * 128 / machine->shared + work->sectors * 32 / machine->l1);
     clocks[LAB_BOTTLENECK_L2] = l2_sectors * 32 / machine->l2;
     prediction->bound = LAB_BOTTLENECK_MATH;
     for (int i = LAB_BOTTLENECK_MATH; i <= LAB_BOTTLENECK_L2; i++)
@@ -60,20 +60,31 @@ static double block_clocks(const lab_launch_work *work, double resident, double 
     return lab_closed_queue_interval(resident * work->warps, busy / work->warps, wait) * work->warps;
 }
 
+double lab_resident_blocks(const lab_gpu *machine, const lab_launch_work *work)
+{
+    return fmin(work->resident_blocks, ceil(work->blocks / machine->sm_count));
+}
+
+double lab_last_blocks(const lab_gpu *machine, const lab_launch_work *work)
+{
+    double resident = lab_resident_blocks(machine, work), waves = work->blocks / (machine->sm_count * resident);
+    return ceil((waves - floor(waves)) * resident - 1e-9);
+}
+
 /* Returns the clocks of the whole launch: full waves and a partial one. */
 static double launch_clocks(const lab_gpu *machine, const lab_launch_work *work, double wait,
                             lab_prediction *prediction)
 {
     double sm_blocks = work->blocks / machine->sm_count; /* average blocks per multiprocessor */
-    double resident = fmin(work->resident_blocks, ceil(sm_blocks)), wave = machine->sm_count * resident,
-           busy = prediction->busy;
-    double steady = block_clocks(work, resident, busy, wait);
+    double resident = lab_resident_blocks(machine, work), wave = machine->sm_count * resident;
+    double busy = prediction->busy, last = lab_last_blocks(machine, work);
+    double steady = work->simulated_clocks > 0 ? work->simulated_clocks : block_clocks(work, resident, busy, wait);
     prediction->waves = floor(work->blocks / wave);
     prediction->tail = work->blocks / wave - prediction->waves;
-    double last = ceil(prediction->tail * resident - 1e-9); /* blocks of the fullest multiprocessor */
     double clocks = prediction->waves * resident * steady;
     if (last > 0)
-        clocks += last * block_clocks(work, last, busy, wait);
+        clocks += last * (work->last_simulated_clocks > 0 ? work->last_simulated_clocks
+                                                          : block_clocks(work, last, busy, wait));
     prediction->clocks[LAB_BOTTLENECK_LATENCY] = steady - busy;
     prediction->clocks[LAB_BOTTLENECK_TAIL] = clocks / sm_blocks - steady; /* 0 if the last wave is full */
     return clocks;
@@ -97,13 +108,16 @@ lab_prediction lab_predict(const lab_gpu *machine, const lab_launch_work *work)
         return prediction;
     prediction.runs = true;
     count_clocks(machine, work, &prediction);
-    double hertz = machine->clock_mhz * 1e6, sm_blocks = work->blocks / machine->sm_count;
+    double sm_blocks = work->blocks / machine->sm_count;
     double clocks = launch_clocks(machine, work, stall_clocks(machine, work, prediction.busy), &prediction);
+    prediction.clock_mhz = lab_gpu_clock_mhz(machine, work->macs / work->lanes * sm_blocks / clocks);
+    double hertz = prediction.clock_mhz * 1e6;
     double dram_seconds = work->dram_bytes / (machine->dram_gbs * 1e9);
     prediction.clocks[LAB_BOTTLENECK_DRAM] = dram_seconds * hertz / sm_blocks;
     find_bottleneck(clocks / hertz, dram_seconds, clocks / sm_blocks, &prediction);
-    prediction.seconds = fmax(clocks / hertz, dram_seconds);
+    prediction.seconds = fmax(clocks / hertz, dram_seconds) + LAB_LAUNCH_SECONDS;
     prediction.gflops = work->flops / prediction.seconds * 1e-9;
+    prediction.uncertainty = work->simulated_clocks > 0 ? LAB_UNCERTAINTY_SIMULATED : LAB_UNCERTAINTY_QUEUE;
     return prediction;
 }
 

@@ -14,8 +14,9 @@
  *     queue(0) = 0,  turn(r) = busy (1 + queue(r - 1)),  queue(r) = r turn(r) / (turn(r) + wait)
  *
  * A sum is accumulated in order, so a block takes at least as long as its k dependent multiply-adds. Without barriers,
- * warps alternate instead of blocks. The launch consists of full waves of blocks and a last, partial one, and takes at
- * least as long as DRAM needs for the data that L2 does not hold. Nothing here is fitted to a measurement. */
+ * warps alternate instead of blocks. Where the hottest loop was simulated (issue_simulator.h), the simulation replaces
+ * the queue. The launch consists of full waves of blocks and a last, partial one, and takes at least as long as DRAM
+ * needs for the data that L2 does not hold. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,6 +39,9 @@ typedef struct lab_launch_work {
     double barriers;
     double waits;          /* for global memory without prefetch; without barriers, per warp */
     double dependent_macs; /* length of the chain of dependent multiply-adds */
+    /* Clocks between the ends of two blocks, from a simulation of the loop; 0: the queue decides. `last`: with the blocks
+     * of the last wave. */
+    double simulated_clocks, last_simulated_clocks;
 } lab_launch_work;
 
 /* Bottlenecks: name in JSON, title, and advice. */
@@ -67,16 +71,30 @@ typedef enum lab_bottleneck {
         LAB_BOTTLENECK_COUNT
 } lab_bottleneck;
 
+/* Seconds of a launch without its blocks. Published measurements of empty kernels are between 2 and 4 microseconds. */
+#define LAB_LAUNCH_SECONDS 3e-6
+
+/* The factor that holds nine of ten ratios of published to predicted speed, with and without a simulated loop; see
+ * results/published. */
+#define LAB_UNCERTAINTY_SIMULATED 1.35
+#define LAB_UNCERTAINTY_QUEUE 2.0
+
 typedef struct lab_prediction {
     bool runs; /* false: a block does not fit a multiprocessor, or the GPU lacks the matrix engine */
     double clocks[LAB_BOTTLENECK_COUNT]; /* per block and station; LATENCY and TAIL: the clocks that
                                           * they add; DRAM: the share of one block */
     double busy;                         /* clocks of the busiest station */
+    double clock_mhz;                    /* under the load of this kernel */
     double seconds, gflops;
+    double uncertainty; /* the speed is between gflops / uncertainty and gflops * uncertainty */
     double peak_gflops; /* of the lanes that the kernel uses */
     lab_bottleneck bound;
     double waves, tail; /* full waves, and the fraction of the last, partial one (0: none) */
 } lab_prediction;
+
+/* Returns the blocks that one multiprocessor runs at a time, and those of the fullest one in the last, partial wave. */
+double lab_resident_blocks(const lab_gpu *machine, const lab_launch_work *work);
+double lab_last_blocks(const lab_gpu *machine, const lab_launch_work *work);
 
 lab_prediction lab_predict(const lab_gpu *machine, const lab_launch_work *work);
 

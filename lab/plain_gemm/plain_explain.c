@@ -64,7 +64,8 @@ static void disassemble(plain_explanation_t *explanation)
         return;
     }
     result->is_disassembled = lab_sass_disassemble(explanation->kernel.code.cubin, explanation->kernel.code.cubin_bytes,
-                                                   &result->code, result->why_not_disassembled, LAB_EXPLAIN_WHY_BYTES);
+                                                   explanation->kernel.code.lowered[0], &result->code,
+                                                   result->why_not_disassembled, LAB_EXPLAIN_WHY_BYTES);
     const lab_instruction_mix *loop = &result->code.loop;
     if (result->is_disassembled && result->code.has_loop && loop->instructions > 0)
         result->math_share = (double)loop->math / (double)loop->instructions;

@@ -39,7 +39,7 @@ static lab_gpu gpu_of_device(const rung_device_info *device)
     if (device->compute_units > 0)
         machine.sm_count = (double)device->compute_units;
     if (device->clock_khz > 0)
-        machine.clock_mhz = (double)device->clock_khz * 1e-3;
+        machine.clock_mhz = machine.loaded_clock_mhz = (double)device->clock_khz * 1e-3;
     if (device->memory_bytes_per_second > 0)
         machine.dram_gbs = (double)device->memory_bytes_per_second * 1e-9;
     if (device->last_level_cache_bytes > 0)

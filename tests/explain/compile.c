@@ -60,7 +60,7 @@ static lab_sass disassemble_code(const rung_code *code)
 {
     char why[256];
     lab_sass parts;
-    if (!lab_sass_disassemble(code->image, code->image_bytes, &parts, why, sizeof why))
+    if (!lab_sass_disassemble(code->image, code->image_bytes, NULL, &parts, why, sizeof why))
         fail_msg("not taken apart: %s", why);
     return parts;
 }

@@ -30,6 +30,12 @@ static lab_gpu machine_of(const char *name)
     return machine;
 }
 
+/* Returns the speed without the time of the launch itself. */
+static double speed_of(const lab_launch_work *load, const lab_prediction *prediction)
+{
+    return load->flops / (prediction->seconds - LAB_LAUNCH_SECONDS) * 1e-9;
+}
+
 /* ---- The queue ---------------------------------------------------------------------------- */
 
 static void one_block_waits_in_full(void **state)
@@ -66,7 +72,8 @@ static void peak_is_the_lanes(void **state)
     assert_true(prediction.runs);
     assert_int_equal(prediction.bound, LAB_BOTTLENECK_MATH);
     assert_near(prediction.peak_gflops, 2e-3 * 128 * 40 * 1620);
-    assert_near(prediction.gflops, prediction.peak_gflops);
+    assert_near(speed_of(&load, &prediction), prediction.peak_gflops);
+    assert_true(prediction.gflops < prediction.peak_gflops); /* the launch itself takes time */
 }
 
 /* 01_naive: for 32 multiply-adds a warp touches 32 lines of A and one of B: 33 clocks. */
@@ -127,7 +134,7 @@ static void latency_with_one_block_is_not_hidden(void **state)
                             .flops = 4000 * busy * 256};
     lab_prediction half = lab_predict(&machine, &load);
     (void)state;
-    assert_true(fabs(half.gflops / half.peak_gflops - 0.5) < 1e-6); /* the barriers are as good as none */
+    assert_true(fabs(speed_of(&load, &half) / half.peak_gflops - 0.5) < 1e-6); /* the barriers are as good as none */
     load.waits = 2000;
     assert_int_equal(lab_predict(&machine, &load).bound, LAB_BOTTLENECK_LATENCY);
     load.resident_blocks = 8;
@@ -142,12 +149,44 @@ static void a_wave_that_is_not_full_counts(void **state)
     lab_prediction prediction = lab_predict(&machine, &load); /* 40 multiprocessors: two waves */
     (void)state;
     assert_near(prediction.waves, 1);
-    assert_near(prediction.gflops, prediction.peak_gflops * 41 / 80);
+    assert_near(speed_of(&load, &prediction), prediction.peak_gflops * 41 / 80);
     load.blocks = 10;
     load.flops = 10 * 2e6;
     prediction = lab_predict(&machine, &load);
-    assert_near(prediction.gflops, prediction.peak_gflops / 4);
+    assert_near(speed_of(&load, &prediction), prediction.peak_gflops / 4);
     assert_int_equal(prediction.bound, LAB_BOTTLENECK_TAIL);
+}
+
+/* A simulation replaces the queue: 3 clocks per block where the busiest unit needs 1. */
+static void a_simulated_loop_decides(void **state)
+{
+    lab_gpu machine = machine_of("rtx3070-laptop");
+    lab_launch_work load = {.blocks = 4000,
+                            .resident_blocks = 1,
+                            .warps = 8,
+                            .macs = 1e6,
+                            .lanes = machine.fp32,
+                            .flops = 4000 * 2e6,
+                            .simulated_clocks = 3e6 / 128};
+    lab_prediction prediction = lab_predict(&machine, &load);
+    (void)state;
+    assert_near(speed_of(&load, &prediction), prediction.peak_gflops / 3);
+    assert_near(prediction.uncertainty, LAB_UNCERTAINTY_SIMULATED);
+    load.simulated_clocks = 0;
+    assert_near(lab_predict(&machine, &load).uncertainty, LAB_UNCERTAINTY_QUEUE);
+}
+
+/* Full load lowers the clock by the cube root of the utilisation; a light kernel runs at the boost clock. */
+static void load_lowers_the_clock(void **state)
+{
+    lab_gpu machine = {.clock_mhz = 1700, .loaded_clock_mhz = 1500};
+    (void)state;
+    assert_near(lab_gpu_clock_mhz(&machine, 0.78), 1500);
+    assert_near(lab_gpu_clock_mhz(&machine, 0.78 / 1.331), 1650);
+    assert_near(lab_gpu_clock_mhz(&machine, 0.1), 1700);
+    assert_near(lab_gpu_clock_mhz(&machine, 0), 1700);
+    machine.loaded_clock_mhz = 1700; /* no limit is known */
+    assert_near(lab_gpu_clock_mhz(&machine, 1), 1700);
 }
 
 static void a_block_too_large_for_an_sm_does_not_run(void **state)
@@ -272,6 +311,8 @@ int main(void)
         cmocka_unit_test(two_blocks_hide_each_others_latency),
         cmocka_unit_test(without_latency_the_unit_is_the_bound),
         cmocka_unit_test(peak_is_the_lanes),
+        cmocka_unit_test(a_simulated_loop_decides),
+        cmocka_unit_test(load_lowers_the_clock),
         cmocka_unit_test(scattered_lines_bound_the_naive_kernel),
         cmocka_unit_test(load_store_units_bound_the_coalesced_kernel),
         cmocka_unit_test(latency_with_one_block_is_not_hidden),

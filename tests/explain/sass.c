@@ -34,7 +34,7 @@ static lab_sass read(const char *lines)
     lab_sass code;
     FILE *in = fmemopen(text, strlen(text), "r");
     assert_non_null(in);
-    if (!lab_sass_parse(in, &code, why, sizeof why))
+    if (!lab_sass_parse(in, NULL, &code, why, sizeof why))
         fail_msg("not read: %s", why);
     fclose(in);
     free(text);
@@ -158,6 +158,84 @@ static void chooses_among_functions(void **state)
     }
 }
 
+/* A function that is asked for by name hides the others, also hotter ones. */
+static void reads_the_named_function(void **state)
+{
+    (void)state;
+    char text[] = "\t.section\t.text.other,\"ax\",@progbits\n\t.sectioninfo\t@\"SHI_REGISTERS=8\"\n.L_x_0:\n"
+                  "  /*0000*/ DFMA R0, R4, R6, R0 ;\n  /*0010*/ DFMA R2, R4, R6, R2 ;\n"
+                  "  /*0020*/ @P0 BRA `(.L_x_0) ;\n"
+                  "\t.section\t.text.mine,\"ax\",@progbits\n\t.sectioninfo\t@\"SHI_REGISTERS=8\"\n.L_x_1:\n"
+                  "  /*0000*/ FFMA R0, R4, R6, R0 ;\n  /*0010*/ @P0 BRA `(.L_x_1) ;\n";
+    char why[256];
+    lab_sass code;
+    FILE *in = fmemopen(text, strlen(text), "r");
+    assert_true(lab_sass_parse(in, "mine", &code, why, sizeof why));
+    assert_string_equal(code.loop.operation, "FFMA");
+    assert_int_equal(code.whole.instructions, 2);
+    rewind(in);
+    assert_true(lab_sass_parse(in, NULL, &code, why, sizeof why));
+    assert_string_equal(code.loop.operation, "DFMA");
+    fclose(in);
+}
+
+/* The timing of each instruction is in bits 41 to 61 of the upper half of its encoding. The words are ptxas's. */
+static void decodes_the_timing(void **state)
+{
+    (void)state;
+    lab_sass code = read(".L_x_0:\n"
+                         "FFMA R29, R32, R36.reuse, R67\n/* 0x088fe20000000043 */\n"
+                         "LDGDEPBAR\n/* 0x000e220000000000 */\n"
+                         "DEPBAR.LE SB0, 0x1\n/* 0x000fc80000000000 */\n"
+                         "//## File \"mine.cu\", line 9\n"
+                         "@P0 LDGSTS.E.BYPASS.128 [R3], [R80.64]\n/* 0x0005e2000b901c4a */\n"
+                         "@P0 BRA `(.L_x_0)\n/* 0x000fea000383ffff */\n"
+                         "EXIT\n");
+    const lab_loop_instruction *loop = code.loop_code;
+    assert_int_equal(code.loop_code_count, 5);
+    assert_int_equal(loop[0].unit, LAB_UNIT_FMA);
+    assert_int_equal(loop[0].stall, 1);
+    assert_int_equal(loop[0].wait_mask, 1 << 3);
+    assert_int_equal(loop[0].reuse, 1 << 1);
+    assert_int_equal(loop[0].write_scoreboard, LAB_NO_SCOREBOARD);
+    assert_true(loop[0].source[0] == 32 && loop[0].source[1] == 36 && loop[0].source[2] == 67);
+    assert_int_equal(loop[1].unit, LAB_UNIT_COPY_GROUP);
+    assert_int_equal(loop[1].write_scoreboard, 0);
+    assert_int_equal(loop[2].unit, LAB_UNIT_WAIT);
+    assert_true(loop[2].wait_scoreboard == 0 && loop[2].wait_remaining == 1);
+    assert_int_equal(loop[3].move, LAB_MEMORY_OP_GLOBAL_COPY);
+    assert_int_equal(loop[3].width, 16);
+    assert_int_equal(loop[3].line, 9);
+    assert_int_equal(loop[3].read_scoreboard, 2);
+    lab_sass_free(&code);
+}
+
+/* The barrier is in the loop around the hottest one: both are kept, and which part is repeated. A jump over a piece of
+ * code makes it conditional. */
+static void keeps_the_loop_with_the_barrier(void **state)
+{
+    (void)state;
+    lab_sass code = read(".L_x_0:\n"
+                         "BAR.SYNC 0x0\n/* 0x000fec0000010000 */\n"
+                         "@P1 BRA `(.L_x_2)\n/* 0x000fea0003800000 */\n"
+                         "MOV R1, R2\n/* 0x000fe200078e00ff */\n"
+                         ".L_x_2:\n"
+                         "LDG.E R4, [R2.64]\n/* 0x000ea2000c1e1900 */\n"
+                         ".L_x_1:\n"
+                         "FFMA R0, R4, R5, R0\n/* 0x000fe20000000000 */\n"
+                         "@P0 BRA `(.L_x_1)\n/* 0x000fea000383ffff */\n"
+                         "@P2 BRA `(.L_x_0)\n/* 0x000fea000383ffff */\n"
+                         "EXIT\n");
+    assert_int_equal(code.loop.instructions, 2);
+    assert_int_equal(code.loop_code_count, 7);
+    assert_int_equal(code.loop_barriers, 1);
+    assert_true(code.repeat_begin == 4 && code.repeat_end == 6);
+    assert_true(code.loop_code[2].is_conditional && !code.loop_code[1].is_conditional);
+    assert_false(code.loop_code[3].is_conditional);
+    assert_true(code.loop_code[2].basic_block != code.loop_code[3].basic_block);
+    lab_sass_free(&code);
+}
+
 /* Of an instruction that was inlined the outermost line counts, wherever it spills. */
 static void reports_the_line_of_a_spill(void **state)
 {
@@ -207,7 +285,7 @@ static void rejects_other_text(void **state)
     lab_sass code;
     FILE *in = fmemopen(text, strlen(text), "r");
     assert_non_null(in);
-    assert_false(lab_sass_parse(in, &code, why, sizeof why));
+    assert_false(lab_sass_parse(in, NULL, &code, why, sizeof why));
     assert_string_equal(why, "the disassembly has no instructions");
     fclose(in);
     FILE *long_code = tmpfile(); /* more than is kept of a function */
@@ -215,7 +293,7 @@ static void rejects_other_text(void **state)
     for (int i = 0; i <= 1 << 16; i++)
         fprintf(long_code, "        /*%x*/   NOP ;\n", 16 * i);
     rewind(long_code);
-    assert_false(lab_sass_parse(long_code, &code, why, sizeof why));
+    assert_false(lab_sass_parse(long_code, NULL, &code, why, sizeof why));
     assert_non_null(strstr(why, "more than 65536 instructions"));
     fclose(long_code);
 }
@@ -230,14 +308,14 @@ static void runs_the_disassembler(void **state)
         {"echo 'nvdisasm warning : old' >&2; echo 'nvdisasm fatal   : no SM60' >&2; exit 1",
          "nvdisasm failed: nvdisasm fatal   : no SM60"},
         {"echo '  /*0000*/  NOP ;'; kill -9 $$", "nvdisasm failed: no error message"},
-        {"[ \"$1 $2\" = '-c -gi' ] && grep -q image \"$3\" && echo '  /*0000*/  EXIT ;'", NULL},
+        {"[ \"$1 $2\" = '-c -gi' ] && grep -q image \"$4\" && echo '  /*0000*/  EXIT ;'", NULL},
     };
     char path[] = "/tmp/rung-test-XXXXXX", why[256];
     lab_sass code;
     int file = mkstemp(path);
     assert_true(file >= 0);
     setenv("RUNG_NVDISASM", "/nowhere/nvdisasm", 1);
-    assert_false(lab_sass_disassemble("image", 5, &code, why, sizeof why));
+    assert_false(lab_sass_disassemble("image", 5, NULL, &code, why, sizeof why));
     assert_non_null(strstr(why, "was not found: pip install"));
     setenv("RUNG_NVDISASM", path, 1);
     fclose(fdopen(file, "w"));
@@ -249,7 +327,7 @@ static void runs_the_disassembler(void **state)
         char command[64];
         snprintf(command, sizeof command, "chmod 700 %s", path);
         assert_int_equal(system(command), 0);
-        bool good = lab_sass_disassemble("image", 5, &code, why, sizeof why);
+        bool good = lab_sass_disassemble("image", 5, NULL, &code, why, sizeof why);
         assert_true(good == !all[i].why);
         if (all[i].why)
             assert_string_equal(why, all[i].why);
@@ -262,10 +340,17 @@ static void runs_the_disassembler(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_every_kind),           cmocka_unit_test(knows_shapes),
-        cmocka_unit_test(finds_integer_loops),         cmocka_unit_test(chooses_among_functions),
-        cmocka_unit_test(reports_the_line_of_a_spill), cmocka_unit_test(reports_spills_after_the_last_line),
-        cmocka_unit_test(rejects_other_text),          cmocka_unit_test(runs_the_disassembler),
+        cmocka_unit_test(counts_every_kind),
+        cmocka_unit_test(knows_shapes),
+        cmocka_unit_test(finds_integer_loops),
+        cmocka_unit_test(chooses_among_functions),
+        cmocka_unit_test(reports_the_line_of_a_spill),
+        cmocka_unit_test(reports_spills_after_the_last_line),
+        cmocka_unit_test(reads_the_named_function),
+        cmocka_unit_test(decodes_the_timing),
+        cmocka_unit_test(keeps_the_loop_with_the_barrier),
+        cmocka_unit_test(rejects_other_text),
+        cmocka_unit_test(runs_the_disassembler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
