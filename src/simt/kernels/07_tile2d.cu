@@ -80,14 +80,18 @@ rung_07_tile2d(index_t m, index_t n, index_t k,
 
     for (index_t k0 = 0; k0 < slice_k; k0 += BK) {
         UNROLL_ELEMENTS
-        for (uint i = threadIdx.x; i < BM * BK; i += THREADS) {
-            const uint row = A_MN_MAJOR ? i % BM : i / BK, p = A_MN_MAJOR ? i / BM : i % BK;
-            a_tile[row * BK + p] = load_global(a, a_slice, row0 + row, k0 + p, m, slice_k);
+        for (uint i = 0; i < BM * BK; i += THREADS) {
+            const uint e = i + threadIdx.x;
+            const uint row = A_MN_MAJOR ? e % BM : e / BK, p = A_MN_MAJOR ? e / BM : e % BK;
+            if (BM * BK % THREADS == 0 || e < BM * BK)
+                a_tile[row * BK + p] = load_global(a, a_slice, row0 + row, k0 + p, m, slice_k);
         }
         UNROLL_ELEMENTS
-        for (uint i = threadIdx.x; i < BK * BN; i += THREADS) {
-            const uint col = B_MN_MAJOR ? i % BN : i / BK, p = B_MN_MAJOR ? i / BN : i % BK;
-            b_tile[p * BN + col] = load_global(b, transposed_view(b_slice), col0 + col, k0 + p, n, slice_k);
+        for (uint i = 0; i < BK * BN; i += THREADS) {
+            const uint e = i + threadIdx.x;
+            const uint col = B_MN_MAJOR ? e % BN : e / BK, p = B_MN_MAJOR ? e / BN : e % BK;
+            if (BK * BN % THREADS == 0 || e < BK * BN)
+                b_tile[p * BN + col] = load_global(b, transposed_view(b_slice), col0 + col, k0 + p, n, slice_k);
         }
         __syncthreads();
 
