@@ -31,9 +31,13 @@ static const char *read_options(const lab_options *options, lab_explain_request 
         wrong = lab_parameters_length_error(options->params);
     if (!wrong && !options->argument + !options->all + !options->compare != 2)
         wrong = "give a kernel, a file, --all or --compare";
+    if (!wrong && (options->metrics || options->nsight) && !options->argument)
+        wrong = "--metrics and --nsight need one kernel or file";
     if (!wrong && options->params && options->compare)
         wrong = "--params cannot be combined with --compare: the table has the parameters of each kernel";
     request->parameters = options->params;
+    request->wants_metrics = options->metrics || options->nsight;
+    request->nsight_file = options->nsight;
     return wrong;
 }
 
@@ -72,6 +76,9 @@ int lab_command_explain(const lab_options *options)
     const char *wrong = read_options(options, &request);
     if (wrong)
         return lab_usage_error("explain", wrong);
+    char why[512];
+    if (options->nsight && !lab_nsight_file_check(options->nsight, why, sizeof why))
+        return lab_fail(LAB_EXIT_USAGE, "%s", why);
     if (lab_is_plain_cuda(options->argument))
         return lab_plain_explain(options, options->argument, &request);
     lab_explain_jobs *jobs = lab_explain_jobs_create(&request, !options->dtype);

@@ -38,7 +38,9 @@ typedef struct lab_explain_request {
     lab_dtype dtype;
     int64_t m, n, k;
     lab_gpu machine;
-    double seconds; /* time limit of one run, as in lab_access_request */
+    double seconds;          /* time limit of one run, as in lab_access_request */
+    bool wants_metrics;      /* print the values under Nsight Compute's names */
+    const char *nsight_file; /* its CSV file to compare them with; NULL: none */
 } lab_explain_request;
 
 /* A mistake in a kernel, and its line. */
@@ -62,6 +64,8 @@ typedef struct lab_explanation {
     const char *dtype;
     int64_t m, n, k, bm, bn;
     lab_gpu machine;
+    bool wants_metrics;                            /* as in the request */
+    const char *nsight_file;                       /* as in the request */
     bool is_counted, is_compiled, is_disassembled; /* if false, the reason follows */
     char why_uncounted[LAB_EXPLAIN_WHY_BYTES], why_not_compiled[LAB_EXPLAIN_WHY_BYTES],
         why_not_disassembled[LAB_EXPLAIN_WHY_BYTES];
@@ -84,6 +88,10 @@ typedef struct lab_explanation {
     lab_explain_finding findings[LAB_EXPLAIN_FINDINGS_MAX];
     int finding_count, findings_dropped; /* dropped: beyond LAB_EXPLAIN_FINDINGS_MAX */
 } lab_explanation;
+
+/* Returns whether a file that Nsight Compute wrote (ncu --csv) can be read and has metrics; if not, a sentence is in
+ * `why`. */
+bool lab_nsight_file_check(const char *path, char *why, size_t capacity);
 
 /* Explains a kernel. Returns false, with a sentence in `why`, if the request is invalid: unknown kernel, rejected
  * parameters or an unsupported type. The explanation itself says which inputs could not be collected. The caller frees

@@ -42,6 +42,8 @@ static void init_explanation(const lab_explain_request *request, const lab_backe
     explanation->dtype = request->dtype.name;
     explanation->m = request->m, explanation->n = request->n, explanation->k = request->k;
     explanation->machine = request->machine;
+    explanation->wants_metrics = request->wants_metrics;
+    explanation->nsight_file = request->nsight_file;
 }
 
 static void explain_kernels(const lab_explain_request *request, const lab_backend_kernels *kernels,

@@ -7,6 +7,7 @@
 
 #include "cli/table.h"
 #include "explain/explain.h"
+#include "explain/nsight_metrics.h"
 
 /* ---- JSON ---- */
 
@@ -103,6 +104,8 @@ void lab_explanation_write_details(lab_json *json, const lab_explanation *explan
     lab_json_string(json, "not_predicted", lab_explanation_why_not_predicted(explanation));
     write_bottlenecks(json, explanation);
     write_simulation(json, explanation);
+    if (explanation->wants_metrics)
+        lab_explanation_write_metrics(json, explanation);
     write_findings_json(json, explanation);
     write_lines_json(json, explanation);
 }
@@ -262,6 +265,8 @@ void lab_explanation_print(const lab_explanation *explanation)
                explanation->findings[i].text);
     if (explanation->findings_dropped > 0)
         printf("  (not listed: %d more)\n", explanation->findings_dropped);
+    if (explanation->wants_metrics)
+        lab_explanation_print_metrics(explanation);
 }
 
 void lab_explanation_print_next_kernel(const lab_explanation *current, const lab_explanation *next)

@@ -18,7 +18,7 @@
 
 /* See gpus.def for the members; rates are per multiprocessor and clock. */
 typedef struct lab_gpu {
-    char name[32], title[64], arch[16], source[192];
+    char name[64], title[64], arch[16], source[192];
     double sm_count, clock_mhz, loaded_clock_mhz, dram_gbs, l2_kib;
     double engine; /* factor of the engine's rates; 0: no matrix engine */
 #define X(member, name) double member;

@@ -176,6 +176,8 @@ static bool describe(plain_explanation_t *explanation, char *why, size_t capacit
     snprintf(result->path, sizeof result->path, "-");
     result->dtype = explanation->request.dtype.name;
     result->machine = explanation->request.machine;
+    result->wants_metrics = explanation->request.wants_metrics;
+    result->nsight_file = explanation->request.nsight_file;
     result->m = explanation->request.m, result->n = explanation->request.n, result->k = explanation->request.k;
     return true;
 }
