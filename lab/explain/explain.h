@@ -119,8 +119,8 @@ void lab_explain_compute_occupancy(lab_explanation *explanation);
 void lab_explain_predict(const lab_explain_request *request, const lab_launch_traits *traits,
                          lab_explanation *explanation);
 
-/* Fills in the findings (findings.c). */
-void lab_explanation_find_issues(lab_explanation *explanation, const char *source);
+/* Fills in the findings (findings.c). `kernel_line` is the line of the kernel's declaration. */
+void lab_explanation_find_issues(lab_explanation *explanation, int64_t kernel_line);
 
 /* Return why memory accesses were not counted or no prediction was made; "" if they were. The text names a missing tool
  * without advice: lab_tool_install_hint() returns the advice. */

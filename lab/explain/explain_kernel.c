@@ -59,7 +59,8 @@ static void explain_kernels(const lab_explain_request *request, const lab_backen
         .grouped_tile_rows = (double)lab_explain_parameter(kernels, explanation, in, "GROUP", 1)};
     if (explanation->is_counted && explanation->is_compiled && explanation->is_disassembled)
         lab_explain_predict(request, &traits, explanation);
-    lab_explanation_find_issues(explanation, rung_kernel_describe(kernels->opencl_kernel)->source);
+    lab_explanation_find_issues(explanation,
+                                lab_kernel_declaration_line(rung_kernel_describe(kernels->opencl_kernel)->source));
 }
 
 bool lab_explain(const lab_explain_request *request, lab_explanation *explanation, char *why, size_t capacity)

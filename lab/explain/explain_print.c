@@ -163,6 +163,13 @@ static void print_access_counts(const lab_explanation *explanation)
         block->global_requests / macs, shared / macs, block->barriers, block->waits);
 }
 
+/* Prints "2 barriers" or "1 branch". */
+static void print_count(const char *before, int64_t count, const char *noun)
+{
+    bool takes_es = noun[strlen(noun) - 1] == 'h';
+    printf("%s%lld %s%s", before, (long long)count, noun, count == 1 ? "" : takes_es ? "es" : "s");
+}
+
 static void print_loop(const lab_explanation *explanation)
 {
     const lab_instruction_mix *loop = &explanation->code.loop;
@@ -176,8 +183,11 @@ static void print_loop(const lab_explanation *explanation)
             if (loop->moves[move][width] > 0)
                 printf(", %lld %s of %d bytes", (long long)loop->moves[move][width],
                        lab_memory_op_name((lab_memory_op)move), 1 << width);
-    printf(", %lld integer and address instructions, %lld barriers, %lld branches, %lld others\n",
-           (long long)loop->integer, (long long)loop->barriers, (long long)loop->branches, (long long)loop->other);
+    print_count(", ", loop->integer, "integer or address instruction");
+    print_count(", ", loop->barriers, "barrier");
+    print_count(", ", loop->branches, "branch");
+    print_count(", ", loop->other, "other");
+    printf("\n");
     if (explanation->prediction.runs && written > 0 && fabs(explanation->shared_loads_compiled / written - 1) > 0.05)
         printf(
             "  loads from shared memory per multiply-add: %.3g as compiled, %.3g as written; the prediction uses the compiled "
@@ -206,10 +216,11 @@ static void print_compiled(const lab_explanation *explanation)
                                            ? "nvdisasm is missing"
                                            : explanation->why_not_disassembled);
     printf("  occupancy: %lld block%s per multiprocessor, %lld of %lld warps (%.0f %%), limited by %s; unused: %lld "
-           "registers per thread and %lld bytes\n",
+           "register%s per thread and %lld bytes\n",
            (long long)occupancy->blocks, occupancy->blocks == 1 ? "" : "s", (long long)occupancy->warps,
            (long long)occupancy->warps_max, 100 * occupancy->fraction, occupancy->bound_by,
-           (long long)occupancy->spare_registers, (long long)occupancy->spare_shared_bytes);
+           (long long)occupancy->spare_registers, occupancy->spare_registers == 1 ? "" : "s",
+           (long long)occupancy->spare_shared_bytes);
 }
 
 static void print_prediction(const lab_explanation *explanation)
@@ -245,7 +256,12 @@ static void print_prediction(const lab_explanation *explanation)
         printf("This is an estimate: instructions are counted in the source, because the compiled loop's "
                "multiply-adds and\naddress arithmetic are the same instruction. Compare it only with other "
                "estimates.\n");
-    printf("Limited by %s: %s.\n", lab_bottleneck_title(prediction->bound), lab_bottleneck_advice(prediction->bound));
+    bool is_l1_only = prediction->bound == LAB_BOTTLENECK_SHARED && work->wavefronts == 0;
+    printf("Limited by %s: %s.\n", lab_bottleneck_title(prediction->bound),
+           is_l1_only
+               ? "use fewer lines and sectors per multiply-add: let adjacent threads read adjacent elements, and "
+                 "reuse elements in registers or in shared memory"
+               : lab_bottleneck_advice(prediction->bound));
 }
 
 void lab_explanation_print(const lab_explanation *explanation)

@@ -26,8 +26,7 @@ static void add_finding(lab_explanation *explanation, const char *kind, int64_t 
     va_end(arguments);
 }
 
-/* Returns the line of the kernel's declaration, `KERNEL(threads)`. */
-static int64_t kernel_declaration_line(const char *source)
+int64_t lab_kernel_declaration_line(const char *source)
 {
     const char *found = strncmp(source, "KERNEL(", 7) == 0 ? source : strstr(source, "\nKERNEL(");
     int64_t line = 1;
@@ -79,11 +78,19 @@ static void find_bank_conflict(lab_explanation *explanation, const lab_access_li
         is_widened ? " (as written; the compiler makes these loads wider and fewer)" : "");
 }
 
+/* Returns whether the requests of a line may be those of ldmatrix. With one or two matrices it takes 8 or 16 addresses of a
+ * warp by definition. */
+static bool is_matrix_load(const lab_explanation *explanation, const lab_access_line *line)
+{
+    return line->kind == LAB_ACCESS_SHARED_LOAD && line->width == 16 &&
+           lab_instruction_mix_memory_ops(&explanation->code.loop, LAB_MEMORY_OP_MATRIX_LOAD) > 0;
+}
+
 /* Reports a line with many requests at which half of the lanes or more are idle. */
 static void find_idle_lanes(lab_explanation *explanation, const lab_access_line *line, double all_requests)
 {
     double lanes = (double)line->lanes / (double)line->requests;
-    if (lanes > 16.5 || (double)line->requests < 0.25 * all_requests)
+    if (lanes > 16.5 || (double)line->requests < 0.25 * all_requests || is_matrix_load(explanation, line))
         return;
     add_finding(explanation, "half_empty_warp", line->line,
                 "half-empty warps: %.1f of 32 threads are active in a request of this line", lanes);
@@ -160,9 +167,8 @@ static void find_occupancy_cliff(lab_explanation *explanation, int64_t kernel_li
         }
 }
 
-void lab_explanation_find_issues(lab_explanation *explanation, const char *source)
+void lab_explanation_find_issues(lab_explanation *explanation, int64_t kernel_line)
 {
-    int64_t kernel_line = kernel_declaration_line(source);
     if (explanation->threads % 32 != 0)
         add_finding(explanation, "half_empty_warp", kernel_line,
                     "half-empty warp: a block of %lld threads has a warp with %lld of 32 threads",

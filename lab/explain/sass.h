@@ -37,7 +37,7 @@ enum { LAB_ACCESS_WIDTHS = 6, LAB_OPCODE_BYTES = 32, LAB_SPILLS_MAX = 32 };
 
 typedef struct lab_instruction_mix {
     int64_t instructions;
-    int64_t math;                     /* FFMA, FFMA2, DFMA, HMMA, IMMA, DMMA, IDP; IMAD if is_integer */
+    int64_t math;                     /* FFMA, FFMA2, HFMA2, DFMA, HMMA, IMMA, DMMA, IDP; IMAD if is_integer */
     char operation[LAB_OPCODE_BYTES]; /* the most frequent math operation, "HMMA.16816.F32"; "" if none */
     int64_t multiply_adds;            /* of all math instructions, per warp */
     int64_t moves[LAB_MEMORY_OP_COUNT][LAB_ACCESS_WIDTHS]; /* by width: 1, 2, 4, 8, 16, 32 bytes per thread */

@@ -51,7 +51,9 @@ static bool has_modifier(const sass_instruction_t *instruction, const char *word
  * so on move data and compute addresses. */
 bool lab_sass_is_math(const sass_instruction_t *instruction, bool is_integer)
 {
-    static const char *const math[] = {"FFMA", "FFMA2", "DFMA", "HMMA", "IMMA", "DMMA", "IDP", NULL};
+    if (lab_sass_has_opcode(instruction, "HFMA2") && strstr(instruction->operands, "RZ, RZ"))
+        return false; /* a constant, which the compiler computes from zeros */
+    static const char *const math[] = {"FFMA", "FFMA2", "HFMA2", "DFMA", "HMMA", "IMMA", "DMMA", "IDP", NULL};
     return is_integer ? strcmp(instruction->operation, "IMAD") == 0 : lab_sass_has_any_opcode(instruction, math);
 }
 
@@ -69,6 +71,8 @@ int64_t lab_sass_multiply_adds(const sass_instruction_t *instruction)
             return shapes[i].count;
     if (lab_sass_has_opcode(instruction, "FFMA2"))
         return 2 * WARP;
+    if (lab_sass_has_opcode(instruction, "HFMA2")) /* a scalar operand is the same half twice */
+        return strstr(instruction->operands, ".H0_H0") || strstr(instruction->operands, ".H1_H1") ? WARP : 2 * WARP;
     if (lab_sass_has_opcode(instruction, "IDP"))
         return (has_modifier(instruction, "4A") ? 4 : 2) * WARP;
     return WARP;

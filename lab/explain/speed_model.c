@@ -78,12 +78,14 @@ static double launch_clocks(const lab_gpu *machine, const lab_launch_work *work,
     double sm_blocks = work->blocks / machine->sm_count; /* average blocks per multiprocessor */
     double resident = lab_resident_blocks(machine, work), wave = machine->sm_count * resident;
     double busy = prediction->busy, last = lab_last_blocks(machine, work);
-    double steady = work->simulated_clocks > 0 ? work->simulated_clocks : block_clocks(work, resident, busy, wait);
+    /* The busiest station is a lower bound: the simulation may have left out code that it took for a rare path. */
+    double steady = work->simulated_clocks > 0 ? fmax(busy, work->simulated_clocks)
+                                               : block_clocks(work, resident, busy, wait);
     prediction->waves = floor(work->blocks / wave);
     prediction->tail = work->blocks / wave - prediction->waves;
     double clocks = prediction->waves * resident * steady;
     if (last > 0)
-        clocks += last * (work->last_simulated_clocks > 0 ? work->last_simulated_clocks
+        clocks += last * (work->last_simulated_clocks > 0 ? fmax(busy, work->last_simulated_clocks)
                                                           : block_clocks(work, last, busy, wait));
     prediction->clocks[LAB_BOTTLENECK_LATENCY] = steady - busy;
     prediction->clocks[LAB_BOTTLENECK_TAIL] = clocks / sm_blocks - steady; /* 0 if the last wave is full */

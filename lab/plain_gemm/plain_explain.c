@@ -202,7 +202,7 @@ static bool explain(const lab_gemm_file *file, int function, const lab_gemm_sett
         .uses_engine = uses_engine(result), .grouped_tile_rows = 1, .blocks = find_tiles(explanation)};
     if (result->is_counted && result->is_compiled && result->is_disassembled)
         lab_explain_predict(&explanation->request, &traits, result);
-    lab_explanation_find_issues(result, file->text);
+    lab_explanation_find_issues(result, file->outline.tokens.items[file->outline.functions[function].name].line);
     return true;
 }
 

@@ -108,6 +108,7 @@ static void knows_shapes(void **state)
     assert_int_equal(multiply_adds("FFMA"), 32);
     assert_int_equal(multiply_adds("FFMA2"), 64);
     assert_int_equal(multiply_adds("DFMA"), 32);
+    assert_int_equal(multiply_adds("HFMA2"), 64);
     assert_int_equal(multiply_adds("IDP.4A.S8.S8"), 128);
     assert_int_equal(multiply_adds("HMMA.16816.F32"), 16 * 8 * 16);
     assert_int_equal(multiply_adds("HMMA.16816.F32.BF16"), 16 * 8 * 16);
@@ -116,6 +117,18 @@ static void knows_shapes(void **state)
     assert_int_equal(multiply_adds("IMMA.16832.S8.S8"), 16 * 8 * 32);
     assert_int_equal(multiply_adds("IMMA.8816.S8.S8"), 8 * 8 * 16);
     assert_int_equal(multiply_adds("DMMA.884"), 8 * 8 * 4);
+}
+
+/* Scalar halves are one multiply-add per thread, and a constant made of zeros is none. */
+static void tells_halves_and_constants_apart(void **state)
+{
+    (void)state;
+    lab_sass code = read(".L_x_0:\n"
+                         "HFMA2 R0, R4.H0_H0, R5.H1_H1, R0.H0_H0\n"
+                         "HFMA2.MMA R7, -RZ, RZ, 1.875, 0\n"
+                         "@P0 BRA `(.L_x_0)\nEXIT\n");
+    assert_int_equal(code.loop.multiply_adds, 32);
+    assert_int_equal(code.loop.math, 1);
 }
 
 /* The loop of whole numbers is the one that loads what it multiplies, and not the longer one
@@ -342,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_every_kind),
         cmocka_unit_test(knows_shapes),
+        cmocka_unit_test(tells_halves_and_constants_apart),
         cmocka_unit_test(finds_integer_loops),
         cmocka_unit_test(chooses_among_functions),
         cmocka_unit_test(reports_the_line_of_a_spill),
