@@ -33,7 +33,7 @@ unsigned char *rungi_ptx_host_address(ptx_warp_t *warp, int lane, ptx_space_t sp
 {
     ptx_block_t *block = warp->block;
     const ptx_launch_t *launch = block->launch;
-    uint64_t size = (uint64_t)bytes, room;
+    uint64_t size = (uint64_t)bytes, start = 0, room; /* start: of the lane's part, which begins at base */
     unsigned char *base;
     switch (space) {
     case PTX_SPACE_SHARED_CLUSTER:
@@ -48,7 +48,8 @@ unsigned char *rungi_ptx_host_address(ptx_warp_t *warp, int lane, ptx_space_t sp
         room = (uint64_t)block->shared_bytes;
         break;
     case PTX_SPACE_LOCAL:
-        base = warp->local + (size_t)lane * (size_t)block->local_bytes;
+        base = warp->local; /* NULL without local memory: no access is in bounds then */
+        start = (uint64_t)lane * (uint64_t)block->local_bytes;
         room = (uint64_t)block->local_bytes;
         break;
     case PTX_SPACE_PARAM:
@@ -61,7 +62,7 @@ unsigned char *rungi_ptx_host_address(ptx_warp_t *warp, int lane, ptx_space_t sp
         address -= PTX_GLOBAL_BASE;
         break;
     }
-    return address <= room && size <= room - address ? base + address : NULL;
+    return address <= room && size <= room - address ? base + start + address : NULL;
 }
 
 /* An address in the shared::cluster window that is in the executing block's own memory becomes an offset. */
