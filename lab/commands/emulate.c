@@ -147,7 +147,7 @@ static void write_json(FILE *out, const char *path, const emulated_machine_t *ma
         LAB_JSON_STRINGS(&json, {"kind", finding->kind}, {"kernel", finding->kernel}, {"file", finding->file});
         LAB_JSON_INTEGERS(&json, {"line", finding->line}, {"other_line", finding->other_line},
                           {"count", finding->count}, {"launches", finding->launches});
-        LAB_JSON_STRINGS(&json, {"text", finding->text}, {"fix", lab_program_finding_fix(finding->kind)});
+        LAB_JSON_STRINGS(&json, {"text", finding->text}, {"fix", finding->fix});
         lab_json_end(&json, '}');
     }
     lab_json_end(&json, ']');

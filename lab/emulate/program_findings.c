@@ -5,22 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings/finding_fix.h"
 #include "io/json_reader.h"
-
-const char *lab_program_finding_fix(const char *kind)
-{
-    static const struct {
-        const char *kind, *fix;
-    } fixes[] = {
-#define FINDING_FIX(name, sentence) {name, sentence},
-#include "emulate/finding_fixes.def"
-#undef FINDING_FIX
-    };
-    for (size_t i = 0; i < sizeof fixes / sizeof *fixes; i++)
-        if (strcmp(fixes[i].kind, kind) == 0)
-            return fixes[i].fix;
-    return "";
-}
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
 
@@ -69,6 +55,7 @@ static bool read_line(lab_program_findings *findings, const char *line, size_t l
     finding.line = lab_json_get_integer(object, "line", 0);
     finding.other_line = lab_json_get_integer(object, "other_line", 0);
     finding.count = lab_json_get_integer(object, "count", 1);
+    finding.fix = lab_finding_fix(finding.kind, (rung_emulator_memory)lab_json_get_integer(object, "memory", 0));
     lab_json_document_free(&document);
     return add(findings, &finding);
 }
@@ -123,8 +110,8 @@ static void print_finding(const lab_program_finding *finding, FILE *out)
         print_source(finding->other_file, finding->other_line, out);
     if (finding->launches > 1)
         fprintf(out, "    found in %lld launches\n", (long long)finding->launches);
-    if (*lab_program_finding_fix(finding->kind))
-        fprintf(out, "    fix: %s\n", lab_program_finding_fix(finding->kind));
+    if (*finding->fix)
+        fprintf(out, "    fix: %s\n", finding->fix);
 }
 
 void lab_program_findings_print(const lab_program_findings *findings, FILE *out)

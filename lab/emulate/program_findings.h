@@ -10,6 +10,7 @@
 typedef struct lab_program_finding {
     char kind[32], kernel[256], file[512], other_file[512], text[512];
     int64_t line, other_line, count, launches;
+    const char *fix; /* a sentence on how to fix it; "" if the kind is unknown */
 } lab_program_finding;
 
 typedef struct lab_program_findings {
@@ -23,6 +24,3 @@ void lab_program_findings_free(lab_program_findings *findings);
 
 /* Prints the findings as text: place, sentence, source line if the file can be read, and how to fix it. */
 void lab_program_findings_print(const lab_program_findings *findings, FILE *out);
-
-/* Returns a sentence on how to fix findings of a kind; "" if the kind is unknown. */
-const char *lab_program_finding_fix(const char *kind);

@@ -6,36 +6,7 @@
 
 #include "cli/terminal.h"
 #include "common/text.h"
-
-/* How to fix a finding of each kind. */
-static const char *fix_of(const rung_emulator_finding *finding)
-{
-    switch (finding->kind) {
-    case RUNG_EMULATOR_OUT_OF_BOUNDS: return "Check the index against the size of the array before the access.";
-    case RUNG_EMULATOR_MISALIGNED:
-        return "Access single elements, or make the address a multiple of the width of the vector type.";
-    case RUNG_EMULATOR_USE_AFTER_FREE: return "Free the memory after the last kernel that uses it has finished.";
-    case RUNG_EMULATOR_UNINITIALIZED:
-        return finding->memory == RUNG_EMULATOR_MEMORY_NONE
-                   ? "Give the variable or the array an initial value."
-                   : "Write the memory before it is read, also at the edges of a tile.";
-    case RUNG_EMULATOR_RACE:
-        return finding->memory == RUNG_EMULATOR_MEMORY_SHARED
-                   ? "Put __syncthreads() between the two accesses, where every thread of the block reaches it."
-                   : "Let different threads write different elements, or use atomic operations.";
-    case RUNG_EMULATOR_BARRIER:
-        return "Move the barrier out of the branch, so that every thread of the block reaches it.";
-    case RUNG_EMULATOR_ASYNC_COPY:
-        return "Wait for the copy (cp.async.wait_group or __pipeline_wait_prior), then call __syncthreads().";
-    case RUNG_EMULATOR_WARP_SYNC: return "Pass a mask of the lanes that execute the instruction.";
-    case RUNG_EMULATOR_DIVISION_BY_ZERO: return "Check the divisor before the division.";
-    case RUNG_EMULATOR_TRAP: return "See which condition of the kernel fails.";
-    case RUNG_EMULATOR_INFINITE_LOOP: return "Make sure that every loop ends, also at the edges of the matrices.";
-    case RUNG_EMULATOR_READ_ONLY: return "Write to global or shared memory instead.";
-    case RUNG_EMULATOR_LIMIT: return "Use fewer threads or less shared memory per block.";
-    }
-    return "";
-}
+#include "findings/finding_fix.h"
 
 static lab_finding *find(lab_finding_list *list, const rung_emulator_finding *finding)
 {
@@ -76,7 +47,7 @@ static void add_one(lab_finding_list *list, const rung_emulator_finding *finding
     *item = (lab_finding){.kind = finding->kind,
                           .line = finding->place.line,
                           .other_line = finding->other.line,
-                          .fix = fix_of(finding),
+                          .fix = lab_finding_fix(rung_emulator_finding_name(finding->kind), finding->memory),
                           .count = finding->count};
     snprintf(item->file, sizeof item->file, "%s", finding->place.file ? finding->place.file : "");
     snprintf(item->kernel, sizeof item->kernel, "%s", finding->kernel ? finding->kernel : "");

@@ -29,8 +29,8 @@ static void write_string(FILE *out, const char *name, const char *text)
 static void write_finding(FILE *out, const rung_emulator_finding *finding)
 {
     const rung_emulator_place *place = &finding->place, *other = &finding->other;
-    fprintf(out, "{\"count\": %lld, \"line\": %d, \"other_line\": %d", (long long)finding->count, place->line,
-            other->line);
+    fprintf(out, "{\"count\": %lld, \"line\": %d, \"other_line\": %d, \"memory\": %d", (long long)finding->count,
+            place->line, other->line, (int)finding->memory);
     write_string(out, "kind", rung_emulator_finding_name(finding->kind));
     write_string(out, "kernel", finding->kernel);
     write_string(out, "file", place->file ? place->file : "");
