@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program_file.c - how a program uses CUDA. src/emulator/driver/driver_fatbin.c describes the format of fat binaries. */
+/* program_file.c - how a program uses CUDA. */
 #include "emulate/program_file.h"
 
 #include <elf.h>
@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fat_binary.h"
 #include "process/oclgrind_process.h"
 #include "process/program_search.h"
 
@@ -41,6 +42,7 @@ bool lab_program_libraries_find(char *folder, size_t capacity)
 
 /* ---- ELF ------------------------------------------------------------------------------------------------- */
 
+/* A file, or a section of it, which has no header. */
 typedef struct elf_view {
     const unsigned char *bytes;
     size_t size;
@@ -105,58 +107,41 @@ static bool defines(const elf_view_t *view, const char *name)
 
 /* ---- Fat binaries ------------------------------------------------------------------------------------------ */
 
-enum { CONTAINER_BYTES = 16, ENTRY_BYTES = 64, KIND_PTX = 1, KIND_ELF = 2 };
-
-static uint64_t number_at(const unsigned char *at, int bytes)
+static bool read_file(const void *image, uint64_t offset, void *out, size_t bytes)
 {
-    uint64_t value = 0;
-    for (int i = 0; i < bytes; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return value;
+    const void *from = part(image, offset, bytes);
+    if (from)
+        memcpy(out, from, bytes);
+    return from != NULL;
 }
 
-static void count_entry(const unsigned char *entry, lab_program *program)
+static void count_entry(const rungi_fat_binary_entry *entry, lab_program *program)
 {
-    int kind = (int)number_at(entry, 2), architecture = (int)number_at(entry + 28, 4);
-    if (kind == KIND_PTX) {
-        program->ptx_lowest = program->ptx_count++ == 0 || architecture < program->ptx_lowest ? architecture
-                                                                                              : program->ptx_lowest;
-    } else if (kind == KIND_ELF) {
-        program->cubin_count++;
-        program->cubin_highest = architecture > program->cubin_highest ? architecture : program->cubin_highest;
+    if (entry->kind == RUNGI_FAT_BINARY_PTX) {
+        bool is_lowest = program->ptx_count++ == 0 || entry->architecture < program->ptx_lowest;
+        program->ptx_lowest = is_lowest ? entry->architecture : program->ptx_lowest;
+    } else if (entry->kind == RUNGI_FAT_BINARY_ELF) {
+        bool is_highest = program->cubin_count++ == 0 || entry->architecture > program->cubin_highest;
+        program->cubin_highest = is_highest ? entry->architecture : program->cubin_highest;
     }
 }
 
-/* Reads the entries of a container; returns false if it is damaged. */
-static bool read_entries(const unsigned char *at, uint64_t bytes, lab_program *program)
+/* Containers follow each other, aligned to 8 bytes. Stops at the first one that is damaged. */
+static void read_containers(const elf_view_t *section, lab_program *program)
 {
-    while (bytes >= ENTRY_BYTES) {
-        uint64_t header = number_at(at + 4, 4), contents = number_at(at + 8, 8);
-        if (header < ENTRY_BYTES || header > bytes || contents > bytes - header)
-            return false;
-        count_entry(at, program);
-        at += header + contents;
-        bytes -= header + contents;
-    }
-    return true;
-}
-
-/* Containers follow each other, aligned to 8 bytes. */
-static void read_containers(const unsigned char *at, uint64_t bytes, lab_program *program)
-{
-    const uint32_t magic = 0xba55ed50;
-    while (bytes >= CONTAINER_BYTES) {
-        if (number_at(at, 4) != magic) {
+    rungi_fat_binary file;
+    rungi_fat_binary_entry entry;
+    for (uint64_t at = 0; at < section->size;) {
+        if (!rungi_fat_binary_open(&file, read_file, section, at)) {
             at += 8;
-            bytes -= 8;
             continue;
         }
-        uint64_t header = number_at(at + 6, 2), contents = number_at(at + 8, 8);
-        if (header < CONTAINER_BYTES || header > bytes || contents > bytes - header ||
-            !read_entries(at + header, contents, program))
+        at = file.end;
+        rungi_fat_binary_step step;
+        while ((step = rungi_fat_binary_next(&file, &entry)) == RUNGI_FAT_BINARY_ENTRY)
+            count_entry(&entry, program);
+        if (step == RUNGI_FAT_BINARY_DAMAGED)
             return;
-        at += header + contents;
-        bytes -= header + contents;
     }
 }
 
@@ -177,7 +162,7 @@ static void read_elf(const elf_view_t *view, lab_program *program)
     program->is_relocatable = section_called(view, "__nv_relfatbin") != NULL;
     program->has_fat_binary = bytes != NULL;
     if (bytes)
-        read_containers(bytes, fat->sh_size, program);
+        read_containers(&(elf_view_t){bytes, fat->sh_size, NULL}, program);
     bool is_static = defines(view, "__cudaRegisterFatBinary");
     program->runtime = needs_library(view, "libcudart.so") ? LAB_RUNTIME_SHARED
                        : is_static                         ? LAB_RUNTIME_STATIC
