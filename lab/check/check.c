@@ -121,23 +121,6 @@ static bool read_lines(lab_check_session *session, const char *launch, char *why
 
 /* ---- Running ---- */
 
-static bool run(const lab_options *options, lab_check_session *session, char *why, size_t capacity)
-{
-    return read_file(session, options->arch != NULL, why, capacity) &&
-           read_lines(session, options->launch, why, capacity) &&
-           lab_check_read_expectations(session, options->expect, why, capacity) &&
-           (session->is_ptx ? lab_check_open_ptx : lab_check_open_cuda)(session, why, capacity) &&
-           lab_check_plan(session, why, capacity) && lab_check_run_launches(session, why, capacity);
-}
-
-static int exit_code(const lab_check_session *session)
-{
-    bool is_wrong = session->findings.count > 0 || *session->stopped;
-    for (int i = 0; i < session->expectation_count; i++)
-        is_wrong = is_wrong || session->expectations[i].wrong > 0;
-    return is_wrong ? LAB_EXIT_WRONG : LAB_EXIT_SUCCESS;
-}
-
 static void close_session(lab_check_session *session)
 {
     rung_emulator_destroy(session->emulator);
@@ -149,6 +132,51 @@ static void close_session(lab_check_session *session)
     lab_cuda_outline_free(&session->outline);
     free(session->text);
     free(session);
+}
+
+static bool run_once(const lab_options *options, lab_check_session *session, char *why, size_t capacity)
+{
+    return read_file(session, options->arch != NULL, why, capacity) &&
+           read_lines(session, options->launch, why, capacity) &&
+           lab_check_read_expectations(session, options->expect, why, capacity) &&
+           (session->is_ptx ? lab_check_open_ptx : lab_check_open_cuda)(session, why, capacity) &&
+           lab_check_plan(session, why, capacity) && lab_check_run_launches(session, why, capacity);
+}
+
+/* Replaces a trap without a line by its cause. The compiler replaces what it knows to be invalid, such as a store to constant
+ * memory, by a trap; without optimisation, it does not. */
+static void find_cause(const lab_options *options, lab_check_session *session)
+{
+    char why[4096] = "";
+    lab_check_session *second = calloc(1, sizeof *second);
+    FILE *nowhere = fopen("/dev/null", "we"); /* printf() of the kernel has printed already */
+    if (second && nowhere && read_options(options, second) == LAB_EXIT_SUCCESS) {
+        second->output = nowhere;
+        second->is_unoptimised = true;
+        if (run_once(options, second, why, sizeof why) && second->findings.count > 0 && !second->has_hidden_cause)
+            session->findings = second->findings;
+    }
+    if (nowhere)
+        (void)fclose(nowhere);
+    if (second)
+        close_session(second);
+}
+
+static bool run(const lab_options *options, lab_check_session *session, char *why, size_t capacity)
+{
+    if (!run_once(options, session, why, capacity))
+        return false;
+    if (session->has_hidden_cause && !lab_is_interrupted())
+        find_cause(options, session);
+    return true;
+}
+
+static int exit_code(const lab_check_session *session)
+{
+    bool is_wrong = session->findings.count > 0 || *session->stopped;
+    for (int i = 0; i < session->expectation_count; i++)
+        is_wrong = is_wrong || session->expectations[i].wrong > 0;
+    return is_wrong ? LAB_EXIT_WRONG : LAB_EXIT_SUCCESS;
 }
 
 int lab_check_run(const lab_options *options)

@@ -352,7 +352,7 @@ static bool evaluate(lab_check_session *session, int index, const lab_check_prog
 static lab_cuda_compile_status compile(lab_check_session *session, const char *appended, char *why, size_t capacity)
 {
     size_t length = strlen(appended);
-    const char *names[LAB_LINES_MAX];
+    const char *names[LAB_LINES_MAX], *const debug[] = {"-G"};
     char *text = malloc(session->bytes + length + 1);
     if (!text) {
         lab_set_reason(why, capacity, "out of memory");
@@ -367,7 +367,9 @@ static lab_cuda_compile_status compile(lab_check_session *session, const char *a
                         .bytes = session->bytes + length,
                         .architecture = session->architecture,
                         .names = names,
-                        .name_count = session->lines.count};
+                        .name_count = session->lines.count,
+                        .options = debug,
+                        .option_count = session->is_unoptimised};
     lab_cuda_code_free(&session->code);
     lab_cuda_compile_status status = lab_cuda_compile(&job, &session->code, why, capacity);
     free(text);

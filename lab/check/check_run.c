@@ -136,8 +136,10 @@ static void name_files(lab_check_session *session)
         if (*item->file)
             continue;
         snprintf(item->file, sizeof item->file, "%s", session->path);
-        if (!session->is_ptx)
-            item->line = kernel_line(session, item->kernel);
+        if (session->is_ptx)
+            continue;
+        item->line = kernel_line(session, item->kernel);
+        session->has_hidden_cause = session->has_hidden_cause || item->kind == RUNG_EMULATOR_TRAP;
     }
 }
 

@@ -72,6 +72,7 @@ typedef struct lab_check_session {
     double tolerance; /* of --tolerance; negative: by type */
     int64_t repeat;
     bool counts_accesses;
+    bool is_unoptimised;      /* compile without optimisation */
     FILE *output;             /* of printf() in kernels */
     lab_cuda_outline outline; /* of CUDA files */
     lab_cuda_code code;
@@ -85,7 +86,8 @@ typedef struct lab_check_session {
     rung_emulator_module *module;
     int64_t cases; /* launches that ran */
     lab_finding_list findings;
-    char stopped[1024]; /* why a launch did not end; "" if all did */
+    bool has_hidden_cause; /* a kernel executed a trap that has no line: the compiler put it there */
+    char stopped[1024];    /* why a launch did not end; "" if all did */
 } lab_check_session;
 
 /* Compiles a CUDA file and evaluates its launches, or loads a PTX file. They return false with a sentence for the user. */

@@ -92,6 +92,13 @@ prints 'global store made 1 4 4'
 # Output of printf() does not mix with JSON.
 run 0 kernels.cu --launch 'kernel=print_it grid=1 block=2'
 prints 'printed by thread 0 printed by thread 1'
+
+# NVRTC replaces a write to constant memory by a trap without a line. The line is that of the write, also in a function.
+run 1 "$here/bugs/limits_constant_table.cu"
+prints 'limits_constant_table.cu:8: read-only'
+run 1 "$here/bugs/limits_constant_counter.cu"
+prints 'limits_constant_counter.cu:7: read-only'
+lacks 'counter.cu:[0-9]+: trap'
 "$RUNG" check kernels.cu --json --launch 'kernel=print_it grid=1 block=2' 2> /dev/null | "$python" -m json.tool > /dev/null ||
     { echo "the JSON is not valid"; failures=$((failures + 1)); }
 

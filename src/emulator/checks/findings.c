@@ -75,11 +75,19 @@ static rung_emulator_access access_of(const ptx_launch_t *launch, int32_t pc, ru
     return RUNG_EMULATOR_ACCESS_NONE;
 }
 
+/* Returns the instruction whose line is shown; -1 if there is no party. */
+static int32_t shown_pc(const ptx_launch_t *launch, const ptx_party_t *party)
+{
+    if (!party)
+        return -1;
+    return party->call ? (int32_t)(party->call - launch->module->instructions) : party->pc;
+}
+
 static rung_emulator_place place_of(const ptx_launch_t *launch, const ptx_party_t *party, rung_emulator_memory memory)
 {
     uint64_t block = (uint64_t)party->block;
     uint32_t thread = (uint32_t)party->thread;
-    rung_emulator_place place = {.line = line_of(launch->module, party->pc).line};
+    rung_emulator_place place = {.line = line_of(launch->module, shown_pc(launch, party)).line};
     place.block[0] = (uint32_t)(block % launch->grid[0]);
     place.block[1] = (uint32_t)(block / launch->grid[0] % launch->grid[1]);
     place.block[2] = (uint32_t)(block / launch->grid[0] / launch->grid[1]);
@@ -153,7 +161,7 @@ static int64_t record(const ptx_launch_t *launch, rung_emulator_finding_kind kin
     rung_emulator_memory memory = memory_of(launch, here->pc, address, bytes);
     rung_emulator_place place = place_of(launch, here, memory);
     pthread_mutex_lock(&emulator->lock);
-    ptx_finding_t *found = find_or_add(launch, kind, here->pc, other ? other->pc : -1, place.access);
+    ptx_finding_t *found = find_or_add(launch, kind, shown_pc(launch, here), shown_pc(launch, other), place.access);
     if (found) {
         index = found - emulator->findings;
         found->finding.count++;
@@ -173,10 +181,25 @@ static int64_t record(const ptx_launch_t *launch, rung_emulator_finding_kind kin
     return index;
 }
 
+/* Returns the innermost call that has a line of the source, if the running instruction has none; or NULL. Functions of the
+ * compiler, such as atomicAdd() in code that is not optimised, have no lines. */
+static const ptx_instruction_t *find_call(const ptx_warp_t *warp)
+{
+    const ptx_module_t *module = warp->block->launch->module;
+    if (line_of(module, warp->pc).file > 0)
+        return NULL;
+    for (const ptx_frame_t *frame = warp->frame; frame && frame->call; frame = frame->parent)
+        if (line_of(module, (int32_t)(frame->call - module->instructions)).file > 0)
+            return frame->call;
+    return NULL;
+}
+
 static ptx_party_t party_of(const ptx_warp_t *warp, int lane)
 {
-    return (ptx_party_t){
-        .pc = warp->pc, .thread = PTX_WARP_LANES * warp->index + lane, .block = warp->block->linear_id};
+    return (ptx_party_t){.pc = warp->pc,
+                         .thread = PTX_WARP_LANES * warp->index + lane,
+                         .block = warp->block->linear_id,
+                         .call = find_call(warp)};
 }
 
 void rungi_ptx_report(ptx_warp_t *warp, rung_emulator_finding_kind kind, int lane, uint64_t address, int bytes,

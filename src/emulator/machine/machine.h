@@ -288,8 +288,9 @@ void rungi_ptx_check_deadlock(ptx_block_t *block);
 /* One side of a finding. */
 typedef struct ptx_party {
     int32_t pc;
-    int32_t thread; /* linear number in the block */
-    int64_t block;  /* linear number in the grid */
+    int32_t thread;                /* linear number in the block */
+    int64_t block;                 /* linear number in the grid */
+    const ptx_instruction_t *call; /* whose line is shown, if `pc` is in a function without lines; or NULL */
 } ptx_party_t;
 
 /* Reports something that the running instruction did wrong. */
