@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# detection.sh - runs rung check on the planted bugs and on the clean kernels, and compares the findings with the marks
-# in the files and with the committed tables. With --update it writes the tables. --every N takes every N-th file only.
+# detection.sh - runs rung check on the planted bugs, and compares the findings with the marks in the files and with
+# results/plain_cuda/detection.tsv. With --update it writes the table. --every N takes every N-th file only.
 #
 # A bug is found if a finding has the kind and one of the lines of a mark "// BUG kind ...". A finding of a marked kind at
-# other lines only is a wrong line. A clean kernel must have no findings. RUNG_JOBS sets how many files run at a time.
+# other lines only is a wrong line. RUNG_JOBS sets how many files run at a time. clean_kernels.sh counts false alarms.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-results=$RUNG_SOURCE/results/plain_cuda
+results=$RUNG_SOURCE/results/plain_cuda/detection.tsv
 tab=$'\t'
 
 # Prints "kind line other_line" of each finding in the JSON output of rung check.
@@ -19,7 +19,7 @@ findings()
         inside && $2 == "other_line" { other = $3; gsub(/[^0-9]/, "", other); print kind, line, other }'
 }
 
-# Prints one row: file, result, findings. Without marks every finding is a false alarm.
+# Prints one row: file, result, findings.
 check_file()
 {
     local file=$1 output status
@@ -30,7 +30,6 @@ check_file()
             if (match($0, /\/\/ BUG .*/)) {
                 count = split(substr($0, RSTART + 7), kinds, " ")
                 for (i = 1; i <= count; i++) { marks[kinds[i], FNR] = 1; marked[kinds[i]] = 1 }
-                has_marks = 1
             }
             next
         }
@@ -40,9 +39,7 @@ check_file()
             text = text (text ? ", " : "") $1 " " $2 ($3 + 0 ? "/" $3 : "")
         }
         END {
-            if (status > 1) result = "error"
-            else if (has_marks) result = found ? "found" : wrong ? "wrong line" : "missed"
-            else result = text || status ? "false alarm" : "clean"
+            result = status > 1 ? "error" : found ? "found" : wrong ? "wrong line" : "missed"
             print file "\t" result "\t" text
         }' "$file" -
 }
@@ -90,27 +87,18 @@ run() { printf '%s\0' "$@" | xargs -0 -n 1 -P "${RUNG_JOBS:-$(nproc)}" "$BASH" "
 {
     echo "bug${tab}kernel${tab}expected${tab}result${tab}findings${tab}note"
     run $(sample "$here"/bugs/*.cu) | with_list
-} > "$folder/detection.tsv"
-{
-    echo "kernel${tab}result${tab}findings"
-    run $(sample "$here"/clean/*.cu)
-} > "$folder/clean.tsv"
-summary "$folder/detection.tsv"
-awk -F'\t' 'NR > 1 { if ($2 == "clean") clean++; else print "not clean: " $0 }
-    END { printf "clean kernels without findings: %d of %d\n", clean, NR - 1 }' "$folder/clean.tsv"
+} > "$folder/table"
+summary "$folder/table"
 if [ "${1:-}" = --update ]; then
-    mkdir -p "$results"
-    cp "$folder/detection.tsv" "$folder/clean.tsv" "$results/"
+    cp "$folder/table" "$results"
     exit
 fi
 status=0
-for table in detection.tsv clean.tsv; do
-    if [ "$every" -eq 1 ]; then
-        diff "$results/$table" "$folder/$table" || status=1
-    elif grep -vxF -f "$results/$table" "$folder/$table"; then
-        status=1
-    fi
-    [ "$(wc -l < "$folder/$table")" -gt 5 ] || { echo "$table has hardly a row"; status=1; }
-done
-[ $status = 0 ] || echo "the tables differ from $results; look at the differences, then run this script with --update"
+if [ "$every" -eq 1 ]; then
+    diff "$results" "$folder/table" || status=1
+elif grep -vxF -f "$results" "$folder/table"; then
+    status=1
+fi
+[ "$(wc -l < "$folder/table")" -gt 5 ] || { echo "the table has hardly a row"; status=1; }
+[ $status = 0 ] || echo "the table differs from $results; look at the differences, then run this script with --update"
 exit $status
