@@ -210,6 +210,9 @@ typedef struct driver_call {
 
 /* Every exported function begins and ends with these. They hold the lock of all objects. */
 CUresult call_begin(driver_call_t *here, const char *symbol, call_need_t need);
+/* The same for a call on an object: returns CUDA_ERROR_INVALID_HANDLE if the handle is no object of this kind. */
+CUresult call_begin_on(driver_call_t *here, const char *symbol, call_need_t need, object_kind_t kind,
+                       const void *handle);
 CUresult call_end(driver_call_t *here, CUresult result);
 
 /* The lock is not held while a call waits for work. */

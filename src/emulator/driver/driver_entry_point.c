@@ -111,6 +111,13 @@ CUresult call_begin(driver_call_t *here, const char *symbol, call_need_t need)
     return fault;
 }
 
+CUresult call_begin_on(driver_call_t *here, const char *symbol, call_need_t need, object_kind_t kind,
+                       const void *handle)
+{
+    CUresult result = call_begin(here, symbol, need);
+    return result == CUDA_SUCCESS && !object_is(kind, handle) ? CUDA_ERROR_INVALID_HANDLE : result;
+}
+
 CUresult call_end(driver_call_t *here, CUresult result)
 {
     if (!here->locked)

@@ -21,18 +21,10 @@ CUresult CUDAAPI cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
     return CUDA_SUCCESS;
 }
 
-static CUresult begin_module(driver_call_t *here, const char *symbol, CUmodule module)
-{
-    CUresult result = call_begin(here, symbol, NEEDS_NO_STICKY_ERROR);
-    if (result == CUDA_SUCCESS && !object_is(MODULE, module))
-        result = CUDA_ERROR_INVALID_HANDLE;
-    return result;
-}
-
 CUresult CUDAAPI cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
 {
     driver_call_t here;
-    CUresult result = begin_module(&here, "cuModuleGetGlobal_v2", module);
+    CUresult result = call_begin_on(&here, "cuModuleGetGlobal_v2", NEEDS_NO_STICKY_ERROR, MODULE, module);
     if (result == CUDA_SUCCESS)
         result = name ? gpu_variable(module->code, name, address, bytes) : CUDA_ERROR_INVALID_VALUE;
     return call_end(&here, result);
@@ -54,7 +46,7 @@ static CUresult list_kernels(CUmodule module, CUfunction *functions, unsigned co
 CUresult CUDAAPI cuModuleGetFunctionCount(unsigned int *count, CUmodule module)
 {
     driver_call_t here;
-    CUresult result = begin_module(&here, "cuModuleGetFunctionCount", module);
+    CUresult result = call_begin_on(&here, "cuModuleGetFunctionCount", NEEDS_NO_STICKY_ERROR, MODULE, module);
     if (result == CUDA_SUCCESS && !count)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
@@ -65,7 +57,7 @@ CUresult CUDAAPI cuModuleGetFunctionCount(unsigned int *count, CUmodule module)
 CUresult CUDAAPI cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count, CUmodule module)
 {
     driver_call_t here;
-    CUresult result = begin_module(&here, "cuModuleEnumerateFunctions", module);
+    CUresult result = call_begin_on(&here, "cuModuleEnumerateFunctions", NEEDS_NO_STICKY_ERROR, MODULE, module);
     if (result == CUDA_SUCCESS)
         result = list_kernels(module, functions, count);
     return call_end(&here, result);
@@ -110,18 +102,10 @@ CUresult CUDAAPI cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_o
     return result;
 }
 
-static CUresult begin_library(driver_call_t *here, const char *symbol, CUlibrary library)
-{
-    CUresult result = call_begin(here, symbol, NEEDS_INIT);
-    if (result == CUDA_SUCCESS && !object_is(LIBRARY, library))
-        result = CUDA_ERROR_INVALID_HANDLE;
-    return result;
-}
-
 CUresult CUDAAPI cuLibraryUnload(CUlibrary library)
 {
     driver_call_t here;
-    CUresult result = begin_library(&here, "cuLibraryUnload", library);
+    CUresult result = call_begin_on(&here, "cuLibraryUnload", NEEDS_INIT, LIBRARY, library);
     if (result == CUDA_SUCCESS) {
         module_unload(library->module);
         object_destroy(&library->base);
@@ -133,7 +117,7 @@ CUresult CUDAAPI cuLibraryGetKernel(CUkernel *out, CUlibrary library, const char
 {
     driver_call_t here;
     CUfunction function = NULL;
-    CUresult result = begin_library(&here, "cuLibraryGetKernel", library);
+    CUresult result = call_begin_on(&here, "cuLibraryGetKernel", NEEDS_INIT, LIBRARY, library);
     if (result == CUDA_SUCCESS && (!out || !name))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
@@ -146,7 +130,7 @@ CUresult CUDAAPI cuLibraryGetKernel(CUkernel *out, CUlibrary library, const char
 CUresult CUDAAPI cuLibraryGetKernelCount(unsigned int *count, CUlibrary library)
 {
     driver_call_t here;
-    CUresult result = begin_library(&here, "cuLibraryGetKernelCount", library);
+    CUresult result = call_begin_on(&here, "cuLibraryGetKernelCount", NEEDS_INIT, LIBRARY, library);
     if (result == CUDA_SUCCESS && !count)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
@@ -157,7 +141,7 @@ CUresult CUDAAPI cuLibraryGetKernelCount(unsigned int *count, CUlibrary library)
 CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int count, CUlibrary library)
 {
     driver_call_t here;
-    CUresult result = begin_library(&here, "cuLibraryEnumerateKernels", library);
+    CUresult result = call_begin_on(&here, "cuLibraryEnumerateKernels", NEEDS_INIT, LIBRARY, library);
     if (result == CUDA_SUCCESS)
         result = list_kernels(library->module, (CUfunction *)kernels, count);
     return call_end(&here, result);
@@ -166,7 +150,7 @@ CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int count
 CUresult CUDAAPI cuLibraryGetModule(CUmodule *out, CUlibrary library)
 {
     driver_call_t here;
-    CUresult result = begin_library(&here, "cuLibraryGetModule", library);
+    CUresult result = call_begin_on(&here, "cuLibraryGetModule", NEEDS_INIT, LIBRARY, library);
     if (result == CUDA_SUCCESS && !out)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
@@ -177,7 +161,7 @@ CUresult CUDAAPI cuLibraryGetModule(CUmodule *out, CUlibrary library)
 CUresult CUDAAPI cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library, const char *name)
 {
     driver_call_t here;
-    CUresult result = begin_library(&here, "cuLibraryGetGlobal", library);
+    CUresult result = call_begin_on(&here, "cuLibraryGetGlobal", NEEDS_INIT, LIBRARY, library);
     if (result == CUDA_SUCCESS)
         result = name ? gpu_variable(library->module->code, name, address, bytes) : CUDA_ERROR_INVALID_VALUE;
     return call_end(&here, result);
@@ -324,10 +308,8 @@ CUresult CUDAAPI cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *
                                   unsigned int count, CUjit_option *options, void **values)
 {
     driver_call_t here;
-    CUresult result = call_begin(&here, "cuLinkAddData_v2", NEEDS_NO_STICKY_ERROR);
+    CUresult result = call_begin_on(&here, "cuLinkAddData_v2", NEEDS_NO_STICKY_ERROR, LINK, state);
     (void)name, (void)count, (void)options, (void)values;
-    if (result == CUDA_SUCCESS && !object_is(LINK, state))
-        result = CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS)
         result = data ? add_input(state, type, data, bytes) : CUDA_ERROR_INVALID_VALUE;
     return call_end(&here, result);
@@ -348,9 +330,7 @@ CUresult CUDAAPI cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const 
 CUresult CUDAAPI cuLinkComplete(CUlinkState state, void **image, size_t *bytes)
 {
     driver_call_t here;
-    CUresult result = call_begin(&here, "cuLinkComplete", NEEDS_NO_STICKY_ERROR);
-    if (result == CUDA_SUCCESS && !object_is(LINK, state))
-        result = CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = call_begin_on(&here, "cuLinkComplete", NEEDS_NO_STICKY_ERROR, LINK, state);
     if (result == CUDA_SUCCESS && (!image || !state->text))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS) {
@@ -364,9 +344,7 @@ CUresult CUDAAPI cuLinkComplete(CUlinkState state, void **image, size_t *bytes)
 CUresult CUDAAPI cuLinkDestroy(CUlinkState state)
 {
     driver_call_t here;
-    CUresult result = call_begin(&here, "cuLinkDestroy", NEEDS_INIT);
-    if (result == CUDA_SUCCESS && !object_is(LINK, state))
-        result = CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = call_begin_on(&here, "cuLinkDestroy", NEEDS_INIT, LINK, state);
     if (result == CUDA_SUCCESS)
         object_destroy(&state->base);
     return call_end(&here, result);

@@ -89,18 +89,10 @@ CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *proper
     return call_end(&here, result);
 }
 
-static CUresult begin_pool(driver_call_t *here, const char *symbol, CUmemoryPool pool)
-{
-    CUresult result = call_begin(here, symbol, NEEDS_INIT);
-    if (result == CUDA_SUCCESS && !object_is(MEMORY_POOL, pool))
-        result = CUDA_ERROR_INVALID_HANDLE;
-    return result;
-}
-
 CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool pool)
 {
     driver_call_t here;
-    CUresult result = begin_pool(&here, "cuMemPoolDestroy", pool);
+    CUresult result = call_begin_on(&here, "cuMemPoolDestroy", NEEDS_INIT, MEMORY_POOL, pool);
     if (result == CUDA_SUCCESS && pool == defaults[pool->device])
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
@@ -112,7 +104,7 @@ CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes)
 {
     driver_call_t here;
     (void)bytes; /* free memory is returned at once */
-    return call_end(&here, begin_pool(&here, "cuMemPoolTrimTo", pool));
+    return call_end(&here, call_begin_on(&here, "cuMemPoolTrimTo", NEEDS_INIT, MEMORY_POOL, pool));
 }
 
 static CUresult set_attribute(CUmemoryPool pool, CUmemPool_attribute what, const void *value)
@@ -148,7 +140,7 @@ static CUresult get_attribute(CUmemoryPool pool, CUmemPool_attribute what, void 
 CUresult CUDAAPI cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute what, void *value)
 {
     driver_call_t here;
-    CUresult result = begin_pool(&here, "cuMemPoolSetAttribute", pool);
+    CUresult result = call_begin_on(&here, "cuMemPoolSetAttribute", NEEDS_INIT, MEMORY_POOL, pool);
     if (result == CUDA_SUCCESS)
         result = value ? set_attribute(pool, what, value) : CUDA_ERROR_INVALID_VALUE;
     return call_end(&here, result);
@@ -157,7 +149,7 @@ CUresult CUDAAPI cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute wh
 CUresult CUDAAPI cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute what, void *value)
 {
     driver_call_t here;
-    CUresult result = begin_pool(&here, "cuMemPoolGetAttribute", pool);
+    CUresult result = call_begin_on(&here, "cuMemPoolGetAttribute", NEEDS_INIT, MEMORY_POOL, pool);
     if (result == CUDA_SUCCESS)
         result = value ? get_attribute(pool, what, value) : CUDA_ERROR_INVALID_VALUE;
     return call_end(&here, result);
@@ -167,7 +159,7 @@ CUresult CUDAAPI cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute wh
 CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count)
 {
     driver_call_t here;
-    CUresult result = begin_pool(&here, "cuMemPoolSetAccess", pool);
+    CUresult result = call_begin_on(&here, "cuMemPoolSetAccess", NEEDS_INIT, MEMORY_POOL, pool);
     if (result == CUDA_SUCCESS && count > 0 && !access)
         result = CUDA_ERROR_INVALID_VALUE;
     return call_end(&here, result);
@@ -176,7 +168,7 @@ CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *ac
 CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *location)
 {
     driver_call_t here;
-    CUresult result = begin_pool(&here, "cuMemPoolGetAccess", pool);
+    CUresult result = call_begin_on(&here, "cuMemPoolGetAccess", NEEDS_INIT, MEMORY_POOL, pool);
     if (result == CUDA_SUCCESS && (!flags || !location))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
