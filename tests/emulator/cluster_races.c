@@ -17,7 +17,9 @@ static const char prologue[] =
     "mov.u32 %x, %ctaid.x;\nmov.u32 %r1, %ctaid.y;\nmov.u32 %r0, %nctaid.x;\nmad.lo.u32 %b, %r1, %r0, %x;\n"
     "mov.u32 %q, %cluster_ctarank;\nld.param.u64 %rd0, [out];\nmov.u16 %h1, 1;\nmov.u32 %r1, 1;\n";
 
-/* Runs a kernel with one thread per block. Returns the number of races; *first is the first of them. */
+static uint32_t block_threads = 1;
+
+/* Runs a kernel. Returns the number of races; *first is the first of them. */
 static int64_t run(const char *body, const uint32_t grid[2], const uint32_t cluster[2], int64_t threads,
                    rung_emulator_finding *first)
 {
@@ -39,7 +41,7 @@ static int64_t run(const char *body, const uint32_t grid[2], const uint32_t clus
     assert_int_equal(rung_emulator_allocate(emulator, 4096, "out", &address), RUNG_OK);
     assert_int_equal(rung_emulator_fill(emulator, address, 0, 4, 1024), RUNG_OK);
     void *arguments[] = {&address};
-    rung_emulator_launch launch = rung_emulator_launch_of(grid[0], 1, arguments);
+    rung_emulator_launch launch = rung_emulator_launch_of(grid[0], block_threads, arguments);
     launch.grid[1] = grid[1];
     launch.cluster[0] = cluster[0];
     launch.cluster[1] = cluster[1];
@@ -113,6 +115,9 @@ static void nothing_else_orders_them(void **state)
     for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
         expect_exchange(elements[i].type, elements[i].bytes, RELAXED, neighbor, row, pairs, true);
         expect_exchange(elements[i].type, elements[i].bytes, "bar.sync 0;\n", neighbor, row, pairs, true);
+        expect_exchange(elements[i].type, elements[i].bytes, "membar.cta;\n" RELAXED, neighbor, row, pairs, true);
+        expect_exchange(elements[i].type, elements[i].bytes, "fence.acq_rel.cta;\n" RELAXED, neighbor, row, pairs,
+                        true);
     }
 }
 
@@ -184,6 +189,54 @@ static void weak_writes_of_any_rank_count(void **state)
     const uint32_t two[2] = {2, 1}, four[2] = {4, 1};
     expect(body, two, pairs, false);
     expect(body, four, pairs, true);
+}
+
+/* In each block, thread 0 writes and thread 32 reads: what orders the block is enough. */
+static void a_fence_of_the_block_orders_the_block(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sync;
+        bool has_race;
+    } cases[] = {{"membar.cta;\n" RELAXED, false}, {"membar.gl;\n" RELAXED, false}, {RELAXED, true}};
+    block_threads = 64;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char body[1024];
+        snprintf(body, sizeof body,
+                 "mov.u32 %%r2, %%tid.x;\nsetp.eq.u32 %%p0, %%r2, 0;\nsetp.eq.u32 %%p1, %%r2, 32;\n"
+                 "mul.wide.u32 %%rd1, %%b, 4;\nadd.s64 %%rd1, %%rd0, %%rd1;\n@%%p0 st.global.u32 [%%rd1], %%r1;\n"
+                 "%s@%%p1 ld.global.u32 %%r1, [%%rd1];\n",
+                 cases[i].sync);
+        expect(body, row, pairs, cases[i].has_race);
+    }
+    block_threads = 1;
+}
+
+/* Each block writes an element, arrives at an mbarrier of block 0 and block 0 reads all of them. */
+static void mbarriers_of_another_block_need_a_fence_of_the_cluster(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fence, *arrive;
+        bool has_race;
+    } cases[] = {{"", "release", false},
+                 {"fence.acq_rel.cluster;\n", "relaxed", false},
+                 {"membar.cta;\n", "relaxed", true},
+                 {"", "relaxed", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char body[2048];
+        snprintf(body, sizeof body,
+                 ".shared .align 8 .b64 barrier;\n"
+                 "mov.u32 %%r2, barrier;\nsetp.eq.u32 %%p0, %%q, 0;\n"
+                 "@%%p0 mbarrier.init.shared.b64 [%%r2], 2;\n" SYNC
+                 "mul.wide.u32 %%rd1, %%b, 4;\nadd.s64 %%rd1, %%rd0, %%rd1;\nst.global.u32 [%%rd1], %%r1;\n"
+                 "%smov.u32 %%r3, 0;\nmapa.shared::cluster.u32 %%r4, %%r2, %%r3;\n"
+                 "mbarrier.arrive.%s.cluster.shared::cluster.b64 _, [%%r4];\n@!%%p0 bra DONE;\nWAIT:\n"
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %%p1, [%%r2], 0;\n@!%%p1 bra WAIT;\n"
+                 "ld.global.u32 %%r1, [%%rd1+4];\nDONE:\n" SYNC,
+                 cases[i].fence, cases[i].arrive);
+        expect(body, pairs, pairs, cases[i].has_race);
+    }
 }
 
 /* A block initializes a counter that both blocks then increment. */
@@ -268,6 +321,8 @@ int main(void)
         cmocka_unit_test(each_reader_counts),
         cmocka_unit_test(a_block_between_those_of_a_cluster_is_seen),
         cmocka_unit_test(weak_writes_of_any_rank_count),
+        cmocka_unit_test(a_fence_of_the_block_orders_the_block),
+        cmocka_unit_test(mbarriers_of_another_block_need_a_fence_of_the_cluster),
         cmocka_unit_test(atomics_race_with_the_initialization),
         cmocka_unit_test(fences_and_atomics_order_them),
         cmocka_unit_test(a_block_releases_what_its_cluster_has_written),

@@ -49,11 +49,12 @@ static bool allocate(ptx_checker_t *checker)
     checker->published = is_in_cluster ? calloc(warps * clock, sizeof *checker->published) : NULL;
     checker->has_published = calloc(warps, sizeof *checker->has_published);
     checker->barrier_clocks = calloc(clock * PTX_BARRIERS, sizeof *checker->barrier_clocks);
+    checker->fenced_arrivals = calloc(clock * 2, sizeof *checker->fenced_arrivals);
     bool has_lists = checker->shared.lists && checker->global.lists;
     return has_lists && checker->shared_shadow && checker->shared.cells && checker->shared.reads &&
            checker->global.reads && checker->allocation_of && checker->warp_time && checker->warp_synced &&
            checker->lane_synced && checker->clocks && checker->fenced && checker->has_fenced &&
-           checker->barrier_clocks && checker->proxy_fenced && checker->has_published &&
+           checker->barrier_clocks && checker->fenced_arrivals && checker->proxy_fenced && checker->has_published &&
            (checker->published || !is_in_cluster);
 }
 
@@ -105,6 +106,7 @@ void rungi_ptx_check_block_free(ptx_block_t *block)
                            checker->fenced,
                            checker->has_fenced,
                            checker->barrier_clocks,
+                           checker->fenced_arrivals,
                            checker->sync.variables,
                            checker->sync.clocks,
                            checker->shared.reads,
@@ -177,6 +179,7 @@ void rungi_ptx_check_block_start(ptx_block_t *block)
     memset(checker->has_fenced, 0, warps * sizeof *checker->has_fenced);
     memset(checker->has_published, 0, warps * sizeof *checker->has_published);
     memset(checker->barrier_clocks, 0, clock * PTX_BARRIERS * sizeof *checker->barrier_clocks);
+    memset(checker->fenced_arrivals, 0, clock * 2 * sizeof *checker->fenced_arrivals);
     for (int i = 0; i < block->warp_count; i++) {
         checker->warp_time[i] = checker->warp_synced[i] = checker->time;
         if (block->warps[i].local_shadow)

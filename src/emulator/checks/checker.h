@@ -131,6 +131,7 @@ struct ptx_checker {
     uint32_t *published;               /* the same of fences that reach beyond the block; NULL without a cluster */
     bool *has_published;               /* per warp */
     uint32_t *barrier_clocks;          /* per barrier: vector clock of what arrived */
+    uint32_t *fenced_arrivals;         /* of relaxed arrivals at the cluster's barrier: what this block may acquire */
     ptx_sync_table_t sync;             /* between the threads of the block */
     ptx_sync_table_t cluster_sync;     /* between the blocks of the cluster, in global memory; of rank 0 only */
     int64_t copies_in_flight;          /* asynchronous copies with a source */

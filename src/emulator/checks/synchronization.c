@@ -183,21 +183,28 @@ void rungi_ptx_check_strong_access(const ptx_checked_access_t *access, uint32_t 
 
 /* ---- Clocks of clusters and mbarriers ------------------------------------------------------------------------------- */
 
-void rungi_ptx_check_release(ptx_warp_t *warp, uint32_t *clock, bool is_relaxed)
+void rungi_ptx_check_release(ptx_warp_t *warp, uint32_t *clock)
 {
     ptx_checker_t *checker = warp->block->checker;
     if (!checker)
         return;
-    if (is_relaxed) {
-        if (checker->has_fenced[warp->index])
-            join(clock, clock_of(checker->fenced, checker, warp->index), checker->clock_count);
-        return;
-    }
     for (int i = 0; i < checker->clock_count; i++) {
         uint32_t known = rungi_ptx_known_time(checker, warp->index, i);
         clock[i] = clock[i] > known ? clock[i] : known;
     }
     checker->warp_time[warp->index] = advance(checker);
+}
+
+void rungi_ptx_check_relaxed_release(ptx_warp_t *warp, uint32_t *clock, bool is_own_block)
+{
+    const ptx_checker_t *checker = warp->block->checker;
+    if (!checker)
+        return;
+    int index = warp->index;
+    if (is_own_block && checker->has_fenced[index])
+        join(clock, clock_of(checker->fenced, checker, index), checker->clock_count);
+    else if (!is_own_block && checker->has_published[index])
+        join(clock, clock_of(checker->published, checker, index), checker->clock_count);
 }
 
 void rungi_ptx_check_acquire(ptx_warp_t *warp, uint32_t mask, const uint32_t *clock)
@@ -206,6 +213,40 @@ void rungi_ptx_check_acquire(ptx_warp_t *warp, uint32_t mask, const uint32_t *cl
     (void)mask;
     if (checker)
         join(clock_of(checker->clocks, checker, warp->index), clock, checker->clock_count);
+}
+
+/* A fence of the block before a relaxed arrival orders accesses for the threads of the block, which then also wait. Their
+ * vector clocks, of the current and of the last completed phase, are in `fenced_arrivals`. */
+void rungi_ptx_check_cluster_arrive(ptx_warp_t *warp, uint32_t *clock, bool is_relaxed)
+{
+    const ptx_checker_t *checker = warp->block->checker;
+    if (!checker)
+        return;
+    if (!is_relaxed) {
+        rungi_ptx_check_release(warp, clock);
+        return;
+    }
+    rungi_ptx_check_relaxed_release(warp, clock, false);
+    rungi_ptx_check_relaxed_release(warp, checker->fenced_arrivals, true);
+}
+
+void rungi_ptx_check_cluster_phase(const ptx_block_t *block)
+{
+    const ptx_checker_t *checker = block->checker;
+    if (!checker)
+        return;
+    size_t bytes = (size_t)checker->clock_count * sizeof *checker->fenced_arrivals;
+    memcpy(checker->fenced_arrivals + checker->clock_count, checker->fenced_arrivals, bytes);
+    memset(checker->fenced_arrivals, 0, bytes);
+}
+
+void rungi_ptx_check_cluster_wait(ptx_warp_t *warp, uint32_t mask, const uint32_t *clock)
+{
+    const ptx_checker_t *checker = warp->block->checker;
+    if (!checker)
+        return;
+    rungi_ptx_check_acquire(warp, mask, clock);
+    rungi_ptx_check_acquire(warp, mask, checker->fenced_arrivals + checker->clock_count);
 }
 
 void rungi_ptx_check_landed_clock(ptx_warp_t *warp, uint32_t *clock)

@@ -157,7 +157,7 @@ EXECUTOR(cp_async_mbarrier_arrive)
             continue;
         mbarrier->pending += !instruction->operation;
         if (mbarrier->clocks)
-            rungi_ptx_check_release(warp, mbarrier->clocks, false);
+            rungi_ptx_check_release(warp, mbarrier->clocks);
         copy->block = block;
         copy->mbarrier = mbarrier->offset;
         copy->thread = PTX_WARP_LANES * warp->index + lane;

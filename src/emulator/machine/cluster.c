@@ -175,6 +175,8 @@ static void complete_phase(ptx_cluster_t *cluster)
     cluster->phase++;
     memcpy(cluster->phase_clock, cluster->arrival_clock, bytes);
     memset(cluster->arrival_clock, 0, bytes);
+    for (int i = 0; i < cluster->count; i++)
+        rungi_ptx_check_cluster_phase(&cluster->blocks[i]);
 }
 
 void rungi_ptx_cluster_arrive(ptx_warp_t *warp, uint32_t mask, bool is_relaxed)
@@ -186,7 +188,7 @@ void rungi_ptx_cluster_arrive(ptx_warp_t *warp, uint32_t mask, bool is_relaxed)
         if (mask >> lane & 1)
             warp->cluster_phase[lane] = cluster->phase;
     cluster->arrived += (uint32_t)__builtin_popcount(mask);
-    rungi_ptx_check_release(warp, cluster->arrival_clock, is_relaxed);
+    rungi_ptx_check_cluster_arrive(warp, cluster->arrival_clock, is_relaxed);
     complete_phase(cluster);
 }
 
@@ -197,7 +199,7 @@ bool rungi_ptx_cluster_wait(ptx_warp_t *warp, uint32_t mask)
     for (int lane = 0; lane < PTX_WARP_LANES; lane++)
         if ((mask >> lane & 1) && warp->cluster_phase[lane] == cluster->phase)
             return false;
-    rungi_ptx_check_acquire(warp, mask, cluster->phase_clock);
+    rungi_ptx_check_cluster_wait(warp, mask, cluster->phase_clock);
     return true;
 }
 

@@ -268,10 +268,19 @@ void rungi_ptx_check_barrier(ptx_block_t *block, int barrier);
 void rungi_ptx_check_warp_sync(ptx_warp_t *warp, uint32_t mask);
 void rungi_ptx_check_fence(ptx_warp_t *warp, bool is_global);
 
-/* A warp releases its accesses to a vector clock of the cluster, and acquires what others have released. A relaxed release
- * holds what the last fence ordered. */
-void rungi_ptx_check_release(ptx_warp_t *warp, uint32_t *clock, bool is_relaxed);
+/* A warp releases its accesses to a vector clock of the cluster, and acquires what others have released. */
+void rungi_ptx_check_release(ptx_warp_t *warp, uint32_t *clock);
 void rungi_ptx_check_acquire(ptx_warp_t *warp, uint32_t mask, const uint32_t *clock);
+
+/* Releases only what the warp's last fence has ordered. Unless the clock is acquired by the warp's own block alone, the fence
+ * must reach beyond the block. */
+void rungi_ptx_check_relaxed_release(ptx_warp_t *warp, uint32_t *clock, bool is_own_block);
+
+/* A warp arrives at the cluster's barrier, a phase of the barrier completes, and a warp has waited for it. The clocks are
+ * those of the whole cluster. */
+void rungi_ptx_check_cluster_arrive(ptx_warp_t *warp, uint32_t *clock, bool is_relaxed);
+void rungi_ptx_check_cluster_phase(const ptx_block_t *block);
+void rungi_ptx_check_cluster_wait(ptx_warp_t *warp, uint32_t mask, const uint32_t *clock);
 
 /* Called after the last instruction of a cluster: reports copies in flight. */
 void rungi_ptx_check_cluster_end(ptx_cluster_t *cluster);

@@ -166,8 +166,11 @@ uint64_t rungi_ptx_mbarrier_arrive(ptx_warp_t *warp, int lane, uint64_t address,
     mbarrier->pending -= count;
     if (arrival->is_drop)
         mbarrier->expected -= count > mbarrier->expected ? mbarrier->expected : count;
-    if (mbarrier->clocks && arrival->count > 0)
-        rungi_ptx_check_release(warp, mbarrier->clocks, arrival->is_relaxed);
+    bool is_seen = mbarrier->clocks && arrival->count > 0;
+    if (is_seen && arrival->is_relaxed) /* only threads of the mbarrier's block wait for it */
+        rungi_ptx_check_relaxed_release(warp, mbarrier->clocks, block == warp->block);
+    else if (is_seen)
+        rungi_ptx_check_release(warp, mbarrier->clocks);
     complete_phase(block, mbarrier);
     return state;
 }
