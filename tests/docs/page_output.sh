@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # page_output.sh PAGE [--update] - what a page says is what happens. The commands of its ```sh blocks are typed line by line, in the
 # repository's folder; the lines of the ```text block behind them must be printed by them, in that order, each whole.
-# A line `...` stands for any others. With --update a quote that is not printed is replaced by what was found. Blocks that install or build are not typed: they begin with sudo, cmake or git.
+# A line `...` stands for any others. With --update a quote that is not printed is replaced by what was found. Blocks that install or build are not typed: they begin with sudo, cmake, git,
+# pip or python3 -m venv.
 # 77 where NVRTC is missing, without which half of the words are.
 set -u
 cd "$RUNG_SOURCE" || exit 1
@@ -16,7 +17,7 @@ type_block() {
     local line
     while IFS= read -r line; do
         case $line in
-        "" | "#"* | sudo* | cmake* | git* | cd*) continue ;;
+        "" | "#"* | sudo* | cmake* | git* | cd* | "pip "* | "python3 -m venv "*) continue ;;
         esac
         commands=$((commands + 1))
         eval "$line" >> "$out" 2>&1 < /dev/null

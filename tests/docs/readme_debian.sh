@@ -44,6 +44,7 @@ configure() {
     rm -f "$root"/etc/apt/sources.list
     cp /etc/apt/sources.list "$root/etc/apt/" 2> /dev/null || true
     cp /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources "$root/etc/apt/sources.list.d/" 2> /dev/null || true
+    [ -z "${PIP_CERT:-}" ] || cp "$PIP_CERT" "$root/root/certificates" # those of this machine's proxy
     apt-config dump Acquire::Check-Valid-Until > "$root/etc/apt/apt.conf.d/90machine"
     echo 'APT::Get::Assume-Yes "true";' > "$root/etc/apt/apt.conf.d/90yes"
     echo force-unsafe-io > "$root/etc/dpkg/dpkg.cfg.d/90fast"
@@ -82,10 +83,11 @@ configure
 awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source/README.md" > "$root/root/commands"
 [ "$(grep -c . "$root/root/commands")" -gt 5 ] || { echo "README.md has no commands?"; exit 1; }
 cp "$work/type" "$root/root/type"
-# Mounts of its own, which end with it.
+# Mounts of its own, which end with it; of this machine's environment only how to reach the network.
 unshare --mount --pid --fork --kill-child bash -c '
     mount -t proc proc "$0/proc" && mount -t sysfs -o ro sysfs "$0/sys" && mount -t tmpfs tmpfs "$0/dev/shm" || exit
-    chroot "$0" /bin/bash /root/type' "$root" &
+    exec env -i PATH="$PATH" ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
+        ${PIP_CERT:+PIP_CERT=/root/certificates} chroot "$0" /bin/bash /root/type' "$root" &
 child=$!
 wait "$child" || { echo "the commands could not be run"; exit 1; }
 child=

@@ -21,9 +21,8 @@ needs() {
 }
 needs '^cmake ' cmake make gcc
 needs 'rung .*(--device opencl|bench [0-9])' opencl-headers ocl-icd-libopencl1 pocl-opencl-icd
-needs 'rung verify [^ ]*\.cu' oclgrind # without NVRTC
 needs 'import numpy' python3-numpy
-needs '\bpip ' python3-venv
+needs '\bpip |-m venv ' python3-venv
 
 grep -qF -- "  $line" "$result" || { echo "$result was made with another install line; run tests/docs/readme_debian.sh $result"; bad=1; }
 if grep -v '^#' "$result" | grep -v '^exit 0 '; then
