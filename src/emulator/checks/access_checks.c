@@ -22,6 +22,38 @@ ptx_party_t rungi_ptx_party(const ptx_checker_t *checker, int32_t pc, int thread
 
 /* ---- Creation ------------------------------------------------------------------------------------------------------ */
 
+static size_t part_bytes(const ptx_race_memory_t *memory, int size)
+{
+    return (size_t)((memory->bytes >> size) + 4) * sizeof(ptx_cell_t);
+}
+
+bool rungi_ptx_reserve_parts(ptx_race_memory_t *memory, int size)
+{
+    if (memory->parts[size] || memory->bytes > SIZE_MAX / sizeof(ptx_cell_t) - 4)
+        return memory->parts[size] != NULL;
+    void *cells = mmap(NULL, part_bytes(memory, size), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (cells == MAP_FAILED)
+        return false;
+    madvise(cells, part_bytes(memory, size), MADV_HUGEPAGE);
+    memory->parts[size] = cells;
+    return true;
+}
+
+static void forget_parts(const ptx_race_memory_t *memory)
+{
+    for (int size = 0; size < PTX_CELL_PARTS; size++)
+        if (memory->parts[size])
+            madvise(memory->parts[size], part_bytes(memory, size), MADV_DONTNEED);
+}
+
+static void free_parts(const ptx_race_memory_t *memory)
+{
+    for (int size = 0; size < PTX_CELL_PARTS; size++)
+        if (memory->parts[size])
+            munmap(memory->parts[size], part_bytes(memory, size));
+}
+
 static bool allocate(ptx_checker_t *checker)
 {
     const ptx_block_t *block = checker->block;
@@ -94,6 +126,8 @@ void rungi_ptx_check_block_free(ptx_block_t *block)
         return;
     if (checker->global.cells)
         munmap(checker->global.cells, checker->global_cell_bytes);
+    free_parts(&checker->shared);
+    free_parts(&checker->global);
     for (int i = 0; checker->lane_synced && i < block->warp_count; i++)
         free(checker->lane_synced[i]);
     void *const parts[] = {checker->shared_shadow,
@@ -132,6 +166,8 @@ void rungi_ptx_checker_restart(ptx_checker_t *checker)
     memset(checker->shared.cells, 0, ((size_t)checker->block->shared_bytes / 4 + 4) * sizeof(ptx_cell_t));
     if (checker->global.cells)
         madvise(checker->global.cells, checker->global_cell_bytes, MADV_DONTNEED);
+    forget_parts(&checker->shared);
+    forget_parts(&checker->global);
     for (int i = 0; i < checker->block->warp_count; i++)
         if (checker->lane_synced[i])
             memset(checker->lane_synced[i], 0, (size_t)PTX_WARP_LANES * PTX_WARP_LANES * sizeof **checker->lane_synced);

@@ -126,6 +126,7 @@ void rungi_ptx_check_read_ends(ptx_warp_t *warp, const ptx_async_read_t *read)
             cell->reader2 = cell->reader;
         cell->reader = stamp;
     }
+    checker->shared.has_words = true;
 }
 
 bool rungi_ptx_report_being_read(const ptx_checked_access_t *access, int lane)
@@ -157,8 +158,10 @@ void rungi_ptx_check_proxy_read(ptx_warp_t *warp, int lane, uint32_t from, uint3
     const ptx_checker_t *checker = warp->block->checker;
     if (!checker || !(warp->block->launch->checks & RUNG_EMULATOR_CHECK_RACES))
         return;
-    for (uint32_t i = from / 4; i < (from + bytes) / 4; i++) {
-        ptx_stamp_t writer = checker->shared.cells[i].writer;
+    ptx_cell_t *const *parts = checker->shared.parts;
+    uint32_t step = parts[PTX_CELL_BYTE] ? 1 : parts[PTX_CELL_HALF] ? 2 : 4;
+    for (uint32_t i = from; i < from + bytes; i += step) {
+        ptx_stamp_t writer = rungi_ptx_last_writer(&checker->shared, i);
         uint32_t time = rungi_ptx_stamp_time(writer);
         int thread = rungi_ptx_stamp_thread(writer);
         bool is_asynchronous = writer >> PTX_STAMP_STRONG_SHIFT & 1;
@@ -167,10 +170,10 @@ void rungi_ptx_check_proxy_read(ptx_warp_t *warp, int lane, uint32_t from, uint3
         ptx_party_t here = rungi_ptx_party(checker, (int32_t)(writer & PTX_STAMP_PC_MASK), thread);
         ptx_party_t other = rungi_ptx_party(checker, warp->pc, PTX_WARP_LANES * warp->index + lane);
         rungi_ptx_report_pair(
-            warp->block->launch, RUNG_EMULATOR_ASYNC_COPY, &here, &other, 4 * (uint64_t)i, 4,
+            warp->block->launch, RUNG_EMULATOR_ASYNC_COPY, &here, &other, i, (int)step,
             "a write by thread %d at byte offset %u of shared memory is not visible to the asynchronous "
             "proxy, which reads it: fence.proxy.async must follow the write",
-            thread, 4 * i);
+            thread, i);
         return;
     }
 }

@@ -23,7 +23,7 @@ enum { PTX_PAGE_SHIFT = 12 }; /* of the pages of global memory that ptx_launch_c
 typedef uint64_t ptx_stamp_t;
 enum {
     PTX_STAMP_TIME_SHIFT = 36,   /* 28 bits */
-    PTX_STAMP_BYTES_SHIFT = 32,  /* bytes of the word; in cells of a cluster, the rank of the block */
+    PTX_STAMP_RANK_SHIFT = 32,   /* in cells of a cluster, the rank of the block: 4 bits */
     PTX_STAMP_THREAD_SHIFT = 22, /* warp and lane: 10 bits */
     PTX_STAMP_STRONG_SHIFT = 21,
     PTX_STAMP_PC_MASK = (1 << 21) - 1,
@@ -40,7 +40,7 @@ static inline int rungi_ptx_stamp_thread(ptx_stamp_t stamp)
     return (int)(stamp >> PTX_STAMP_THREAD_SHIFT & 1023);
 }
 
-/* What is known about 4 bytes of memory. */
+/* What is known about accesses of 4 bytes of memory. Accesses of 1 and of 2 bytes have cells of their own. */
 typedef struct ptx_cell {
     ptx_stamp_t writer;          /* the last one */
     ptx_stamp_t reader, reader2; /* the last one, and one of another thread */
@@ -50,7 +50,8 @@ typedef struct ptx_cell {
  * of each half of the warp are equal (step 0) or follow each other (step 1). */
 typedef struct ptx_logged_read {
     ptx_stamp_t stamp; /* of lane 0 */
-    int32_t count;     /* cells of one lane */
+    int16_t size;      /* of a cell */
+    int16_t count;     /* cells of one lane */
     int32_t list;      /* index in `lists`, or -1 */
     uint32_t first[2], step[2];
 } ptx_logged_read_t;
@@ -60,21 +61,29 @@ typedef uint32_t ptx_cell_list_t[PTX_WARP_LANES];
 /* A set of regions of a memory, one bit each. */
 typedef uint64_t ptx_regions_t;
 
+/* Sizes of cells; a cell of size s has 2^s bytes. */
+enum { PTX_CELL_BYTE, PTX_CELL_HALF, PTX_CELL_PARTS, PTX_CELL_WORD = PTX_CELL_PARTS };
+
 /* Cells of one memory, and its reads since the last barrier of the whole block. Most of them are forgotten at the next. */
 typedef struct ptx_race_memory {
-    ptx_cell_t *cells;
-    uint64_t base; /* address of the first cell */
+    ptx_cell_t *cells;                 /* of words */
+    ptx_cell_t *parts[PTX_CELL_PARTS]; /* of bytes and of halves of words; NULL before the first access of that size */
+    uint64_t base;                     /* address of the first cell */
+    uint64_t bytes;                    /* of the memory */
     ptx_logged_read_t *reads;
     ptx_cell_list_t *lists;
     int read_count, list_count;
-    int region_shift;              /* a region has 2^region_shift cells */
-    ptx_regions_t read_regions;    /* of the logged reads */
-    ptx_regions_t written_regions; /* of the writes since the last barrier of the whole block */
+    int region_shift;                           /* a region has 2^region_shift cells */
+    ptx_regions_t read_regions;                 /* of the logged reads */
+    ptx_regions_t written_regions;              /* of the writes since the last barrier of the whole block */
+    ptx_regions_t part_regions[PTX_CELL_PARTS]; /* of the accesses since then by size */
+    bool has_words;                             /* words were accessed since then */
 } ptx_race_memory_t;
 
 /* Divides a memory into up to 64 regions of at least 512 bytes. */
 static inline void rungi_ptx_divide(ptx_race_memory_t *memory, uint64_t bytes)
 {
+    memory->bytes = bytes;
     memory->region_shift = 7;
     while (bytes >> 2 >> memory->region_shift >= 64)
         memory->region_shift++;
@@ -180,6 +189,7 @@ static inline void rungi_ptx_mark_written(ptx_race_memory_t *memory, uint64_t ad
     uint64_t step = UINT64_C(4) << memory->region_shift, first = (address - memory->base) & ~(step - 1);
     for (uint64_t at = first; at < address - memory->base + bytes; at += step)
         memory->written_regions |= rungi_ptx_region(memory, at >> 2);
+    memory->has_words = true;
 }
 
 /* Begins an interval between barriers of the whole block: what was accessed before happened before what follows. */
@@ -187,7 +197,21 @@ static inline void rungi_ptx_begin_interval(ptx_race_memory_t *memory)
 {
     memory->read_count = memory->list_count = 0;
     memory->read_regions = memory->written_regions = 0;
+    memory->part_regions[PTX_CELL_BYTE] = memory->part_regions[PTX_CELL_HALF] = 0;
+    memory->has_words = false;
 }
+
+/* Returns the cells of a size, or NULL. */
+static inline ptx_cell_t *rungi_ptx_cells(const ptx_race_memory_t *memory, int size)
+{
+    return size == PTX_CELL_WORD ? memory->cells : memory->parts[size];
+}
+
+/* Reserves the cells of bytes or halves. Returns false if memory is short; races of such accesses are then not found. */
+bool rungi_ptx_reserve_parts(ptx_race_memory_t *memory, int size);
+
+/* Returns the stamp of the last write to a byte by the threads of the block. */
+ptx_stamp_t rungi_ptx_last_writer(const ptx_race_memory_t *memory, uint64_t offset);
 
 static inline bool rungi_ptx_is_strong(const ptx_checked_access_t *access)
 {

@@ -16,7 +16,7 @@ typedef struct visit {
 
 static int rank_of(ptx_stamp_t stamp)
 {
-    return (int)(stamp >> PTX_STAMP_BYTES_SHIFT & 15);
+    return (int)(stamp >> PTX_STAMP_RANK_SHIFT & 15);
 }
 
 static bool is_strong(ptx_stamp_t stamp)
@@ -28,8 +28,7 @@ static ptx_stamp_t stamp_of(const ptx_checked_access_t *access, int lane)
 {
     const ptx_warp_t *warp = access->warp;
     ptx_stamp_t stamp = rungi_ptx_stamp(warp->block->checker, warp->index, lane, warp->pc, rungi_ptx_is_strong(access));
-    return (stamp & ~((ptx_stamp_t)15 << PTX_STAMP_BYTES_SHIFT)) | (ptx_stamp_t)warp->block->cluster_rank
-                                                                       << PTX_STAMP_BYTES_SHIFT;
+    return stamp | (ptx_stamp_t)warp->block->cluster_rank << PTX_STAMP_RANK_SHIFT;
 }
 
 /* Returns whether an earlier access happened before those of the visiting warp, or belongs to its block, whose accesses are

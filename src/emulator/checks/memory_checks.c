@@ -201,8 +201,8 @@ static bool has_block_written(const ptx_checked_access_t *access, int lane)
     uint64_t offset = access->address[lane] - PTX_GLOBAL_BASE;
     if (!is_deferred(access->warp->block->launch) || !checker->global.cells)
         return false;
-    for (uint64_t i = offset / 4; i <= (offset + (uint64_t)access->bytes - 1) / 4; i++)
-        if (rungi_ptx_stamp_time(checker->global.cells[i].writer) < checker->start)
+    for (uint64_t i = offset; i < offset + (uint64_t)access->bytes; i++)
+        if (rungi_ptx_stamp_time(rungi_ptx_last_writer(&checker->global, i)) < checker->start)
             return false;
     return true;
 }

@@ -12,9 +12,17 @@
 ptx_stamp_t rungi_ptx_stamp(const ptx_checker_t *checker, int warp, int lane, int32_t pc, bool is_strong)
 {
     ptx_stamp_t thread = (ptx_stamp_t)warp * PTX_WARP_LANES + (ptx_stamp_t)lane;
-    return (ptx_stamp_t)checker->warp_time[warp] << PTX_STAMP_TIME_SHIFT | (ptx_stamp_t)15 << PTX_STAMP_BYTES_SHIFT |
-           thread << PTX_STAMP_THREAD_SHIFT | (ptx_stamp_t)is_strong << PTX_STAMP_STRONG_SHIFT |
-           ((ptx_stamp_t)pc & PTX_STAMP_PC_MASK);
+    return (ptx_stamp_t)checker->warp_time[warp] << PTX_STAMP_TIME_SHIFT | thread << PTX_STAMP_THREAD_SHIFT |
+           (ptx_stamp_t)is_strong << PTX_STAMP_STRONG_SHIFT | ((ptx_stamp_t)pc & PTX_STAMP_PC_MASK);
+}
+
+ptx_stamp_t rungi_ptx_last_writer(const ptx_race_memory_t *memory, uint64_t offset)
+{
+    ptx_stamp_t last = memory->cells[offset >> PTX_CELL_WORD].writer;
+    for (int size = 0; size < PTX_CELL_PARTS; size++)
+        if (memory->parts[size] && memory->parts[size][offset >> size].writer > last)
+            last = memory->parts[size][offset >> size].writer;
+    return last;
 }
 
 bool rungi_ptx_happened_before(const ptx_checker_t *checker, ptx_stamp_t stamp, int warp, int lane)
@@ -40,7 +48,7 @@ typedef struct visit {
     const ptx_checked_access_t *access;
     int lane;
     ptx_stamp_t stamp;
-    uint64_t address; /* of the cell */
+    uint64_t address, bytes; /* of the cell */
 } visit_t;
 
 /* The write is the finding's first side; of two writes, the first instruction. */
@@ -75,10 +83,8 @@ static void report(const visit_t *visit, ptx_stamp_t earlier, bool earlier_reads
 static bool conflicts(const visit_t *visit, ptx_stamp_t earlier)
 {
     const ptx_checker_t *checker = visit->access->warp->block->checker;
-    bool overlaps = (visit->stamp & earlier) >> PTX_STAMP_BYTES_SHIFT & 15;
     bool are_strong = (visit->stamp & earlier) >> PTX_STAMP_STRONG_SHIFT & 1;
-    return overlaps && !are_strong &&
-           !rungi_ptx_happened_before(checker, earlier, visit->access->warp->index, visit->lane);
+    return !are_strong && !rungi_ptx_happened_before(checker, earlier, visit->access->warp->index, visit->lane);
 }
 
 /* Returns whether a store to shared memory writes the bytes that are already there. Compilers let several warps store
@@ -95,7 +101,7 @@ static bool repeats_value(const visit_t *visit)
         return false;
     for (uint64_t byte = 0; byte < (uint64_t)access->bytes; byte++) {
         uint64_t at = first + byte;
-        if (at < visit->address || at >= visit->address + 4)
+        if (at < visit->address || at >= visit->address + visit->bytes)
             continue;
         const unsigned char *value = rungi_ptx_lanes(access->warp, instruction->list[byte / element]);
         if (access->warp->block->shared[at] !=
@@ -126,26 +132,22 @@ typedef struct range {
     ptx_cell_t *cells;
     uint64_t base;
     ptx_stamp_t stamp, floor; /* stamp: of lane 0 */
+    int size;                 /* of a cell */
     int count;                /* cells of one lane */
 } range_t;
 
-static inline ptx_stamp_t lane_stamp(const range_t *range, int lane, uint64_t address, int bytes)
+static inline ptx_stamp_t lane_stamp(const range_t *range, int lane)
 {
-    ptx_stamp_t stamp = range->stamp + ((ptx_stamp_t)lane << PTX_STAMP_THREAD_SHIFT);
-    if (bytes < 4) {
-        ptx_stamp_t used = ((1u << bytes) - 1) << (address & 3);
-        stamp &= ~((ptx_stamp_t)15 << PTX_STAMP_BYTES_SHIFT) | used << PTX_STAMP_BYTES_SHIFT;
-    }
-    return stamp;
+    return range->stamp + ((ptx_stamp_t)lane << PTX_STAMP_THREAD_SHIFT);
 }
 
 static void compare_lane(const ptx_checked_access_t *access, const range_t *range, int lane)
 {
-    uint64_t address = access->address[lane];
-    visit_t visit = {.access = access, .lane = lane, .stamp = lane_stamp(range, lane, address, access->bytes)};
-    const ptx_cell_t *cell = range->cells + (address - range->base) / 4;
+    uint64_t bytes = UINT64_C(1) << range->size, address = access->address[lane] & ~(bytes - 1);
+    visit_t visit = {.access = access, .lane = lane, .stamp = lane_stamp(range, lane), .bytes = bytes};
+    const ptx_cell_t *cell = range->cells + ((address - range->base) >> range->size);
     for (int i = 0; i < range->count; i++) {
-        visit.address = (address & ~UINT64_C(3)) + 4 * (uint64_t)i;
+        visit.address = address + bytes * (uint64_t)i;
         compare(&visit, cell + i);
     }
 }
@@ -173,7 +175,7 @@ static inline void record_read(ptx_cell_t *cell, int count, ptx_stamp_t stamp, p
 }
 
 /* Records the lanes. Of neighbors that access the same address, the first and the last are recorded. */
-static inline void record(const ptx_checked_access_t *access, uint32_t mask, const range_t *range, int count,
+static inline void record(const ptx_checked_access_t *access, uint32_t mask, const range_t *range, int size, int count,
                           bool is_read)
 {
     uint64_t previous = UINT64_MAX;
@@ -185,8 +187,8 @@ static inline void record(const ptx_checked_access_t *access, uint32_t mask, con
         if (address == previous && next && access->address[__builtin_ctz(next)] == address)
             continue;
         previous = address;
-        ptx_cell_t *cell = range->cells + ((address - range->base) >> 2);
-        ptx_stamp_t stamp = lane_stamp(range, lane, address, access->bytes);
+        ptx_cell_t *cell = range->cells + ((address - range->base) >> size);
+        ptx_stamp_t stamp = lane_stamp(range, lane);
         if (is_read)
             record_read(cell, count, stamp, range->floor);
         else
@@ -196,24 +198,48 @@ static inline void record(const ptx_checked_access_t *access, uint32_t mask, con
 }
 
 /* Returns the lanes whose cells must be compared. */
-static inline uint32_t find_recent(const ptx_checked_access_t *access, uint32_t mask, const range_t *range, int count,
-                                   bool is_read)
+static inline uint32_t find_recent(const ptx_checked_access_t *access, uint32_t mask, const range_t *range, int size,
+                                   int count, bool is_read)
 {
     uint32_t recent = 0;
     for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
         int lane = __builtin_ctz(lanes);
-        const ptx_cell_t *cell = range->cells + ((access->address[lane] - range->base) >> 2);
+        const ptx_cell_t *cell = range->cells + ((access->address[lane] - range->base) >> size);
         recent |= (uint32_t)is_recent(cell, count, range->floor, is_read) << lane;
     }
     return recent;
 }
 
-static inline void check(const ptx_checked_access_t *access, uint32_t mask, const range_t *range, int count,
+static inline void check(const ptx_checked_access_t *access, uint32_t mask, const range_t *range, int size, int count,
                          bool is_read)
 {
-    for (uint32_t lanes = find_recent(access, mask, range, count, is_read); lanes; lanes &= lanes - 1)
+    for (uint32_t lanes = find_recent(access, mask, range, size, count, is_read); lanes; lanes &= lanes - 1)
         compare_lane(access, range, __builtin_ctz(lanes));
-    record(access, mask, range, count, is_read);
+    record(access, mask, range, size, count, is_read);
+}
+
+/* Compares the lanes with accesses of another size. */
+static void compare_size(const ptx_checked_access_t *access, uint32_t mask, const ptx_race_memory_t *memory,
+                         const range_t *range, int size)
+{
+    range_t other = *range;
+    other.cells = rungi_ptx_cells(memory, size);
+    other.size = size;
+    other.count = access->bytes >> size > 1 ? access->bytes >> size : 1;
+    for (uint32_t lanes = find_recent(access, mask, &other, size, other.count, access->kind == PTX_READ); lanes;
+         lanes &= lanes - 1)
+        compare_lane(access, &other, __builtin_ctz(lanes));
+}
+
+/* Compares the lanes with accesses of all other sizes in the same regions. */
+static void compare_other_sizes(const ptx_checked_access_t *access, uint32_t mask, const ptx_race_memory_t *memory,
+                                const range_t *range, ptx_regions_t regions)
+{
+    for (int size = 0; size < PTX_CELL_PARTS; size++)
+        if (size != range->size && (memory->part_regions[size] & regions))
+            compare_size(access, mask, memory, range, size);
+    if (range->size != PTX_CELL_WORD && memory->has_words)
+        compare_size(access, mask, memory, range, PTX_CELL_WORD);
 }
 
 /* ---- Reads by all lanes -------------------------------------------------------------------------------------------- */
@@ -227,7 +253,7 @@ static inline bool are_halves_equal(const uint32_t cell[PTX_WARP_LANES])
     return difference == 0;
 }
 
-/* Records a read of whole words by all lanes. Of lanes that read the same cell, two are recorded. Returns the lanes whose
+/* Records a read by all lanes. Of lanes that read the same cell, two are recorded. Returns the lanes whose
  * cells were written since the last barrier of the whole block. */
 static inline uint32_t record_full_read(ptx_cell_t *cells, const ptx_logged_read_t *read,
                                         const uint32_t index[PTX_WARP_LANES], ptx_stamp_t floor, int count)
@@ -254,9 +280,10 @@ static inline uint32_t record_full_read(ptx_cell_t *cells, const ptx_logged_read
     return is_halved ? written | written << PTX_WARP_LANES / 2 : written;
 }
 
-static uint32_t record_read_of_any_size(ptx_cell_t *cells, const ptx_logged_read_t *read,
+static uint32_t record_read_of_any_size(const ptx_race_memory_t *memory, const ptx_logged_read_t *read,
                                         const uint32_t index[PTX_WARP_LANES], ptx_stamp_t floor)
 {
+    ptx_cell_t *cells = rungi_ptx_cells(memory, read->size);
     if (read->count == 1) /* the common cases are compiled for their size */
         return record_full_read(cells, read, index, floor, 1);
     if (read->count == 4)
@@ -264,20 +291,24 @@ static uint32_t record_read_of_any_size(ptx_cell_t *cells, const ptx_logged_read
     return record_full_read(cells, read, index, floor, read->count);
 }
 
-/* Returns the regions of cells. Those of one lane are in one region. */
-static inline ptx_regions_t regions_of_list(const ptx_race_memory_t *memory, const uint32_t cells[PTX_WARP_LANES])
+/* Returns the regions of cells of a size. Those of one lane are in one region. */
+static inline ptx_regions_t regions_of_list(const ptx_race_memory_t *memory, const uint32_t cells[PTX_WARP_LANES],
+                                            int size)
 {
     ptx_regions_t regions = 0;
     for (int lane = 0; lane < PTX_WARP_LANES; lane++)
-        regions |= rungi_ptx_region(memory, cells[lane]);
+        regions |= rungi_ptx_region(memory, cells[lane] >> (PTX_CELL_WORD - size));
     return regions;
 }
 
 static inline ptx_regions_t regions_of_rows(const ptx_race_memory_t *memory, const uint32_t first[2],
-                                            const uint32_t step[2])
+                                            const uint32_t step[2], int size)
 {
-    return rungi_ptx_region(memory, first[0]) | rungi_ptx_region(memory, first[0] + 15 * step[0]) |
-           rungi_ptx_region(memory, first[1]) | rungi_ptx_region(memory, first[1] + 15 * step[1]);
+    ptx_regions_t regions = 0;
+    for (int half = 0; half < 2; half++)
+        regions |= rungi_ptx_region(memory, first[half] >> (PTX_CELL_WORD - size)) |
+                   rungi_ptx_region(memory, (first[half] + 15 * step[half]) >> (PTX_CELL_WORD - size));
+    return regions;
 }
 
 static ptx_regions_t regions_of_access(const ptx_race_memory_t *memory, const ptx_checked_access_t *access,
@@ -294,7 +325,7 @@ static void record_logged_read(const ptx_race_memory_t *memory, const ptx_logged
     ptx_cell_list_t regular;
     for (uint32_t lane = 0; read->list < 0 && lane < PTX_WARP_LANES; lane++)
         regular[lane] = read->first[lane / 16] + read->step[lane / 16] * (lane % 16);
-    record_read_of_any_size(memory->cells, read, read->list < 0 ? regular : memory->lists[read->list], floor);
+    record_read_of_any_size(memory, read, read->list < 0 ? regular : memory->lists[read->list], floor);
 }
 
 /* Records all logged reads, because the log is full. */
@@ -320,8 +351,8 @@ static void record_reads_of(ptx_race_memory_t *memory, ptx_regions_t written, pt
     memory->read_regions = 0;
     for (int i = 0; i < memory->read_count; i++) {
         ptx_logged_read_t read = memory->reads[i];
-        ptx_regions_t regions = read.list < 0 ? regions_of_rows(memory, read.first, read.step)
-                                              : regions_of_list(memory, memory->lists[read.list]);
+        ptx_regions_t regions = read.list < 0 ? regions_of_rows(memory, read.first, read.step, read.size)
+                                              : regions_of_list(memory, memory->lists[read.list], read.size);
         if (regions & written) {
             record_logged_read(memory, &read, floor);
             continue;
@@ -334,14 +365,15 @@ static void record_reads_of(ptx_race_memory_t *memory, ptx_regions_t written, pt
         memory->list_count = 0;
 }
 
-static void log_read(ptx_race_memory_t *memory, const range_t *range, const uint32_t first[2], const uint32_t step[2],
-                     const uint32_t *cells)
+static inline void log_read(ptx_race_memory_t *memory, const range_t *range, const uint32_t first[2],
+                            const uint32_t step[2], const uint32_t *cells)
 {
     if (memory->read_count == PTX_LOGGED_READS_MAX || memory->list_count == PTX_LOGGED_LISTS_MAX)
         record_log(memory, range->floor);
     ptx_logged_read_t *read = &memory->reads[memory->read_count++];
     read->stamp = range->stamp;
-    read->count = range->count;
+    read->size = (int16_t)range->size;
+    read->count = (int16_t)range->count;
     read->list = cells ? memory->list_count++ : -1;
     for (int half = 0; half < 2; half++) {
         read->first[half] = first[half];
@@ -351,54 +383,125 @@ static void log_read(ptx_race_memory_t *memory, const range_t *range, const uint
         memcpy(memory->lists[read->list], cells, sizeof memory->lists[read->list]);
 }
 
+/* Returns whether the cells of each half of the warp are equal or follow each other. */
+static bool find_rows(const uint32_t cells[PTX_WARP_LANES], uint32_t first[2], uint32_t step[2])
+{
+    uint32_t difference = 0;
+    for (int half = 0; half < 2; half++) {
+        const uint32_t *row = cells + 16 * half;
+        first[half] = row[0];
+        step[half] = row[1] - row[0];
+        for (uint32_t lane = 0; lane < 16; lane++)
+            difference |= row[lane] ^ (first[half] + step[half] * lane);
+    }
+    return difference == 0 && step[0] <= 1 && step[1] <= 1;
+}
+
+static inline void list_cells(const ptx_checked_access_t *access, uint64_t base, int size, ptx_cell_list_t cells)
+{
+    for (int lane = 0; lane < PTX_WARP_LANES; lane++)
+        cells[lane] = (uint32_t)((access->address[lane] - base) >> size);
+}
+
 /* A read of regions that were not written since the last barrier conflicts with nothing, and matters only if a write follows
- * before the next one. Such reads are only logged, which is faster than recording them. */
-static void check_full_read(const ptx_checked_access_t *access, ptx_race_memory_t *memory, const range_t *range)
+ * before the next one. Such reads are only logged, which is faster than recording them. Returns the regions. */
+static inline __attribute__((always_inline)) ptx_regions_t
+check_full_read(const ptx_checked_access_t *access, ptx_race_memory_t *memory, const range_t *range, int size)
 {
     const ptx_address_pattern_t *pattern = access->pattern;
     uint32_t first[2] = {0, 0}, step[2] = {0, 0};
     ptx_cell_list_t cells;
+    bool are_rows = pattern != NULL;
     for (int half = 0; pattern && half < 2; half++) {
-        first[half] = (uint32_t)((pattern->first[half] - range->base) >> 2);
-        step[half] = pattern->step[half] >> 2;
+        first[half] = (uint32_t)((pattern->first[half] - range->base) >> size);
+        step[half] = pattern->step[half] >> size;
     }
-    for (int lane = 0; !pattern && lane < PTX_WARP_LANES; lane++)
-        cells[lane] = (uint32_t)((access->address[lane] - range->base) >> 2);
-    ptx_regions_t regions = pattern ? regions_of_rows(memory, first, step) : regions_of_list(memory, cells);
+    if (!pattern) {
+        list_cells(access, range->base, size, cells);
+        are_rows = size != PTX_CELL_WORD && find_rows(cells, first, step); /* of words, the pattern is known */
+    }
+    ptx_regions_t regions = are_rows ? regions_of_rows(memory, first, step, size)
+                                     : regions_of_list(memory, cells, size);
     if (!(memory->written_regions & regions)) {
-        log_read(memory, range, first, step, pattern ? NULL : cells);
+        log_read(memory, range, first, step, are_rows ? NULL : cells);
         memory->read_regions |= regions;
+        return regions;
+    }
+    if (pattern)
+        list_cells(access, range->base, size, cells);
+    ptx_logged_read_t read = {.stamp = range->stamp, .size = (int16_t)size, .count = (int16_t)range->count};
+    /* Reads do not conflict with each other, so that they are recorded before they are compared with writes. */
+    for (uint32_t lanes = record_read_of_any_size(memory, &read, cells, range->floor); lanes; lanes &= lanes - 1)
+        compare_lane(access, range, __builtin_ctz(lanes));
+    compare_other_sizes(access, ~0u, memory, range, regions);
+    return regions;
+}
+
+static inline range_t make_range(const ptx_checked_access_t *access, const ptx_race_memory_t *memory, int size)
+{
+    const ptx_checker_t *checker = access->warp->block->checker;
+    return (range_t){
+        .cells = rungi_ptx_cells(memory, size),
+        .base = memory->base,
+        .size = size,
+        .count = size == PTX_CELL_WORD ? access->bytes / 4 : 1,
+        .floor = (ptx_stamp_t)checker->floor << PTX_STAMP_TIME_SHIFT,
+        .stamp = rungi_ptx_stamp(checker, access->warp->index, 0, access->warp->pc, rungi_ptx_is_strong(access))};
+}
+
+/* Returns whether the read is one of all lanes, and its cells have 32-bit numbers. */
+static inline bool can_log(const ptx_checked_access_t *access, uint32_t mask, int size)
+{
+    return access->kind == PTX_READ && mask == ~0u && access->warp->block->launch->global_bytes >> size <= UINT32_MAX;
+}
+
+/* Compares and records an access of bytes or of halves of words. */
+static __attribute__((noinline)) void check_parts(const ptx_checked_access_t *access, uint32_t mask,
+                                                  ptx_race_memory_t *memory)
+{
+    int size = access->bytes == 2 ? PTX_CELL_HALF : PTX_CELL_BYTE;
+    if (!rungi_ptx_reserve_parts(memory, size))
+        return;
+    range_t range = make_range(access, memory, size);
+    if (can_log(access, mask, size)) {
+        memory->part_regions[size] |= check_full_read(access, memory, &range, size);
         return;
     }
-    for (int lane = 0; pattern && lane < PTX_WARP_LANES; lane++)
-        cells[lane] = (uint32_t)((access->address[lane] - range->base) >> 2);
-    ptx_logged_read_t read = {.stamp = range->stamp, .count = range->count};
-    /* Reads do not conflict with each other, so that they are recorded before they are compared with writes. */
-    for (uint32_t lanes = record_read_of_any_size(memory->cells, &read, cells, range->floor); lanes; lanes &= lanes - 1)
-        compare_lane(access, range, __builtin_ctz(lanes));
+    ptx_regions_t regions = regions_of_access(memory, access, mask);
+    memory->part_regions[size] |= regions;
+    if (access->kind == PTX_READ) {
+        compare_other_sizes(access, mask, memory, &range, regions);
+        check(access, mask, &range, size, 1, true);
+        return;
+    }
+    record_reads_of(memory, regions, range.floor);
+    memory->written_regions |= regions;
+    compare_other_sizes(access, mask, memory, &range, regions);
+    check(access, mask, &range, size, 1, false);
 }
 
 void rungi_ptx_check_races(const ptx_checked_access_t *access, uint32_t mask, ptx_race_memory_t *memory)
 {
-    const ptx_block_t *block = access->warp->block;
-    const ptx_checker_t *checker = block->checker;
-    range_t range = {.cells = memory->cells,
-                     .base = memory->base,
-                     .count = access->bytes < 4 ? 1 : access->bytes / 4,
-                     .floor = (ptx_stamp_t)checker->floor << PTX_STAMP_TIME_SHIFT};
-    range.stamp = rungi_ptx_stamp(checker, access->warp->index, 0, access->warp->pc, rungi_ptx_is_strong(access));
-    bool is_read = access->kind == PTX_READ, fits = block->launch->global_bytes >> 2 <= UINT32_MAX;
-    if (is_read && access->bytes >= 4 && mask == ~0u && fits) {
-        check_full_read(access, memory, &range);
+    if (access->bytes < 4) {
+        check_parts(access, mask, memory);
         return;
     }
-    if (!is_read) {
-        ptx_regions_t regions = regions_of_access(memory, access, mask);
-        record_reads_of(memory, regions, range.floor);
-        memory->written_regions |= regions;
+    range_t range = make_range(access, memory, PTX_CELL_WORD);
+    memory->has_words = true;
+    if (can_log(access, mask, PTX_CELL_WORD)) {
+        check_full_read(access, memory, &range, PTX_CELL_WORD);
+        return;
     }
-    if (is_read)
-        check(access, mask, &range, range.count, true);
-    else
-        check(access, mask, &range, range.count, false);
+    bool has_parts = memory->part_regions[PTX_CELL_BYTE] | memory->part_regions[PTX_CELL_HALF];
+    bool is_read = access->kind == PTX_READ;
+    ptx_regions_t regions = !is_read || has_parts ? regions_of_access(memory, access, mask) : 0;
+    if (has_parts)
+        compare_other_sizes(access, mask, memory, &range, regions);
+    if (is_read) {
+        check(access, mask, &range, PTX_CELL_WORD, range.count, true);
+        return;
+    }
+    record_reads_of(memory, regions, range.floor);
+    memory->written_regions |= regions;
+    check(access, mask, &range, PTX_CELL_WORD, range.count, false);
 }

@@ -69,16 +69,32 @@ static void record(const visit_t *visit, ptx_remote_cell_t *cell)
         .is_strong = rungi_ptx_is_strong(visit->access)};
 }
 
+/* Compares an access with those of the owner's threads, up to the first conflict. */
+static bool compare_cell(const visit_t *visit, const ptx_cell_t *cell)
+{
+    const ptx_checker_t *owner = visit->owner->checker;
+    ptx_remote_access_t own[3] = {remote_of(owner, cell->writer), remote_of(owner, cell->reader),
+                                  remote_of(owner, cell->reader2)};
+    return compare(visit, &own[0], false) || compare(visit, &own[1], true) || compare(visit, &own[2], true);
+}
+
+/* The same for accesses of words and of their parts. */
+static bool compare_owner(const visit_t *visit)
+{
+    for (int size = PTX_CELL_WORD; size >= 0; size--) {
+        const ptx_cell_t *cells = rungi_ptx_cells(&visit->owner->checker->shared, size);
+        for (uint64_t i = visit->offset >> size; cells && i < (visit->offset + 4) >> size; i++)
+            if (compare_cell(visit, &cells[i]))
+                return true;
+    }
+    return false;
+}
+
 /* Compares an access with those of the owner and of the other blocks, and records it. */
 static void visit_cell(const visit_t *visit)
 {
-    ptx_checker_t *owner = visit->owner->checker;
-    const ptx_cell_t *cell = &owner->shared.cells[visit->offset / 4];
-    ptx_remote_cell_t *remote = &owner->remote[visit->offset / 4];
-    ptx_remote_access_t own[3] = {remote_of(owner, cell->writer), remote_of(owner, cell->reader),
-                                  remote_of(owner, cell->reader2)};
-    if (!compare(visit, &own[0], false) && !compare(visit, &remote->writer, false) && visit->access->kind != PTX_READ &&
-        !compare(visit, &own[1], true) && !compare(visit, &own[2], true))
+    ptx_remote_cell_t *remote = &visit->owner->checker->remote[visit->offset / 4];
+    if (!compare_owner(visit) && !compare(visit, &remote->writer, false))
         compare(visit, &remote->reader, true);
     record(visit, remote);
 }
