@@ -225,7 +225,7 @@ typedef enum rung_emulator_memory {
 } rung_emulator_memory;
 
 /* A place in the source and the thread that was there. Inlined code is shown at the line of the kernel's own file that called
- * it, or at its own line if the PTX does not say which call was inlined. */
+ * it. If the PTX does not say which one of several calls was inlined, the most likely line is shown. */
 typedef struct rung_emulator_place {
     const char          *file; /* NULL if the PTX has no line information */
     int32_t              line; /* of `file`, or of the PTX text if `file` is NULL; 0 if there is no place */

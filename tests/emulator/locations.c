@@ -26,6 +26,8 @@ typedef struct expected {
 #define FIRST AT("8") "inlined_at 1 6 9\n"  /* the call of the header's line 8 from line 6 */
 #define SECOND AT("8") "inlined_at 1 7 9\n" /* from line 7 */
 
+static char last_text[512]; /* of the last finding */
+
 static void expect(const char *text, const char *name, const expected_t *expected, int64_t count)
 {
     rung_emulator *emulator;
@@ -58,6 +60,7 @@ static void expect(const char *text, const char *name, const expected_t *expecte
         assert_string_equal(finding->place.file, expected[i].file);
         assert_int_equal(finding->place.line, expected[i].line);
         assert_int_equal(finding->count, expected[i].count);
+        snprintf(last_text, sizeof last_text, "%s", finding->text);
     }
     rung_emulator_destroy(emulator);
 }
@@ -91,16 +94,30 @@ static void a_call_continues_at_its_next_line(void **state)
     expect(text, "k", expected, 2);
 }
 
-/* Registers of the kernel's own line do not say which call is meant: the finding names the line of the header. */
-static void an_unknown_caller_is_not_guessed(void **state)
+/* The kernel's own line has computed the address. Only the call of line 6 has used it. */
+static void a_shared_address_belongs_to_the_call_that_uses_it(void **state)
 {
     (void)state;
     static const char text[] = HEAD KERNEL("k") ".loc 1 6 9\n" FIRST AT(
         "4") "inlined_at 2 8 5\nst.global.u32 [%rd4], %r2;\n"
              ".loc 1 7 9\n" SECOND AT("4") "inlined_at 2 8 5\nst.global.u32 [%rd3], %r2;\n" AT(
                  "4") "inlined_at 2 8 5\nst.global.u32 [%rd4+4], %r2;\n" END TAIL;
-    static const expected_t expected[] = {{"helper.cuh", 4, 1}, {"user.cu", 6, 1}, {"user.cu", 7, 1}};
-    expect(text, "k", expected, 3);
+    static const expected_t expected[] = {{"user.cu", 6, 2}, {"user.cu", 7, 1}};
+    expect(text, "k", expected, 2);
+}
+
+/* Nothing says which call is meant: the finding has the line of the last one and names the other one. */
+static void an_unknown_caller_is_a_line_of_the_user(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD KERNEL("k") ".loc 1 6 9\n" FIRST AT(
+        "4") "inlined_at 2 8 5\nadd.s64 %rd6, %rd4, %rd5;\n"
+             ".loc 1 7 9\n" SECOND AT("4") "inlined_at 2 8 5\nadd.s64 %rd7, %rd3, %rd5;\n"
+                                           ".loc 1 9 1\nadd.s64 %rd8, %rd4, 64;\n" AT(
+                                               "4") "inlined_at 2 8 5\nst.global.u32 [%rd8], %r2;\n" END TAIL;
+    static const expected_t expected[] = {{"user.cu", 7, 1}};
+    expect(text, "k", expected, 1);
+    assert_non_null(strstr(last_text, "line 6 inlines the same code"));
 }
 
 /* Two calls of one line of the user are the same line. */
@@ -135,7 +152,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_in_an_unrolled_loop_are_told_apart),
         cmocka_unit_test(a_call_continues_at_its_next_line),
-        cmocka_unit_test(an_unknown_caller_is_not_guessed),
+        cmocka_unit_test(a_shared_address_belongs_to_the_call_that_uses_it),
+        cmocka_unit_test(an_unknown_caller_is_a_line_of_the_user),
         cmocka_unit_test(two_calls_of_one_line_are_one_line),
         cmocka_unit_test(kernels_have_their_own_calls),
     };

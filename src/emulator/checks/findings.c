@@ -151,6 +151,16 @@ static ptx_finding_t *find_or_add(const ptx_launch_t *launch, rung_emulator_find
     return added;
 }
 
+/* Appends to a text that the place of a finding may be another call of the same code. */
+static void append_other_line(const ptx_module_t *module, int32_t pc, char *text, size_t capacity)
+{
+    int32_t location = pc >= 0 && pc < module->instruction_count ? module->instructions[pc].location : -1;
+    size_t used = strlen(text);
+    if (location >= 0 && module->locations[location].other_line > 0)
+        snprintf(text + used, capacity - used, " (line %d inlines the same code, and the compiler does not say which)",
+                 module->locations[location].other_line);
+}
+
 /* Records one occurrence. The first one of the lowest block is described, whatever the order in which blocks ran.
  * `other` may be NULL. Returns the index of the finding, or -1. */
 static int64_t record(const ptx_launch_t *launch, rung_emulator_finding_kind kind, const ptx_party_t *here,
@@ -174,6 +184,7 @@ static int64_t record(const ptx_launch_t *launch, rung_emulator_finding_kind kin
             found->finding.address = address;
             found->finding.bytes = bytes;
             vsnprintf(found->text, sizeof found->text, format, arguments);
+            append_other_line(launch->module, here->pc, found->text, sizeof found->text);
         }
     }
     emulator->are_findings_sorted = false;

@@ -7,7 +7,8 @@
  *     .loc 2 4 5, function_name $L__info_string1, inlined_at 2 8 5
  * The compiler writes such a chain once. If line 21 calls the same function, position 2 8 5 has two callers, and a later
  * "2 4 5 inlined_at 2 8 5" does not say which of them it means. Then the registers of the instructions decide: those of one
- * call mostly use what the same call has computed. If they do not decide either, the caller stays unknown. */
+ * call mostly use what the same call has computed, or addresses that only this call uses. If they do not decide either, the
+ * instructions before do, or the last call is taken, and the location names another call that is possible. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -19,6 +20,7 @@ enum { UNIT = 64, DEPTH_MAX = 256 }; /* bytes of the smallest register; calls of
 /* A .loc whose caller is not known yet. */
 typedef struct ambiguous_location {
     int32_t location;    /* its entry, which has no caller */
+    int32_t before;      /* location of the instructions before, or -1 */
     int32_t instruction; /* the first one behind the .loc */
     ptx_location_t caller;
 } ambiguous_location_t;
@@ -112,9 +114,10 @@ static rung_status add_ambiguous(ptx_parser_t *parser, ptx_location_t location, 
     if (!ambiguous)
         return RUNG_STATUS_NO_MEMORY;
     location.is_ambiguous = true;
+    int32_t before = parser->location;
     TRY(append_location(parser, &location, &parser->location));
     *ambiguous = (ambiguous_location_t){
-        .location = parser->location, .instruction = parser->instructions.count, .caller = *caller};
+        .location = parser->location, .before = before, .instruction = parser->instructions.count, .caller = *caller};
     return RUNG_OK;
 }
 
@@ -212,15 +215,49 @@ static int32_t common_caller(const ptx_parser_t *parser, const ambiguous_locatio
     return last;
 }
 
-/* Finds the caller of the instructions of a .loc by the registers that they read. The address of a memory access counts
- * more than other registers: the compiler shares constants between calls. `definitions` has the location of the instruction
- * that wrote each register last, or -1. `mention` is the first one of the instructions. */
-static void decide(const ptx_parser_t *parser, const ambiguous_location_t *ambiguous, int32_t mention,
-                   const int32_t *definitions)
+/* What is known of each register: a location or -1. */
+typedef struct register_locations {
+    int32_t *definitions; /* of the instruction that wrote the register last */
+    int32_t *uses;        /* of memory accesses of inlined code that read it, if they are all of one line of the user */
+    size_t count;
+} register_locations_t;
+enum { SEVERAL_LINES = -2 };
+
+static bool have_one_line(const ptx_parser_t *parser, int32_t a, int32_t b)
+{
+    const ptx_location_t *locations = parser->locations.data;
+    const ptx_location_t *x = &locations[rungi_ptx_user_location(locations, a)];
+    const ptx_location_t *y = &locations[rungi_ptx_user_location(locations, b)];
+    return x->file == y->file && x->line == y->line;
+}
+
+/* Fills in the uses, of memory accesses with a known caller. */
+static void find_uses(const ptx_parser_t *parser, const register_locations_t *registers)
 {
     const ptx_mention_t *mentions = parser->mentions.data;
     const ptx_instruction_t *instructions = parser->instructions.data;
-    ptx_location_t *location = location_at(parser, ambiguous->location);
+    for (int32_t i = parser->first_mention; i < parser->mentions.count; i++) {
+        const ptx_instruction_t *instruction = &instructions[mentions[i].instruction];
+        int32_t *use = &registers->uses[mentions[i].operand / UNIT], location = instruction->location;
+        if (mentions[i].is_destination || instruction->address_bytes == 0 || location < 0 ||
+            location_at(parser, location)->is_ambiguous || location_at(parser, location)->inlined_at < 0)
+            continue;
+        if (*use == -1)
+            *use = location;
+        else if (*use >= 0 && !have_one_line(parser, *use, location))
+            *use = SEVERAL_LINES;
+    }
+}
+
+/* Finds the caller of the instructions of a .loc by the registers that they read: by the inlined code that has computed one.
+ * The address of a memory access counts more than other registers: the compiler shares constants between calls. `mention` is
+ * the first one of the instructions. Returns -1 if nothing decides. */
+static int32_t caller_by_definitions(const ptx_parser_t *parser, const ambiguous_location_t *ambiguous, int32_t mention,
+                                     const int32_t *definitions)
+{
+    const ptx_mention_t *mentions = parser->mentions.data;
+    const ptx_instruction_t *instructions = parser->instructions.data;
+    int32_t found = -1;
     bool has_address = false;
     for (; mention < parser->mentions.count; mention++) {
         const ptx_instruction_t *instruction = &instructions[mentions[mention].instruction];
@@ -230,13 +267,59 @@ static void decide(const ptx_parser_t *parser, const ambiguous_location_t *ambig
         int32_t caller = mentions[mention].is_destination || has_address
                              ? -1
                              : caller_of(parser, ambiguous, definitions[mentions[mention].operand / UNIT]);
-        if (caller < 0 || (location->inlined_at >= 0 && !is_memory))
+        if (caller < 0 || (found >= 0 && !is_memory))
             continue;
-        location->inlined_at = caller;
+        found = caller;
         has_address = is_memory;
     }
-    if (location->inlined_at < 0)
-        location->inlined_at = common_caller(parser, ambiguous);
+    return found;
+}
+
+/* The same by registers that only one call uses, which the kernel itself may have computed. */
+static int32_t caller_by_uses(const ptx_parser_t *parser, const ambiguous_location_t *ambiguous, int32_t mention,
+                              const int32_t *uses)
+{
+    const ptx_mention_t *mentions = parser->mentions.data;
+    const ptx_instruction_t *instructions = parser->instructions.data;
+    int32_t found = -1;
+    for (; mention < parser->mentions.count && found < 0; mention++) {
+        const ptx_instruction_t *instruction = &instructions[mentions[mention].instruction];
+        if (instruction->location != ambiguous->location)
+            break;
+        if (instruction->address_bytes > 0 && !mentions[mention].is_destination)
+            found = caller_of(parser, ambiguous, uses[mentions[mention].operand / UNIT]);
+    }
+    return found;
+}
+
+/* Returns the call of the instructions before, or the last possible call, and notes the line of another one. */
+static int32_t likely_caller(const ptx_parser_t *parser, const ambiguous_location_t *ambiguous)
+{
+    const ptx_location_t *locations = parser->locations.data;
+    int32_t likely = caller_of(parser, ambiguous, ambiguous->before);
+    if (likely < 0)
+        likely = next_candidate(parser, &ambiguous->caller, ambiguous->location - 1);
+    const ptx_location_t *user = &locations[rungi_ptx_user_location(locations, likely)];
+    for (int32_t i = next_candidate(parser, &ambiguous->caller, ambiguous->location - 1); i >= 0;
+         i = next_candidate(parser, &ambiguous->caller, i - 1)) {
+        const ptx_location_t *other = &locations[rungi_ptx_user_location(locations, i)];
+        if (other->file == user->file && other->line != user->line)
+            location_at(parser, ambiguous->location)->other_line = other->line;
+    }
+    return likely;
+}
+
+static void decide(const ptx_parser_t *parser, const ambiguous_location_t *ambiguous, int32_t mention,
+                   const register_locations_t *registers)
+{
+    int32_t caller = caller_by_definitions(parser, ambiguous, mention, registers->definitions);
+    if (caller < 0)
+        caller = caller_by_uses(parser, ambiguous, mention, registers->uses);
+    if (caller < 0)
+        caller = common_caller(parser, ambiguous);
+    if (caller < 0)
+        caller = likely_caller(parser, ambiguous);
+    location_at(parser, ambiguous->location)->inlined_at = caller;
 }
 
 void rungi_ptx_resolve_locations(ptx_parser_t *parser)
@@ -245,17 +328,23 @@ void rungi_ptx_resolve_locations(ptx_parser_t *parser)
     const ptx_instruction_t *instructions = parser->instructions.data;
     const ambiguous_location_t *ambiguous = parser->ambiguous_locations.data;
     int32_t next = 0, count = parser->ambiguous_locations.count;
-    size_t units = (size_t)parser->function->frame_bytes / UNIT + 1;
-    int32_t *definitions = count > 0 && !parser->lacks_mentions ? malloc(units * sizeof *definitions) : NULL;
-    if (!definitions)
+    register_locations_t registers = {.count = (size_t)parser->function->frame_bytes / UNIT + 1};
+    if (count == 0 || parser->lacks_mentions)
         return;
-    for (size_t i = 0; i < units; i++)
-        definitions[i] = -1;
+    registers.definitions = malloc(2 * registers.count * sizeof *registers.definitions);
+    if (!registers.definitions)
+        return;
+    registers.uses = registers.definitions + registers.count;
+    for (size_t i = 0; i < 2 * registers.count; i++)
+        registers.definitions[i] = -1;
+    find_uses(parser, &registers);
     for (int32_t i = parser->first_mention; i < parser->mentions.count && next < count; i++) {
         while (next < count && mentions[i].instruction >= ambiguous[next].instruction)
-            decide(parser, &ambiguous[next++], i, definitions);
+            decide(parser, &ambiguous[next++], i, &registers);
         if (mentions[i].is_destination)
-            definitions[mentions[i].operand / UNIT] = instructions[mentions[i].instruction].location;
+            registers.definitions[mentions[i].operand / UNIT] = instructions[mentions[i].instruction].location;
     }
-    free(definitions);
+    for (; next < count; next++) /* no register follows, as behind the last barrier */
+        decide(parser, &ambiguous[next], parser->mentions.count, &registers);
+    free(registers.definitions);
 }

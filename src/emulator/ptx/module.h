@@ -192,7 +192,9 @@ typedef struct ptx_function {
 typedef struct ptx_location {
     int32_t file, line, column;
     int32_t inlined_at; /* location of the call, or -1 */
-    bool is_ambiguous;  /* the text does not say which call was inlined; inlined_at is a conclusion, or -1 */
+    int32_t
+        other_line;    /* of the user, if nothing says that inlined_at is the call rather than one of this line; or 0 */
+    bool is_ambiguous; /* the text does not say which call was inlined; inlined_at is a conclusion, or -1 */
 } ptx_location_t;
 
 /* A variable of the module in global or const memory. */
