@@ -433,7 +433,9 @@ check_full_read(const ptx_checked_access_t *access, ptx_race_memory_t *memory, c
     /* Reads do not conflict with each other, so that they are recorded before they are compared with writes. */
     for (uint32_t lanes = record_read_of_any_size(memory, &read, cells, range->floor); lanes; lanes &= lanes - 1)
         compare_lane(access, range, __builtin_ctz(lanes));
-    compare_other_sizes(access, ~0u, memory, range, regions);
+    if (size != PTX_CELL_WORD ||
+        ((memory->part_regions[PTX_CELL_BYTE] | memory->part_regions[PTX_CELL_HALF]) & regions))
+        compare_other_sizes(access, ~0u, memory, range, regions);
     return regions;
 }
 
