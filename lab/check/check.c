@@ -13,22 +13,13 @@
 #include "process/supervise.h"
 #include "target/target.h"
 
-enum { DEFAULT_ARCHITECTURE = 86, DEFAULT_SECONDS = 60, REPEAT_MAX = 1000000 };
+enum { DEFAULT_SECONDS = 60, REPEAT_MAX = 1000000 };
 
 /* ---- Options ---- */
 
-/* Reads "sm_90". */
-static bool read_architecture(const char *text, int *architecture)
-{
-    int64_t number = DEFAULT_ARCHITECTURE;
-    bool good = !text ||
-                (strncmp(text, "sm_", 3) == 0 && lab_parse_integer(text + 3, &number) && number >= 50 && number <= 121);
-    *architecture = (int)number;
-    return good;
-}
-
 static int read_options(const lab_options *options, lab_check_session *session)
 {
+    char why[1024];
     session->path = options->argument;
     session->repeat = 1;
     session->tolerance = -1;
@@ -36,8 +27,8 @@ static int read_options(const lab_options *options, lab_check_session *session)
     session->output = options->json ? stderr : stdout;
     if (!session->path)
         return lab_usage_error("check", "name a file: rung check FILE.cu or FILE.ptx");
-    if (!read_architecture(options->arch, &session->architecture))
-        return lab_option_error("check", "--arch", options->arch, "use sm_50 to sm_121");
+    if (!lab_source_options_read(options, &session->source_options, why, sizeof why))
+        return lab_usage_error("check", why);
     if (!lab_parse_time_limit(options->time_limit, DEFAULT_SECONDS, &session->seconds))
         return lab_usage_error("check", LAB_TIME_LIMIT_USAGE);
     if (options->repeat &&
@@ -63,6 +54,10 @@ static bool read_file(lab_check_session *session, bool has_architecture, char *w
     session->is_ptx = ends_with(session->path, ".ptx");
     if (!session->is_ptx && !ends_with(session->path, ".cu") && !ends_with(session->path, ".cuh"))
         return lab_set_reason(why, capacity, "%s is not a .cu or .ptx file", session->path);
+    if (session->is_ptx && session->source_options.count > 0)
+        return lab_set_reason(why, capacity, "%s is already compiled; -D and -I apply to CUDA files only",
+                              session->path);
+    session->architecture = session->source_options.architecture;
     if (session->is_ptx && !has_architecture)
         session->architecture = 0; /* the target of the file */
     session->text = lab_file_read(session->path, session->is_ptx ? LAB_TEXT_BYTES_MAX : LAB_KERNEL_BYTES_MAX,
@@ -130,6 +125,7 @@ static void close_session(lab_check_session *session)
     free(session->lines.items);
     lab_cuda_code_free(&session->code);
     lab_cuda_outline_free(&session->outline);
+    lab_source_options_free(&session->source_options);
     free(session->text);
     free(session);
 }

@@ -352,7 +352,8 @@ static bool evaluate(lab_check_session *session, int index, const lab_check_prog
 static lab_cuda_compile_status compile(lab_check_session *session, const char *appended, char *why, size_t capacity)
 {
     size_t length = strlen(appended);
-    const char *names[LAB_LINES_MAX], *const debug[] = {"-G"};
+    const char *names[LAB_LINES_MAX], *items[2 * LAB_REPEATED_MAX + 1];
+    int item_count = 0;
     char *text = malloc(session->bytes + length + 1);
     if (!text) {
         lab_set_reason(why, capacity, "out of memory");
@@ -362,14 +363,18 @@ static lab_cuda_compile_status compile(lab_check_session *session, const char *a
     memcpy(text + session->bytes, appended, length + 1);
     for (int i = 0; i < session->lines.count; i++)
         names[i] = session->launches[i].name;
+    for (int i = 0; i < session->source_options.count; i++)
+        items[item_count++] = session->source_options.items[i];
+    if (session->is_unoptimised)
+        items[item_count++] = "-G";
     lab_cuda_job job = {.file = session->path,
                         .text = text,
                         .bytes = session->bytes + length,
                         .architecture = session->architecture,
                         .names = names,
                         .name_count = session->lines.count,
-                        .options = debug,
-                        .option_count = session->is_unoptimised};
+                        .options = items,
+                        .option_count = item_count};
     lab_cuda_code_free(&session->code);
     lab_cuda_compile_status status = lab_cuda_compile(&job, &session->code, why, capacity);
     free(text);

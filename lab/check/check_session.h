@@ -7,6 +7,7 @@
 #include "check/launch_line.h"
 #include "cuda_source/cuda_compiler.h"
 #include "cuda_source/cuda_outline.h"
+#include "cuda_source/source_options.h"
 #include "findings/finding_list.h"
 #include "rung/emulator.h"
 
@@ -67,9 +68,10 @@ typedef struct lab_check_session {
     char *text;
     size_t bytes;
     bool is_ptx;
-    int architecture;
-    double seconds;   /* limit of a launch, in million instructions of a warp; 0: none */
-    double tolerance; /* of --tolerance; negative: by type */
+    lab_source_options source_options; /* of CUDA files */
+    int architecture;                  /* 0: the target of a PTX file */
+    double seconds;                    /* limit of a launch, in million instructions of a warp; 0: none */
+    double tolerance;                  /* of --tolerance; negative: by type */
     int64_t repeat;
     bool counts_accesses;
     bool is_unoptimised;      /* compile without optimisation */

@@ -59,7 +59,7 @@ static void write_values(const lab_completion_words *words, FILE *out)
         const char *option;
         void (*write)(FILE *out); /* or NULL, and `words` */
         const char *words;
-        const char *kind; /* as in the script: words, files, or both */
+        const char *kind; /* as in the script: words, files or both */
     } values[] = {
         {NULL, "device", write_backends, NULL, "words"},
         {NULL, "kernels", write_kernels, NULL, "words"},
@@ -93,12 +93,15 @@ static void write_values(const lab_completion_words *words, FILE *out)
         bool has_words = false;
         for (int j = 0; j < VALUE_COUNT; j++)
             has_words = has_words || strcmp(values[j].option, option->name) == 0;
-        if (strcmp(option->argument, "FILE") == 0 && letter)
-            fprintf(out, "    *\" -%c\" | *\" --%s\") kind=files ;;\n", letter, option->name);
-        else if (strcmp(option->argument, "FILE") == 0)
-            fprintf(out, "    *\" --%s\") kind=files ;;\n", option->name);
-        else if (*option->argument && !has_words)
-            fprintf(out, "    *\" --%s\") kind=anything ;;\n", option->name);
+        const char *kind = strcmp(option->argument, "FILE") == 0     ? "files"
+                           : strcmp(option->argument, "FOLDER") == 0 ? "folders"
+                                                                     : "anything";
+        if (!*option->argument || has_words)
+            continue;
+        if (letter)
+            fprintf(out, "    *\" -%c\" | *\" --%s\") kind=%s ;;\n", letter, option->name, kind);
+        else
+            fprintf(out, "    *\" --%s\") kind=%s ;;\n", option->name, kind);
     }
 }
 
@@ -144,10 +147,11 @@ void lab_completion_print(const lab_completion_words *words, FILE *out)
     write_commands(out);
     fputs("\"\n_rung_kernels=\"", out);
     write_kernels(out);
-    fputs("\"\n\n"
-          "# The values of a command's option, \"bench --device\": sets words, or kind to files, both or anything.\n"
-          "_rung_values() {\n    words= kind=words\n    case $1 in\n",
-          out);
+    fputs(
+        "\"\n\n"
+        "# The values of a command's option, \"bench --device\": sets words, or kind to files, folders, both or anything.\n"
+        "_rung_values() {\n    words= kind=words\n    case $1 in\n",
+        out);
     write_values(words, out);
     fputs("    *) return 1 ;;\n    esac\n}\n\n"
           "# The options of a command: sets words.\n"
@@ -180,6 +184,9 @@ void lab_completion_print(const lab_completion_words *words, FILE *out)
           "        mapfile -t COMPREPLY < <(compgen -P \"$list\" -W \"$words\" -- \"${word#\"$list\"}\")\n"
           "    if [ $kind = files ] || [ $kind = both ]; then\n"
           "        mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < <(compgen -f -- \"$word\")\n"
+          "        compopt -o filenames 2> /dev/null\n"
+          "    elif [ $kind = folders ]; then\n"
+          "        mapfile -t COMPREPLY < <(compgen -d -- \"$word\")\n"
           "        compopt -o filenames 2> /dev/null\n"
           "    fi\n"
           "    return 0\n"

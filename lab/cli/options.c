@@ -36,6 +36,12 @@ static const struct {
 
 enum { LETTER_COUNT = sizeof letters / sizeof *letters };
 
+/* Members of the options that may be given several times. */
+static const size_t repeated_offsets[] = {
+#define REPEATED(field) offsetof(lab_options, field),
+#include "cli/options.def"
+};
+
 /* Help texts for single commands. */
 static const struct {
     size_t offset; /* of the option's member of lab_options */
@@ -236,6 +242,30 @@ static int count_after_double_dash(int argc, char **argv)
     return 0;
 }
 
+static bool is_repeated(int row)
+{
+    for (size_t i = 0; i < sizeof repeated_offsets / sizeof *repeated_offsets; i++)
+        if (repeated_offsets[i] == option_table[row].offset)
+            return true;
+    return false;
+}
+
+/* Stores the value of an option. Returns false after printing an error. */
+static bool store_value(int command, int row, const char *value, lab_options *options)
+{
+    *field_of(options, row) = value;
+    if (!is_repeated(row))
+        return true;
+    if (options->repeated_count == LAB_REPEATED_MAX) {
+        fprintf(stderr, "rung %s: --%s is given too often; at most %d such options are possible.",
+                commands[command].name, option_table[row].name, LAB_REPEATED_MAX);
+        return false;
+    }
+    options->repeated[options->repeated_count].offset = option_table[row].offset;
+    options->repeated[options->repeated_count++].value = value;
+    return true;
+}
+
 bool lab_options_parse(int command, int argc, char **argv, lab_options *options)
 {
     struct option table[OPTION_COUNT + 2];
@@ -262,7 +292,10 @@ bool lab_options_parse(int command, int argc, char **argv, lab_options *options)
             row = '?';
             break;
         }
-        *field_of(options, option_index_of(row)) = optarg ? optarg : "";
+        if (!store_value(command, option_index_of(row), optarg ? optarg : "", options)) {
+            row = '?';
+            break;
+        }
     }
     if (row == -1 && strstr(commands[command].arguments, "...")) {
         options->arguments = (const char *const *)argv + optind;
@@ -281,6 +314,15 @@ bool lab_options_parse(int command, int argc, char **argv, lab_options *options)
     return false;
 }
 
+const char *lab_option_repeated(const lab_options *options, const char *const *member, int index)
+{
+    const size_t offset = (size_t)((const char *)member - (const char *)options);
+    for (int i = 0; i < options->repeated_count; i++)
+        if (options->repeated[i].offset == offset && index-- == 0)
+            return options->repeated[i].value;
+    return NULL;
+}
+
 const char *lab_option_value(const lab_options *options, const char *name)
 {
     replace_underscores();
@@ -290,17 +332,26 @@ const char *lab_option_value(const lab_options *options, const char *name)
     return NULL;
 }
 
+/* Returns value number `index` of any option; NULL after the last. */
+static const char *value_at(const lab_options *options, int row, int index)
+{
+    const char *const *field = (const char *const *)field_of(options, row);
+    return is_repeated(row) ? lab_option_repeated(options, field, index) : index == 0 ? *field : NULL;
+}
+
 int lab_options_to_arguments(const lab_options *options, bool (*left_out)(const char *name), char **list, int capacity)
 {
     int count = 0;
+    const char *value;
     replace_underscores();
-    for (int i = 0; i < OPTION_COUNT && count < capacity; i++) {
-        const char *value = *field_of(options, i);
-        size_t room = value ? strlen(option_table[i].name) + strlen(value) + 4 : 0;
-        if (!value || (left_out && left_out(option_table[i].name)) || !(list[count] = malloc(room)))
-            continue;
-        snprintf(list[count++], room, "--%s%s%s", option_table[i].name, *option_table[i].argument ? "=" : "", value);
-    }
+    for (int i = 0; i < OPTION_COUNT; i++)
+        for (int n = 0; count < capacity && (value = value_at(options, i, n)); n++) {
+            size_t room = strlen(option_table[i].name) + strlen(value) + 4;
+            if ((left_out && left_out(option_table[i].name)) || !(list[count] = malloc(room)))
+                break;
+            snprintf(list[count++], room, "--%s%s%s", option_table[i].name, *option_table[i].argument ? "=" : "",
+                     value);
+        }
     return count;
 }
 
@@ -333,6 +384,22 @@ bool lab_parse_bytes(const char *text, int64_t *bytes)
     if (!lab_parse_integer(number, bytes) || *bytes <= 0 || *bytes > INT64_MAX >> shift)
         return false;
     *bytes <<= shift;
+    return true;
+}
+
+bool lab_parse_architecture(const char *text, int *architecture)
+{
+    char digits[8];
+    const char *number = strncmp(text, "sm_", 3) == 0 ? text + 3 : text;
+    size_t length = strspn(number, "0123456789");
+    int64_t value;
+    bool has_suffix = strcmp(number + length, "a") == 0; /* the compiler adds it from sm_90 on */
+    if (length >= sizeof digits || (number[length] && !has_suffix))
+        return false;
+    snprintf(digits, sizeof digits, "%.*s", (int)length, number);
+    if (!lab_parse_integer(digits, &value) || value < 50 || value > 121 || (has_suffix && value < 90))
+        return false;
+    *architecture = (int)value;
     return true;
 }
 

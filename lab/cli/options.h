@@ -18,6 +18,8 @@ enum {
     LAB_COMMAND_COUNT
 };
 
+enum { LAB_REPEATED_MAX = 64 };
+
 /* The values of the options: "" for a switch, NULL for an option that is not given. */
 typedef struct lab_options {
 #define OPTION(field, argument, commands, help) const char *field;
@@ -27,6 +29,11 @@ typedef struct lab_options {
     const char *const *arguments; /* all arguments, for commands with "..." */
     int argument_count;
     int arguments_after_dashes; /* number of arguments after "--" */
+    struct {
+        size_t offset; /* of the option's member */
+        const char *value;
+    } repeated[LAB_REPEATED_MAX]; /* values of options that may be given several times, in order */
+    int repeated_count;
 } lab_options;
 
 /* Parses argv from argv[2] for a command. Returns false after printing an error. */
@@ -35,6 +42,10 @@ bool lab_options_parse(int command, int argc, char **argv, lab_options *options)
 /* Writes the given options, except those that `left_out` (or NULL) accepts, as "--name=value" texts, which the caller frees.
  * Returns their number, at most `capacity`. */
 int lab_options_to_arguments(const lab_options *options, bool (*left_out)(const char *name), char **list, int capacity);
+
+/* Returns value number `index` of an option that may be given several times; NULL after the last. `member` is the option's
+ * member of `options`. */
+const char *lab_option_repeated(const lab_options *options, const char *const *member, int index);
 
 /* Returns the value of the option with this name, "" for a switch; NULL if the option is not given. */
 const char *lab_option_value(const lab_options *options, const char *name);
@@ -79,6 +90,9 @@ bool lab_parse_number(const char *text, double *value);
 
 /* Parses a size such as "256M" (MiB); without a letter, bytes. Returns false if it is not positive or too large. */
 bool lab_parse_bytes(const char *text, int64_t *bytes);
+
+/* Parses an architecture: "sm_86", "86" or "sm_90a". Returns false if it is not from 50 to 121. */
+bool lab_parse_architecture(const char *text, int *architecture);
 
 /* Parses `count` integers with an x between them: "300x400". */
 bool lab_parse_extents(const char *text, int count, int64_t *extents);

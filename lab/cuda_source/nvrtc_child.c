@@ -14,6 +14,7 @@
 #include "base/dynamic_library.h"
 #include "base/nvrtc_library.h"
 #include "common/failure.h"
+#include "common/text.h"
 #include "cuda_source/compile_places.h"
 #include "cuda_source/cuda_headers.h"
 #include "cuda_source/device_view.h"
@@ -21,7 +22,14 @@
 #include "cuda_source/stub_headers.h"
 #include "process/sandbox.h"
 
-enum { NVRTC_OUT_OF_MEMORY = 1, NVRTC_INVALID_OPTION = 5, OPTIONS_MAX = 160, STUB_PARTS_MAX = 16, NOTE_BYTES = 512 };
+enum {
+    NVRTC_OUT_OF_MEMORY = 1,
+    NVRTC_INVALID_OPTION = 5,
+    OPTIONS_MAX = 160,
+    STUB_PARTS_MAX = 16,
+    NOTE_BYTES = 512,
+    ARCHITECTURES_MAX = 64
+};
 
 /* One child's work. */
 typedef struct nvrtc_work {
@@ -62,6 +70,23 @@ static bool load_compiler(nvrtc_work_t *work)
         *slash = '\0';
     warm_up(&work->nvrtc);
     return true;
+}
+
+/* Returns whether NVRTC compiles for the job's architecture. Writes those that it knows otherwise. */
+static bool knows_architecture(const nvrtc_work_t *work, char *why, size_t capacity)
+{
+    int known[ARCHITECTURES_MAX], count = 0, wanted = work->job->architecture;
+    if (work->nvrtc.architecture_count(&count) != 0 || count < 1 || count > ARCHITECTURES_MAX ||
+        work->nvrtc.architectures(known) != 0)
+        return true; /* the compiler will tell */
+    for (int i = 0; i < count; i++)
+        if (known[i] == wanted)
+            return true;
+    lab_set_reason(why, capacity, "NVRTC %d.%d does not compile for sm_%d; it compiles for", work->nvrtc.major,
+                   work->nvrtc.minor, wanted);
+    for (int i = 0; i < count; i++)
+        lab_append(why, capacity, "%s sm_%d", i > 0 ? "," : "", known[i]);
+    return false;
 }
 
 /* From here on the process reads the user's folders, NVIDIA's headers and NVRTC's own files. */
@@ -404,6 +429,8 @@ lab_cuda_compile_status lab_nvrtc_child_compile(const lab_cuda_job *job, lab_cud
     }
     code->version_major = work.nvrtc.major;
     code->version_minor = work.nvrtc.minor;
+    if (!work.places.has_architecture && !knows_architecture(&work, why, capacity))
+        return LAB_CUDA_FAILED;
     lab_cuda_headers_find(work.nvrtc.major, &work.headers);
     for (int i = 0; i < work.headers.count; i++)
         work.cuda_folders[i] = work.headers.folders[i];

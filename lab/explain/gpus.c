@@ -158,6 +158,12 @@ bool lab_gpu_find(const char *name, lab_gpu *machine, char *why, size_t capacity
 const char *lab_gpu_from_options(const char *name, const char *arch, lab_gpu *machine)
 {
     static _Thread_local char why[512];
+    char own[16];
+    int number;
+    if (arch && lab_parse_architecture(arch, &number)) {
+        snprintf(own, sizeof own, "sm_%d", number); /* --arch 86 */
+        arch = own;
+    }
     if (name) {
         if (!lab_gpu_find(name, machine, why, sizeof why))
             return why;

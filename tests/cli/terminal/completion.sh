@@ -18,6 +18,7 @@ gives() {
     [ "${found% }" = "$expected" ] || fail "rung ${*:2}: ${found% } instead of $expected"
 }
 touch kernel.cu kernel_two.cu "with space.cu"
+mkdir folder
 gives "bench" rung be
 gives "devices doctor" rung d
 gives "--help --version" rung --
@@ -44,6 +45,10 @@ gives "kernel.cu kernel_two.cu" rung verify kern
 gives "with space.cu" rung verify "with"
 gives "kernel.cu kernel_two.cu" rung bench --output k
 gives "kernel.cu kernel_two.cu" rung bench -o k
+gives "folder" rung verify -I f
+gives "folder" rung check --include-path f
+gives "folder" rung report --charts f
+gives "" rung verify -D k
 gives "" rung bench --sizes k
 gives "04_shared" rung kernels 04
 gives "bench" rung help be

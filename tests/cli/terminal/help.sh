@@ -18,9 +18,9 @@ for command in $commands; do
         name=${option%=x}
         # What is accepted comes to --help; anything else ends with a message before.
         if "$RUNG" "$command" "--$option" --help > /dev/null 2>&1; then
-            grep -qE "^ +(-[a-z], )?--$name( |\$)" help.txt || complain "$command accepts --$name and does not show it"
+            grep -qE "^ +(-[a-zA-Z], )?--$name( |\$)" help.txt || complain "$command accepts --$name and does not show it"
         else
-            grep -qE "^ +(-[a-z], )?--$name( |\$)" help.txt && complain "$command shows --$name and does not accept it"
+            grep -qE "^ +(-[a-zA-Z], )?--$name( |\$)" help.txt && complain "$command shows --$name and does not accept it"
         fi
     done
     grep -q -- '-h, --help' help.txt || complain "help $command does not show --help"
@@ -38,8 +38,8 @@ for command in $commands; do
     "$RUNG" help --man "$command" | sed 's/\\-/-/g; s/\\&//g; s/\\e/\\/g; s/\\(ti/~/g' | tr -s ' \n' '  ' > man.txt
     while read -r text; do
         grep -qF -- "$text" man.txt || complain "the manual of $command lacks: $text"
-    done < <(awk '/^ +(-[a-z], )?--[a-z]/ { if (text) print text; text = $0;
-                      sub(/^ +(-[a-z], )?--[a-z-]+( [A-Z][^ ]*)? */, "", text); next }
+    done < <(awk '/^ +(-[a-zA-Z], )?--[a-z]/ { if (text) print text; text = $0;
+                      sub(/^ +(-[a-zA-Z], )?--[a-z-]+( [A-Z][^ ]*)? */, "", text); next }
                   text != "" || /^ {20,}/ { line = $0; sub(/^ +/, "", line); text = text (text ? " " : "") line }
                   END { print text }' help.txt | sed '/^$/d')
 done

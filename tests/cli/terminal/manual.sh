@@ -21,7 +21,7 @@ for page in rung $(sed 's/[a-z]*/rung-&/' <<< "$commands"); do
     done
     groff -man -Tascii -P-cbou "$page.1" > "$page.txt"
     [ -z "$name" ] || for option in $(options_of "$name"); do
-        grep -qE "^ +(-[a-z], )?--$option( |\$)" "$page.txt" || fail "$page: no --$option"
+        grep -qE "^ +(-[a-zA-Z], )?--$option( |\$)" "$page.txt" || fail "$page: no --$option"
     done
     for code in $(sed -n 's/^EXIT([A-Z]*, *\([0-9]*\),.*/\1/p' "$lab/cli/exit_codes.def"); do
         grep -qE "^ +$code " "$page.txt" || fail "$page: no exit status $code"
