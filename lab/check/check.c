@@ -104,6 +104,11 @@ static bool read_lines(lab_check_session *session, const char *launch, char *why
                               example);
     for (int i = 0; i < session->lines.count; i++) {
         const lab_launch_line *line = &session->lines.items[i];
+        if (line->roles.length > 0)
+            return lab_set_reason(why, capacity,
+                                  "%s: args= is for rung verify and rung explain; rung check takes every argument as "
+                                  "NAME=VALUE",
+                                  lab_check_place(session, line, place, sizeof place));
         const char *missing = line->grid.length == 0 ? "grid" : line->block.length == 0 ? "block" : NULL;
         if (missing)
             return lab_set_reason(why, capacity, "%s: %s=X[,Y[,Z]] is missing, for example %s=%s",

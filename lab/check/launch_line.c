@@ -16,6 +16,7 @@ static const struct {
     {"kernel", offsetof(lab_launch_line, kernel)}, {"template", offsetof(lab_launch_line, templates)},
     {"grid", offsetof(lab_launch_line, grid)},     {"block", offsetof(lab_launch_line, block)},
     {"shared", offsetof(lab_launch_line, shared)}, {"cluster", offsetof(lab_launch_line, cluster)},
+    {"args", offsetof(lab_launch_line, roles)},
 };
 
 static bool is_blank(char c)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch_line.h - one launch of rung check, described in one line of --launch or of a comment of the file:
+/* launch_line.h - one launch, described in one line of --launch or of a comment of the file. rung check runs it; rung verify
+ * and rung explain take the configuration and the roles of parameters from it:
  *
- *     // rung: grid=(n+255)/256 block=256 x=f32[n] y=f32[n]:zero n=1000 a=2.5 */
+ *     // rung: grid=(n+255)/256 block=256 x=f32[n] y=f32[n]:zero n=1000 a=2.5
+ *     // rung: grid=(N+15)/16,(M+15)/16 block=16,16 kernel=gemm template=64,8 args=width=K,flag=1 */
 #pragma once
 
 #include "check/element_type.h"
@@ -33,6 +35,7 @@ enum { LAB_LINE_ARGUMENTS_MAX = 64, LAB_LINES_MAX = 64 };
 /* Views are empty if they are not given. */
 typedef struct lab_launch_line {
     rungi_string_view kernel, templates, grid, block, shared, cluster;
+    rungi_string_view roles; /* args=: meaning or value of parameters, for rung verify and rung explain */
     lab_launch_argument arguments[LAB_LINE_ARGUMENTS_MAX];
     int argument_count;
     int line; /* of the file; 0 for --launch */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain.c - the command `rung explain`: reads the options and calls lab/explain, or lab/plain_gemm
  * for plain CUDA files. */
+#include <stdlib.h>
+
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "explain/explain.h"
@@ -77,10 +79,17 @@ int lab_command_explain(const lab_options *options)
     if (wrong)
         return lab_usage_error("explain", wrong);
     char why[512];
+    lab_plain_file file;
     if (options->nsight && !lab_nsight_file_check(options->nsight, why, sizeof why))
         return lab_fail(LAB_EXIT_USAGE, "%s", why);
-    if (lab_is_plain_cuda(options->argument))
-        return lab_plain_explain(options, options->argument, &request);
+    if (lab_plain_file_read(options->argument, &file)) {
+        int code = lab_plain_explain(options, &file, &request);
+        free(file.text);
+        return code;
+    }
+    wrong = lab_plain_options_misused(options, options->argument, true);
+    if (wrong)
+        return lab_usage_error("explain", wrong);
     lab_explain_jobs *jobs = lab_explain_jobs_create(&request, !options->dtype);
     if (!jobs)
         return lab_fail(LAB_EXIT_WRONG, "out of memory");

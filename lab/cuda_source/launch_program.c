@@ -20,7 +20,10 @@ typedef struct program_writer {
     const char *name;                                            /* of the kernel, with template arguments */
     rungi_string_view declared[2 * LAB_CUDA_PARAMETERS_MAX + 8]; /* local variables so far */
     int declared_count;
-    bool *is_evaluated;
+    lab_tokens given; /* template arguments of source->templates */
+    lab_token_range given_parts[LAB_CUDA_PARAMETERS_MAX];
+    int given_count;
+    lab_launch_program *program;
 } program_writer_t;
 
 static rungi_string_view range_text(const program_writer_t *writer, lab_token_range range)
@@ -95,7 +98,7 @@ static void find_slices(program_writer_t *writer)
             lab_launch_slice_free(&writer->values, name);
         else if (!source->is_given[i] && is_integer && i < launch->argument_count) {
             lab_launch_slice_need(&writer->values, launch->arguments[i]);
-            writer->is_evaluated[i] = true;
+            writer->program->is_evaluated[i] = true;
         }
     }
     free_sizes(writer);
@@ -164,12 +167,9 @@ static lab_token_range find_template_call(const program_writer_t *writer, const 
     for (int i = 0; i + 2 < tokens->count; i++) {
         if (!rungi_string_views_equal(tokens->items[i].text, name) || !lab_token_is(tokens, i + 1, "<"))
             continue;
-        int depth = 0;
-        for (int at = i + 1; at < tokens->count && !lab_token_is(tokens, at, ";"); at++) {
-            depth += lab_token_is(tokens, at, "<") - lab_token_is(tokens, at, ">");
-            if (depth == 0)
-                return (lab_token_range){i + 2, at - 1};
-        }
+        int close = lab_outline_angle_end(tokens, i + 1);
+        if (close >= 0)
+            return (lab_token_range){i + 2, close - 1};
     }
     return (lab_token_range){0, -1};
 }
@@ -194,7 +194,53 @@ static void write_binding(const program_writer_t *writer, const lab_cuda_paramet
                 (int)value.length, value.text);
 }
 
-/* Binds the template parameters of the function that launches the kernel to those of its first call. */
+static void read_given_templates(program_writer_t *writer)
+{
+    const char *text = writer->source->templates ? writer->source->templates : "";
+    if (lab_tokens_read(text, strlen(text), &writer->given))
+        writer->given_count = lab_cuda_split(&writer->given, (lab_token_range){0, writer->given.count - 1},
+                                             writer->given_parts, LAB_CUDA_PARAMETERS_MAX);
+}
+
+/* Returns an argument of source->templates; its length is 0 if there is none. */
+static rungi_string_view given_template(const program_writer_t *writer, int index)
+{
+    if (index >= writer->given_count)
+        return rungi_string_view_of("", 0);
+    return lab_tokens_text(&writer->given, writer->given_parts[index].first, writer->given_parts[index].last);
+}
+
+/* Returns the argument of source->templates in the place where the launch has this name: with gemm<T, 16><<<...>>> the
+ * first is T. */
+static rungi_string_view given_for_name(const program_writer_t *writer, rungi_string_view name)
+{
+    const lab_tokens *tokens = &writer->outline->tokens;
+    lab_token_range parts[LAB_CUDA_PARAMETERS_MAX];
+    int count = lab_cuda_split(tokens, writer->source->launch->templates, parts, LAB_CUDA_PARAMETERS_MAX);
+    for (int i = 0; i < count; i++)
+        if (parts[i].first == parts[i].last && rungi_string_views_equal(tokens->items[parts[i].first].text, name))
+            return given_template(writer, i);
+    for (int i = 0; i < writer->kernel->template_count && count == 0; i++) /* deduced: gemm<<<...>>> */
+        if (rungi_string_views_equal(lab_cuda_name(writer->outline, writer->kernel->template_parameters[i].name), name))
+            return given_template(writer, i);
+    return rungi_string_view_of("", 0);
+}
+
+/* Returns the type of a parameter that the file leaves open; most kernels multiply floats. The result says so. */
+static rungi_string_view assume_type(const program_writer_t *writer, rungi_string_view name)
+{
+    char *text = writer->program->assumed;
+    size_t length = strlen(text), room = sizeof writer->program->assumed - length;
+    char added[128];
+    snprintf(added, sizeof added, "%.*s = float", (int)name.length, name.text);
+    const char *same = strstr(text, added); /* the launching function and the kernel often use the same name */
+    if (!same || (same > text && same[-1] != ' '))
+        snprintf(text + length, room, "%s%s", length > 0 ? ", " : "", added);
+    return rungi_string_view_of("float", 5);
+}
+
+/* Binds the template parameters of the function that launches the kernel: to the arguments that the user gives, or to
+ * those of the function's first call. */
 static void write_launcher_templates(const program_writer_t *writer)
 {
     const lab_cuda_launch *launch = writer->source->launch;
@@ -206,9 +252,12 @@ static void write_launcher_templates(const program_writer_t *writer)
                                LAB_CUDA_PARAMETERS_MAX);
     for (int i = 0; i < function->template_count; i++) {
         const lab_cuda_parameter *parameter = &function->template_parameters[i];
-        rungi_string_view value = range_text(writer, i < count ? values[i] : parameter->preset);
+        rungi_string_view name = lab_cuda_name(writer->outline, parameter->name);
+        rungi_string_view value = given_for_name(writer, name);
+        if (value.length == 0)
+            value = range_text(writer, i < count ? values[i] : parameter->preset);
         if (value.length == 0 && is_type_parameter(writer, parameter))
-            value = rungi_string_view_of("float", 5); /* the file does not say; most kernels multiply floats */
+            value = assume_type(writer, name);
         write_binding(writer, parameter, value);
     }
 }
@@ -238,8 +287,24 @@ static void write_template_arguments(const program_writer_t *writer, FILE *out)
     }
 }
 
+/* Writes arguments for the type parameters from `first` on that have no default. A launch such as gemm<<<...>>>(a, b, c)
+ * leaves them to the compiler, which deduces them from the types of a, b and c. */
+static void write_deduced_types(const program_writer_t *writer, int first, FILE *out)
+{
+    for (int i = first; i < writer->kernel->template_count; i++) {
+        const lab_cuda_parameter *parameter = &writer->kernel->template_parameters[i];
+        if (parameter->preset.last >= parameter->preset.first || !is_type_parameter(writer, parameter))
+            return;
+        rungi_string_view type = assume_type(writer, lab_cuda_name(writer->outline, parameter->name));
+        fprintf(out, "%s%.*s", i > 0 ? ", " : "", (int)type.length, type.text);
+    }
+}
+
 static char *write_name(const program_writer_t *writer)
 {
+    const lab_cuda_launch *launch = writer->source->launch;
+    bool has_templates = launch && launch->has_templates;
+    lab_token_range parts[LAB_CUDA_PARAMETERS_MAX];
     char *name = NULL;
     size_t bytes;
     FILE *out = open_memstream(&name, &bytes);
@@ -249,12 +314,16 @@ static char *write_name(const program_writer_t *writer)
     fprintf(out, "%s%.*s", writer->kernel->scope, (int)plain.length, plain.text);
     if (writer->source->templates && *writer->source->templates)
         fprintf(out, "<%s>", writer->source->templates);
-    else if (writer->source->launch && writer->source->launch->has_templates && writer->kernel->template_count >= 0) {
+    else if (writer->kernel->template_count > 0 || (writer->kernel->template_count == 0 && has_templates)) {
+        int count = has_templates
+                        ? lab_cuda_split(&writer->outline->tokens, launch->templates, parts, LAB_CUDA_PARAMETERS_MAX)
+                        : 0;
         fputc('<', out);
-        write_template_arguments(writer, out);
+        if (has_templates)
+            write_template_arguments(writer, out);
+        write_deduced_types(writer, count, out);
         fputc('>', out);
-    } else if (writer->kernel->template_count > 0)
-        fputs("<>", out); /* every parameter has a default */
+    }
     if (fclose(out) == 0)
         return name;
     free(name);
@@ -445,21 +514,17 @@ static void declare_values(program_writer_t *writer)
     }
     for (int i = 0; i < 3; i++) {
         rungi_string_view name = rungi_string_view_of(sizes[i], 1);
-        if (!is_name_of_file(writer->outline, sizes[i]) && !lab_launch_slice_defines(&writer->values, name))
-            declare(writer, rungi_string_view_of("int", 3), name, LAB_LAUNCH_VALUE_M + i);
+        if (is_name_of_file(writer->outline, sizes[i]) || lab_launch_slice_defines(&writer->values, name))
+            continue;
+        fprintf(writer->out, "#ifndef %s\n", sizes[i]); /* an option -D may define the name */
+        declare(writer, rungi_string_view_of("int", 3), name, LAB_LAUNCH_VALUE_M + i);
+        fputs("#endif\n", writer->out);
     }
 }
 
 /* Template parameters of the kernel may be used in expressions of the user. */
 static void write_kernel_templates(const program_writer_t *writer)
 {
-    lab_cuda_outline texts = {.functions = NULL};
-    lab_token_range parts[LAB_CUDA_PARAMETERS_MAX];
-    const char *arguments = writer->source->templates ? writer->source->templates : "";
-    bool is_read = lab_tokens_read(arguments, strlen(arguments), &texts.tokens);
-    int count = is_read ? lab_cuda_split(&texts.tokens, (lab_token_range){0, texts.tokens.count - 1}, parts,
-                                         LAB_CUDA_PARAMETERS_MAX)
-                        : 0;
     bool uses_launch = !writer->source->templates && writer->source->launch && writer->source->launch->has_templates;
     lab_token_range own[LAB_CUDA_PARAMETERS_MAX];
     int own_count = uses_launch ? lab_cuda_split(&writer->outline->tokens, writer->source->launch->templates, own,
@@ -467,17 +532,14 @@ static void write_kernel_templates(const program_writer_t *writer)
                                 : 0;
     for (int i = 0; i < writer->kernel->template_count; i++) {
         const lab_cuda_parameter *parameter = &writer->kernel->template_parameters[i];
-        rungi_string_view name = lab_cuda_name(writer->outline, parameter->name), value;
-        if (i < count)
-            value = lab_tokens_text(&texts.tokens, parts[i].first, parts[i].last);
-        else
+        rungi_string_view name = lab_cuda_name(writer->outline, parameter->name), value = given_template(writer, i);
+        if (value.length == 0)
             value = range_text(writer, i < own_count ? own[i] : parameter->preset);
         bool is_same = rungi_string_views_equal(value, name); /* gemm<BM> with a local BM */
         if (!is_same && !is_declared(writer, name) && !lab_launch_slice_defines(&writer->values, name) &&
             !lab_launch_slice_defines(&writer->constants, name) && !is_launcher_template(writer, name))
             write_binding(writer, parameter, value);
     }
-    lab_tokens_free(&texts.tokens);
 }
 
 static void write_dimensions(const program_writer_t *writer, const char *given, lab_token_range range, const char *name,
@@ -513,7 +575,7 @@ static void write_evaluation(program_writer_t *writer)
         fprintf(writer->out, "results[%d] = (long long)(%.*s);\n", LAB_LAUNCH_RESULT_SHARED, (int)shared.length,
                 shared.text);
     for (int i = 0; i < writer->kernel->parameter_count; i++)
-        if (writer->is_evaluated[i]) {
+        if (writer->program->is_evaluated[i]) {
             rungi_string_view argument = range_text(writer, source->launch->arguments[i]);
             fprintf(writer->out, "results[%d] = (long long)(%.*s);\n", LAB_LAUNCH_RESULT_ARGUMENTS + i,
                     (int)argument.length, argument.text);
@@ -544,7 +606,8 @@ bool lab_launch_program_write(const lab_cuda_outline *outline, const lab_launch_
     writer->outline = outline;
     writer->source = source;
     writer->kernel = &outline->functions[source->kernel];
-    writer->is_evaluated = program->is_evaluated;
+    writer->program = program;
+    read_given_templates(writer);
     find_slices(writer);
     program->name = write_name(writer);
     writer->name = program->name;
@@ -567,6 +630,7 @@ bool lab_launch_program_write(const lab_cuda_outline *outline, const lab_launch_
         }
     }
     bool good = writer->out && fclose(writer->out) == 0;
+    lab_tokens_free(&writer->given);
     free(writer);
     if (!good)
         lab_launch_program_free(program);

@@ -11,20 +11,16 @@
 #include "cli/interrupt.h"
 #include "common/failure.h"
 #include "common/text.h"
-#include "io/input_file.h"
 
 /* ---- Files ---- */
 
-bool lab_gemm_file_open(const char *path, const lab_launch_options *options, lab_gemm_file *file, char *why,
+bool lab_gemm_file_open(const lab_plain_file *plain, const lab_launch_options *options, lab_gemm_file *file, char *why,
                         size_t capacity)
 {
     char reason[512];
-    *file = (lab_gemm_file){.path = path, .options = *options};
-    file->text = lab_file_read(path, LAB_KERNEL_BYTES_MAX, &file->bytes, reason, sizeof reason);
-    if (!file->text)
-        return lab_set_reason(why, capacity, "%s: %s", path, reason);
-    if (!lab_launch_options_read_comment(&file->options, file->text, file->bytes, reason, sizeof reason))
-        return lab_set_reason(why, capacity, "%s, %s", path, reason);
+    *file = (lab_gemm_file){.path = plain->path, .text = plain->text, .bytes = plain->bytes, .options = *options};
+    if (!lab_launch_lines_read_comments(file->text, file->bytes, &file->lines, reason, sizeof reason))
+        return lab_set_reason(why, capacity, "%s, %s", plain->path, reason);
     if (!lab_cuda_outline_read(file->text, file->bytes, &file->outline))
         return lab_set_reason(why, capacity, "out of memory");
     return true;
@@ -33,8 +29,22 @@ bool lab_gemm_file_open(const char *path, const lab_launch_options *options, lab
 void lab_gemm_file_close(lab_gemm_file *file)
 {
     lab_cuda_outline_free(&file->outline);
-    free(file->text);
-    file->text = NULL;
+    free(file->lines.items);
+    file->lines = (lab_launch_lines){.items = NULL};
+}
+
+/* Returns the comment line of a kernel: the first that names it, or that names no kernel; NULL if there is none. */
+static const lab_launch_line *find_line(const lab_gemm_file *file, rungi_string_view kernel)
+{
+    const lab_launch_line *general = NULL;
+    for (int i = 0; i < file->lines.count; i++) {
+        const lab_launch_line *line = &file->lines.items[i];
+        if (rungi_string_views_equal(line->kernel, kernel))
+            return line;
+        if (line->kernel.length == 0 && !general)
+            general = line;
+    }
+    return general;
 }
 
 static bool is_pointer(const lab_tokens *tokens, lab_token_range type)
@@ -63,8 +73,12 @@ bool lab_gemm_is_candidate(const lab_gemm_file *file, int function)
     int pointers = 0;
     if (kernel->kind != LAB_FUNCTION_KERNEL || kernel->body.last < kernel->body.first)
         return false;
+    rungi_string_view name = lab_cuda_name(outline, kernel->name);
+    const lab_launch_line *line = find_line(file, name);
     if (*file->options.kernel)
-        return rungi_string_view_equals(lab_cuda_name(outline, kernel->name), file->options.kernel);
+        return rungi_string_view_equals(name, file->options.kernel);
+    if (file->lines.count > 0 && (!line || line->kernel.length > 0))
+        return line != NULL;
     for (int i = 0; i < kernel->parameter_count; i++) {
         const lab_cuda_struct *type = lab_cuda_parameter_struct(outline, &kernel->parameters[i]);
         pointers += type ? count_pointer_fields(outline, type)
@@ -78,15 +92,6 @@ bool lab_gemm_is_candidate(const lab_gemm_file *file, int function)
 static const char *text_or_null(const char *text)
 {
     return *text ? text : NULL;
-}
-
-/* Finds a launch of the kernel in the host code. */
-static const lab_cuda_launch *find_launch(const lab_cuda_outline *outline, int function)
-{
-    for (int i = 0; i < outline->launch_count; i++)
-        if (lab_cuda_launched_kernel(outline, &outline->launches[i]) == function)
-            return &outline->launches[i];
-    return NULL;
 }
 
 /* Returns the role of an integer parameter by its name, or by the name of the argument in the host code. */
@@ -129,20 +134,104 @@ static void find_given(lab_gemm_kernel *kernel)
                                      (!kernel->source.launch || integer_role(kernel, i) != LAB_ROLE_UNKNOWN);
 }
 
-static void find_source(lab_gemm_kernel *kernel, int function)
+/* Starts a kernel: the options that apply to it, and how it is launched. */
+static bool begin_kernel(const lab_gemm_file *file, int function, const lab_cuda_launch *launch,
+                         lab_gemm_kernel *kernel, char *why, size_t capacity)
 {
-    const lab_gemm_file *file = kernel->file;
+    int name = file->outline.functions[function].name;
+    const lab_launch_line *line = find_line(file, lab_cuda_name(&file->outline, name));
+    char reason[256];
+    *kernel = (lab_gemm_kernel){.file = file, .line = file->outline.tokens.items[name].line, .options = file->options};
+    if (line && !lab_launch_options_complete(&kernel->options, line, reason, sizeof reason))
+        return lab_set_reason(why, capacity, "%s, %s", file->path, reason);
     kernel->source = (lab_launch_source){
         .kernel = function,
-        .launch = find_launch(&file->outline, function),
-        .templates = text_or_null(file->options.templates),
-        .grid = text_or_null(file->options.grid),
-        .block = text_or_null(file->options.block),
-        .shared = text_or_null(file->options.shared),
+        .launch = launch,
+        .templates = text_or_null(kernel->options.templates),
+        .grid = text_or_null(kernel->options.grid),
+        .block = text_or_null(kernel->options.block),
+        .shared = text_or_null(kernel->options.shared),
         .find_size = find_host_size,
         .user = kernel,
     };
     find_given(kernel);
+    return true;
+}
+
+/* ---- Several launches ---- */
+
+/* Returns whether the launch gets a part of a matrix: "A + offset" or "&A[offset]". */
+static bool takes_parts(const lab_cuda_outline *outline, const lab_cuda_launch *launch, int function)
+{
+    const lab_cuda_function *kernel = &outline->functions[function];
+    for (int i = 0; i < kernel->parameter_count && i < launch->argument_count; i++)
+        for (int t = launch->arguments[i].first; t <= launch->arguments[i].last; t++)
+            if (is_pointer(&outline->tokens, kernel->parameters[i].type) &&
+                (lab_token_is(&outline->tokens, t, "+") || lab_token_is(&outline->tokens, t, "[")))
+                return true;
+    return false;
+}
+
+/* Appends a number to "40, 52". */
+static void add_number(char *list, size_t capacity, int number)
+{
+    lab_append(list, capacity, "%s%d", *list ? ", " : "", number);
+}
+
+/* Adds a launch with its program, or its line to that of a launch whose program is the same. Takes the program. */
+static void add_launch(lab_gemm_launches *launches, lab_launch_program *programs, const lab_cuda_launch *launch,
+                       lab_launch_program *program)
+{
+    int same = 0;
+    while (same < launches->count &&
+           (strcmp(programs[same].name, program->name) != 0 || strcmp(programs[same].text, program->text) != 0))
+        same++;
+    if (same == LAB_GEMM_LAUNCHES_MAX)
+        add_number(launches->dropped, sizeof launches->dropped, launch->line);
+    else
+        add_number(launches->lines[same], sizeof *launches->lines, launch->line);
+    if (same < launches->count || same == LAB_GEMM_LAUNCHES_MAX) {
+        lab_launch_program_free(program);
+        return;
+    }
+    launches->items[launches->count] = launch;
+    programs[launches->count++] = *program;
+}
+
+void lab_gemm_name_launches(const char *lines, char *text, size_t capacity)
+{
+    snprintf(text, capacity, strchr(lines, ',') ? "the launches in lines %s" : "the launch in line %s", lines);
+}
+
+bool lab_gemm_find_launches(const lab_gemm_file *file, int function, lab_gemm_launches *launches, char *why,
+                            size_t capacity)
+{
+    const lab_cuda_outline *outline = &file->outline;
+    lab_launch_program programs[LAB_GEMM_LAUNCHES_MAX], program;
+    bool good = true;
+    lab_gemm_kernel *kernel = calloc(1, sizeof *kernel);
+    *launches = (lab_gemm_launches){.count = kernel ? 0 : 1};
+    if (!kernel)
+        return lab_set_reason(why, capacity, "out of memory");
+    for (int i = 0; i < outline->launch_count && good; i++) {
+        const lab_cuda_launch *launch = &outline->launches[i];
+        if (lab_cuda_launched_kernel(outline, launch) != function)
+            continue;
+        if (launches->count > 0 && takes_parts(outline, launch, function)) {
+            add_number(launches->parts, sizeof launches->parts, launch->line);
+            continue;
+        }
+        good = begin_kernel(file, function, launch, kernel, why, capacity);
+        if (good && !lab_launch_program_write(outline, &kernel->source, true, &program))
+            good = lab_set_reason(why, capacity, "out of memory");
+        if (good)
+            add_launch(launches, programs, launch, &program);
+    }
+    for (int i = 0; i < launches->count; i++)
+        lab_launch_program_free(&programs[i]);
+    launches->count = launches->count > 0 ? launches->count : 1;
+    free(kernel);
+    return good;
 }
 
 /* ---- Compilation ---- */
@@ -206,8 +295,8 @@ static lab_cuda_compile_status compile(lab_gemm_kernel *kernel, const lab_gemm_s
             .architecture = settings->architecture,
             .names = (const char *const[]){program.name},
             .name_count = 1,
-            .options = settings->definitions,
-            .option_count = settings->definition_count,
+            .options = settings->options,
+            .option_count = settings->option_count,
             .wants_cubin = settings->wants_cubin,
         };
         lab_cuda_code_free(&kernel->code);
@@ -216,6 +305,7 @@ static lab_cuda_compile_status compile(lab_gemm_kernel *kernel, const lab_gemm_s
         free(kernel->name);
         kernel->name = program.name;
         program.name = NULL;
+        snprintf(kernel->assumed, sizeof kernel->assumed, "%s", program.assumed);
         write_title(kernel);
     }
     free(text);
@@ -419,7 +509,7 @@ static void resolve_roles(lab_gemm_kernel *kernel)
 /* Applies --args: "lda=K,flag=1". */
 static bool apply_arguments(lab_gemm_kernel *kernel, char *why, size_t capacity)
 {
-    const char *list = kernel->file->options.arguments;
+    const char *list = kernel->options.arguments;
     rungi_string_view word;
     while (lab_list_next(&list, &word)) {
         rungi_string_view name = rungi_string_view_split(&word, '=');
@@ -481,20 +571,20 @@ static bool refuse_launch(const lab_gemm_kernel *kernel, const char *reason, cha
                           kernel->source.launch->line, reason);
 }
 
-bool lab_gemm_kernel_open(const lab_gemm_file *file, int function, const lab_gemm_settings *settings,
-                          lab_gemm_kernel *kernel, char *why, size_t capacity)
+bool lab_gemm_kernel_open(const lab_gemm_file *file, int function, const lab_cuda_launch *launch,
+                          const lab_gemm_settings *settings, lab_gemm_kernel *kernel, char *why, size_t capacity)
 {
     char *signature = NULL;
-    *kernel = (lab_gemm_kernel){.file = file,
-                                .line = file->outline.tokens.items[file->outline.functions[function].name].line};
-    find_source(kernel, function);
+    if (!begin_kernel(file, function, launch, kernel, why, capacity))
+        return false;
     bool evaluates = kernel->source.launch || (kernel->source.grid && kernel->source.block);
     lab_cuda_compile_status status = compile(kernel, settings, evaluates, why, capacity);
     if (status == LAB_CUDA_REJECTED && evaluates) {
         char reason[1024];
         snprintf(reason, sizeof reason, "%s", why);
         status = compile(kernel, settings, false, why, capacity);
-        if (status == LAB_CUDA_COMPILED)
+        kernel->is_launch_refused = status == LAB_CUDA_COMPILED;
+        if (kernel->is_launch_refused)
             return refuse_launch(kernel, reason, why, capacity);
     }
     if (status != LAB_CUDA_COMPILED)

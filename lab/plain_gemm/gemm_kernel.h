@@ -7,6 +7,7 @@
 #include "cuda_source/launch_program.h"
 #include "plain_gemm/gemm_roles.h"
 #include "plain_gemm/launch_options.h"
+#include "plain_gemm/plain_options.h"
 #include "rung/emulator.h"
 
 /* One scalar or pointer among the parameters: a parameter, or a field of a struct. */
@@ -26,10 +27,11 @@ enum { LAB_GEMM_SLOTS_MAX = 64 };
 /* A file with its outline. */
 typedef struct lab_gemm_file {
     const char *path;
-    char *text;
+    const char *text;
     size_t bytes;
     lab_cuda_outline outline;
-    lab_launch_options options;
+    lab_launch_options options; /* of the command line */
+    lab_launch_lines lines;     /* of comments */
 } lab_gemm_file;
 
 typedef struct lab_gemm_kernel {
@@ -37,7 +39,10 @@ typedef struct lab_gemm_kernel {
     char *name;      /* with template arguments, as the compiler takes it */
     char title[256]; /* for people */
     int line;
+    lab_launch_options options; /* of the command line, completed by a comment line */
     lab_launch_source source;
+    bool is_launch_refused; /* the file compiles, but its launch could not be evaluated */
+    char assumed[256];      /* what the file does not say: "T = float"; "" if nothing is assumed */
     bool is_evaluated[LAB_CUDA_PARAMETERS_MAX];
     lab_cuda_code code;
     rung_emulator *emulator;
@@ -48,27 +53,47 @@ typedef struct lab_gemm_kernel {
     int64_t parameter_bytes;
 } lab_gemm_kernel;
 
-/* Reads a file. `options` are those of the command line; the comment line of the file completes them. Call
- * lab_gemm_file_close() in every case. */
-bool lab_gemm_file_open(const char *path, const lab_launch_options *options, lab_gemm_file *file, char *why,
+/* Reads the outline and the comment lines of a file. `options` are those of the command line. The file's text must live
+ * until lab_gemm_file_close(), which is called in every case. */
+bool lab_gemm_file_open(const lab_plain_file *plain, const lab_launch_options *options, lab_gemm_file *file, char *why,
                         size_t capacity);
 void lab_gemm_file_close(lab_gemm_file *file);
 
 /* Returns whether a function of the outline is a kernel that can multiply: its parameters have three pointers, or structs.
- * With a kernel in the options, only that kernel counts. */
+ * With a kernel in the options, or in every comment line, only kernels of these names count. */
 bool lab_gemm_is_candidate(const lab_gemm_file *file, int function);
+
+/* Writes "the launch in line 40" or "the launches in lines 40, 52". */
+void lab_gemm_name_launches(const char *lines, char *text, size_t capacity);
+
+enum { LAB_GEMM_LAUNCHES_MAX = 8 };
+
+/* The launches of a kernel in the host code. */
+typedef struct lab_gemm_launches {
+    const lab_cuda_launch *items[LAB_GEMM_LAUNCHES_MAX]; /* one per configuration; NULL if the file has no launch */
+    char lines[LAB_GEMM_LAUNCHES_MAX][64];               /* of all launches with the configuration: "40, 52" */
+    int count;                                           /* at least 1 */
+    char parts[64];                                      /* lines of launches that multiply parts of matrices */
+    char dropped[64];                                    /* lines of launches with more configurations than fit */
+} lab_gemm_launches;
+
+/* Lists the launches of a kernel whose configurations differ. A later launch of parts of matrices, such as A + offset, is
+ * no whole multiplication and is left out. Returns false if memory is exhausted or the options are invalid. */
+bool lab_gemm_find_launches(const lab_gemm_file *file, int function, lab_gemm_launches *launches, char *why,
+                            size_t capacity);
 
 typedef struct lab_gemm_settings {
     int architecture;
-    double seconds;                 /* limit of a launch, in million instructions of a warp; 0: none */
-    const char *const *definitions; /* options of the compiler, such as -DTILE=32 */
-    int definition_count;
+    double seconds;             /* limit of a launch, in million instructions of a warp; 0: none */
+    const char *const *options; /* of the compiler, such as -DTILE=32 */
+    int option_count;
     bool wants_cubin; /* also compile for the GPU, for registers and SASS; the log then has ptxas's report */
 } lab_gemm_settings;
 
-/* Compiles and loads a kernel, and finds the roles of its parameters. Call lab_gemm_kernel_close() in every case. */
-bool lab_gemm_kernel_open(const lab_gemm_file *file, int function, const lab_gemm_settings *settings,
-                          lab_gemm_kernel *kernel, char *why, size_t capacity);
+/* Compiles and loads a kernel, and finds the roles of its parameters. `launch` is from lab_gemm_find_launches(). The kernel
+ * must not move. Call lab_gemm_kernel_close() in every case. */
+bool lab_gemm_kernel_open(const lab_gemm_file *file, int function, const lab_cuda_launch *launch,
+                          const lab_gemm_settings *settings, lab_gemm_kernel *kernel, char *why, size_t capacity);
 void lab_gemm_kernel_close(lab_gemm_kernel *kernel);
 
 /* How to launch the kernel for one problem. */

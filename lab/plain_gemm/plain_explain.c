@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "common/failure.h"
 #include "common/text.h"
+#include "cuda_source/source_options.h"
 #include "plain_gemm/gemm_meaning.h"
 #include "plain_gemm/plain_options.h"
 #include "target/target.h"
@@ -17,6 +18,7 @@
 /* One kernel of the file and its explanation. */
 typedef struct plain_explanation {
     lab_gemm_kernel kernel;
+    char launch_lines[64]; /* of the host code: "40, 52" */
     lab_gemm_meaning meaning;
     int64_t base[3];
     lab_explain_request request;
@@ -182,13 +184,11 @@ static bool describe(plain_explanation_t *explanation, char *why, size_t capacit
     return true;
 }
 
-static bool explain(const lab_gemm_file *file, int function, const lab_gemm_settings *settings,
-                    plain_explanation_t *explanation, char *why, size_t capacity)
+/* Explains a kernel that is open. */
+static bool explain(const lab_gemm_file *file, plain_explanation_t *explanation, char *why, size_t capacity)
 {
     lab_gemm_result first;
     lab_explanation *result = &explanation->result;
-    if (!lab_gemm_kernel_open(file, function, settings, &explanation->kernel, why, capacity))
-        return false;
     if (!lab_gemm_find_meaning(&explanation->kernel, &explanation->meaning, explanation->base, &first))
         return lab_set_reason(why, capacity, "%s computes no matrix product: %s; run rung verify %s for details",
                               explanation->kernel.title, first.text, file->path);
@@ -202,88 +202,160 @@ static bool explain(const lab_gemm_file *file, int function, const lab_gemm_sett
         .uses_engine = uses_engine(result), .grouped_tile_rows = 1, .blocks = find_tiles(explanation)};
     if (result->is_counted && result->is_compiled && result->is_disassembled)
         lab_explain_predict(&explanation->request, &traits, result);
-    lab_explanation_find_issues(result, file->outline.tokens.items[file->outline.functions[function].name].line);
+    lab_explanation_find_issues(result, explanation->kernel.line);
     return true;
 }
 
-/* ---- Interface ---- */
+/* ---- Output ---- */
 
-static void print(const plain_explanation_t *explanation, bool is_json, lab_json *json)
+/* What the file is launched with, as far as the host code leaves a choice: the text of a note, or "". */
+static void describe_choice(const plain_explanation_t *explanation, const lab_gemm_launches *launches, char *text,
+                            size_t capacity)
 {
+    const lab_gemm_kernel *kernel = &explanation->kernel;
+    const char *lists[LAB_GEMM_LAUNCHES_MAX + 2];
+    char others[256] = "", own[128], place[300];
+    int count = 0;
+    *text = '\0';
+    for (int i = 0; i < launches->count; i++)
+        if (strcmp(launches->lines[i], explanation->launch_lines) != 0)
+            lists[count++] = launches->lines[i];
+    lists[count++] = launches->parts;
+    lists[count++] = launches->dropped;
+    for (int i = 0; i < count; i++)
+        if (*lists[i])
+            lab_append(others, sizeof others, "%s%s", *others ? ", " : "", lists[i]);
+    lab_gemm_name_launches(explanation->launch_lines, own, sizeof own);
+    lab_gemm_name_launches(others, place, sizeof place);
+    if (*others)
+        lab_append(text, capacity, "these are the numbers of %s; %s %s", own, place,
+                   strchr(others, ',') ? "differ" : "differs");
+    if (*kernel->assumed)
+        lab_append(text, capacity,
+                   "%sassumes %s, because the file does not name the type; choose another with --template",
+                   *text ? "; " : "", kernel->assumed);
+}
+
+static void print(const plain_explanation_t *explanation, const lab_gemm_launches *launches, bool is_json,
+                  lab_json *json)
+{
+    char choice[512];
+    describe_choice(explanation, launches, choice, sizeof choice);
     if (!is_json) {
         lab_explanation_print(&explanation->result);
+        if (*choice)
+            printf("\nNote: %s.\n", choice);
         return;
     }
     lab_json_begin(json, NULL, '{');
+    lab_json_string(json, "kernel", explanation->kernel.title);
+    lab_json_integer(json, "line", explanation->kernel.line);
+    LAB_JSON_STRINGS(json, {"launch_lines", explanation->launch_lines}, {"assumed", explanation->kernel.assumed});
     lab_explanation_write_summary(json, &explanation->result);
     lab_explanation_write_details(json, &explanation->result);
     lab_json_end(json, '}');
 }
 
-/* Explains every kernel that the options select. Returns the number of kernels; -1 after an error. */
-static int explain_kernels(const lab_options *options, const lab_gemm_file *file, const lab_gemm_settings *settings,
-                           const lab_explain_request *request, lab_json *json)
+/* ---- Interface ---- */
+
+typedef struct plain_session {
+    const lab_options *options;
+    lab_gemm_file file;
+    lab_gemm_settings settings;
+    const lab_explain_request *request;
+    lab_json json;
+    int count; /* kernels that were explained */
+} plain_session_t;
+
+/* Opens the kernel with the first launch that can be evaluated. */
+static bool open_kernel(const plain_session_t *session, int function, const lab_gemm_launches *launches,
+                        plain_explanation_t *explanation, char *why, size_t capacity)
 {
-    int count = 0;
-    for (int i = 0; i < file->outline.function_count && !lab_is_interrupted(); i++) {
-        char why[2048];
-        if (!lab_gemm_is_candidate(file, i))
-            continue;
-        plain_explanation_t *explanation = calloc(1, sizeof *explanation);
-        if (!explanation)
-            return -1;
-        explanation->request = *request;
-        bool good = explain(file, i, settings, explanation, why, sizeof why);
-        if (good)
-            print(explanation, options->json != NULL, json);
-        else
-            lab_fail(LAB_EXIT_WRONG, "%s", why);
-        lab_explanation_free(&explanation->result);
+    char reason[1024];
+    for (int i = 0; i < launches->count; i++) {
         lab_gemm_kernel_close(&explanation->kernel);
-        free(explanation);
-        if (!good)
-            return -1;
-        count++;
+        if (lab_gemm_kernel_open(&session->file, function, launches->items[i], &session->settings, &explanation->kernel,
+                                 i == 0 ? why : reason, i == 0 ? capacity : sizeof reason)) {
+            snprintf(explanation->launch_lines, sizeof explanation->launch_lines, "%s", launches->lines[i]);
+            return true;
+        }
+        if (!explanation->kernel.is_launch_refused)
+            return false;
     }
-    return count;
+    return false;
 }
 
-int lab_plain_explain(const lab_options *options, const char *path, const lab_explain_request *request)
+/* Explains one kernel and prints the result. Returns false after printing an error. */
+static bool explain_kernel(plain_session_t *session, int function)
 {
-    static const char *const report_option[] = {"--ptxas-options=-v"};
-    lab_gemm_file file;
+    char why[2048] = "out of memory";
+    lab_gemm_launches launches;
+    plain_explanation_t *explanation = calloc(1, sizeof *explanation);
+    bool good = explanation && lab_gemm_find_launches(&session->file, function, &launches, why, sizeof why);
+    if (good) {
+        explanation->request = *session->request;
+        good = open_kernel(session, function, &launches, explanation, why, sizeof why) &&
+               explain(&session->file, explanation, why, sizeof why);
+    }
+    if (good)
+        print(explanation, &launches, session->options->json != NULL, &session->json);
+    else
+        lab_fail(LAB_EXIT_WRONG, "%s", why);
+    if (explanation) {
+        lab_explanation_free(&explanation->result);
+        lab_gemm_kernel_close(&explanation->kernel);
+    }
+    free(explanation);
+    session->count += good;
+    return good;
+}
+
+/* Explains every kernel that the options select. Returns the exit code. */
+static int explain_file(plain_session_t *session)
+{
+    bool good = true;
+    if (session->options->json) {
+        session->json = lab_json_open(stdout, "rung-explain-file/1");
+        lab_json_string(&session->json, "file", session->file.path);
+        lab_json_begin(&session->json, "kernels", '[');
+    }
+    for (int i = 0; i < session->file.outline.function_count && good && !lab_is_interrupted(); i++)
+        if (lab_gemm_is_candidate(&session->file, i))
+            good = explain_kernel(session, i);
+    if (session->options->json) {
+        lab_json_end(&session->json, ']');
+        lab_json_end(&session->json, '}');
+    }
+    if (good && session->count == 0)
+        return lab_fail(LAB_EXIT_USAGE,
+                        "%s has no kernel that takes three matrices; name one with --kernel, or use rung check",
+                        session->file.path);
+    return good ? LAB_EXIT_SUCCESS : LAB_EXIT_WRONG;
+}
+
+int lab_plain_explain(const lab_options *options, const lab_plain_file *file, const lab_explain_request *request)
+{
+    plain_session_t session = {.options = options, .request = request};
+    lab_source_options source;
     lab_launch_options launch;
-    lab_json json;
+    const char *compiler_options[2 * LAB_REPEATED_MAX + 1] = {"--ptxas-options=-v"};
     char why[1024];
-    lab_gemm_settings settings = {.architecture = atoi(request->machine.arch + 3),
-                                  .seconds = request->seconds > 0 ? request->seconds : 0,
-                                  .definitions = report_option,
-                                  .definition_count = 1,
-                                  .wants_cubin = true};
-    const char *wrong = lab_plain_options_read(options, &launch);
-    if (wrong)
-        return lab_usage_error("explain", wrong);
-    lab_interrupt_watch();
-    int count = -1;
-    if (lab_gemm_file_open(path, &launch, &file, why, sizeof why)) {
-        if (options->json) {
-            json = lab_json_open(stdout, "rung-explain-file/1");
-            lab_json_string(&json, "file", path);
-            lab_json_begin(&json, "kernels", '[');
-        }
-        count = explain_kernels(options, &file, &settings, request, &json);
-        if (options->json) {
-            lab_json_end(&json, ']');
-            lab_json_end(&json, '}');
-        }
-        if (count == 0)
-            lab_fail(LAB_EXIT_USAGE,
-                     "%s has no kernel that takes three matrices; name one with --kernel, or use rung check", path);
-    } else
-        lab_fail(LAB_EXIT_USAGE, "%s", why);
-    lab_gemm_file_close(&file);
-    return lab_is_interrupted() ? LAB_EXIT_INTERRUPTED
-           : count > 0          ? LAB_EXIT_SUCCESS
-           : count == 0         ? LAB_EXIT_USAGE
-                                : LAB_EXIT_WRONG;
+    int code;
+    if (!lab_source_options_read(options, &source, why, sizeof why) ||
+        !lab_plain_options_read(options, &launch, why, sizeof why))
+        code = lab_usage_error("explain", why);
+    else {
+        memcpy(compiler_options + 1, source.items, sizeof source.items);
+        session.settings = (lab_gemm_settings){.architecture = atoi(request->machine.arch + 3),
+                                               .seconds = request->seconds > 0 ? request->seconds : 0,
+                                               .options = compiler_options,
+                                               .option_count = source.count + 1,
+                                               .wants_cubin = true};
+        lab_interrupt_watch();
+        bool good = lab_gemm_file_open(file, &launch, &session.file, why, sizeof why);
+        code = good ? explain_file(&session) : lab_fail(LAB_EXIT_USAGE, "%s", why);
+    }
+    lab_gemm_file_close(&session.file);
+    lab_source_options_free(&source);
+    return lab_is_interrupted() ? LAB_EXIT_INTERRUPTED : code;
 }

@@ -1,25 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plain_options.c - see plain_options.h. */
+#define _POSIX_C_SOURCE 200809L
 #include "plain_gemm/plain_options.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/failure.h"
 #include "io/input_file.h"
 
-bool lab_is_plain_cuda(const char *path)
+static bool has_cuda_name(const char *path)
 {
-    char why[512];
-    size_t length = path ? strlen(path) : 0, bytes;
-    if (length < 4 || strcmp(path + length - 3, ".cu") != 0)
-        return false;
-    char *text = lab_file_read(path, LAB_KERNEL_BYTES_MAX, &bytes, why, sizeof why);
-    bool is_plain = text && strstr(text, "__global__");
-    free(text);
-    return is_plain;
+    size_t length = path ? strlen(path) : 0;
+    return length >= 4 && strcmp(path + length - 3, ".cu") == 0;
 }
 
-const char *lab_plain_options_read(const lab_options *options, lab_launch_options *launch)
+bool lab_plain_file_read(const char *path, lab_plain_file *file)
+{
+    char why[512];
+    *file = (lab_plain_file){.path = path};
+    if (!has_cuda_name(path))
+        return false;
+    file->text = lab_file_read(path, LAB_KERNEL_BYTES_MAX, &file->bytes, why, sizeof why);
+    if (file->text && strstr(file->text, "__global__"))
+        return true;
+    free(file->text);
+    file->text = NULL;
+    return false;
+}
+
+const char *lab_plain_options_misused(const lab_options *options, const char *path, bool takes_arch)
+{
+    static _Thread_local char why[256];
+    const struct {
+        const char *name, *value;
+    } all[] = {{"--kernel", options->kernel}, {"--template", options->template},
+               {"--grid", options->grid},     {"--block", options->block},
+               {"--shared", options->shared}, {"--args", options->args},
+               {"--sarif", options->sarif},   {"-D", options->define_macro},
+               {"-I", options->include_path}, {"--arch", takes_arch ? NULL : options->arch}};
+    if (has_cuda_name(path) && access(path, R_OK) != 0)
+        return NULL; /* the command says that it cannot read the file */
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].value) {
+            snprintf(why, sizeof why, "%s applies only to a CUDA file with a __global__ function%s%.100s", all[i].name,
+                     path ? ", not to " : "", path ? path : "");
+            return why;
+        }
+    return NULL;
+}
+
+bool lab_plain_options_read(const lab_options *options, lab_launch_options *launch, char *why, size_t capacity)
 {
     *launch = (lab_launch_options){.line = 0};
     bool good = lab_launch_options_set(launch->kernel, options->kernel) &&
@@ -28,5 +60,7 @@ const char *lab_plain_options_read(const lab_options *options, lab_launch_option
                 lab_launch_options_set(launch->block, options->block) &&
                 lab_launch_options_set(launch->shared, options->shared) &&
                 lab_launch_options_set(launch->arguments, options->args);
-    return good ? NULL : "--kernel, --template, --grid, --block, --shared and --args take at most 511 characters";
+    return good ||
+           lab_set_reason(why, capacity,
+                          "--kernel, --template, --grid, --block, --shared and --args take at most 511 characters");
 }

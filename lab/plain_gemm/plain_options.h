@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plain_options.h - the options of the command line for plain CUDA files. */
+/* plain_options.h - plain CUDA files on the command line, and the options for them. */
 #pragma once
 
 #include "cli/options.h"
 #include "plain_gemm/launch_options.h"
 
-/* Returns whether a path names a CUDA file that is not written in rung's dialect: the file has a __global__ function. */
-bool lab_is_plain_cuda(const char *path);
+/* A CUDA file that is not written in rung's dialect: it has a __global__ function. */
+typedef struct lab_plain_file {
+    const char *path;
+    char *text; /* for free() */
+    size_t bytes;
+} lab_plain_file;
 
-/* Reads --kernel, --template, --grid, --block, --shared and --args. Returns NULL, or what is wrong. */
-const char *lab_plain_options_read(const lab_options *options, lab_launch_options *launch);
+/* Reads a file if it is a plain CUDA file. Returns false for other files and for files that cannot be read. */
+bool lab_plain_file_read(const char *path, lab_plain_file *file);
+
+/* Returns NULL, or a sentence if an option for plain CUDA files is given with another argument. `path` is the argument;
+ * NULL if there is none. `takes_arch`: --arch applies to other arguments, too. */
+const char *lab_plain_options_misused(const lab_options *options, const char *path, bool takes_arch);
+
+/* Reads --kernel, --template, --grid, --block, --shared and --args. Returns false with a sentence if one is too long. */
+bool lab_plain_options_read(const lab_options *options, lab_launch_options *launch, char *why, size_t capacity);

@@ -9,22 +9,25 @@
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "cli/terminal.h"
+#include "common/failure.h"
 #include "common/text.h"
+#include "cuda_source/source_options.h"
 #include "findings/sarif.h"
-#include "io/input_file.h"
 #include "plain_gemm/gemm_meaning.h"
 #include "plain_gemm/gemm_sizes.h"
 #include "plain_gemm/plain_options.h"
 #include "process/supervise.h"
 #include "target/target.h"
 
-enum { KERNELS_MAX = 16, DEFAULT_ARCHITECTURE = 86, DEFAULT_SECONDS = 60 };
+enum { KERNELS_MAX = 16, DEFAULT_SECONDS = 60 };
 
-/* What was found out about one kernel. */
+/* What was found out about one kernel with one configuration of its launch. */
 typedef struct kernel_report {
     lab_gemm_kernel kernel;
-    bool is_open;       /* otherwise `why` says why not */
-    bool is_understood; /* an interpretation explains the result */
+    char launch_lines[64]; /* of the host code: "40, 52" */
+    char not_run[512];     /* other launches of the kernel that did not run; "" if all did */
+    bool is_open;          /* otherwise `why` says why not */
+    bool is_understood;    /* an interpretation explains the result */
     lab_gemm_meaning meaning;
     lab_gemm_sizes sizes;
     lab_gemm_result first; /* at the base size */
@@ -39,6 +42,7 @@ typedef struct kernel_report {
 typedef struct plain_session {
     const lab_options *options;
     lab_gemm_file file;
+    lab_source_options source;
     lab_gemm_settings settings;
     kernel_report_t *reports[KERNELS_MAX];
     int count;
@@ -118,10 +122,11 @@ static void run_wrong_kernel(kernel_report_t *report)
     report->first = run_case(report, &problem);
 }
 
-static void verify_kernel(plain_session_t *session, int function, kernel_report_t *report)
+static void verify_launch(plain_session_t *session, int function, const lab_cuda_launch *launch,
+                          kernel_report_t *report)
 {
-    report->is_open = lab_gemm_kernel_open(&session->file, function, &session->settings, &report->kernel, report->why,
-                                           sizeof report->why);
+    report->is_open = lab_gemm_kernel_open(&session->file, function, launch, &session->settings, &report->kernel,
+                                           report->why, sizeof report->why);
     if (!report->is_open)
         return;
     report->is_understood = lab_gemm_find_meaning(&report->kernel, &report->meaning, report->sizes.base,
@@ -163,7 +168,7 @@ static void print_launch(const kernel_report_t *report)
 {
     const lab_gemm_launch *launch = &report->first.launch;
     const lab_launch_source *source = &report->kernel.source;
-    char text[1024];
+    char text[1024], place[128];
     snprintf(text, sizeof text, "%u x %u x %u blocks of %u x %u x %u threads for %lld x %lld x %lld", launch->grid[0],
              launch->grid[1], launch->grid[2], launch->block[0], launch->block[1], launch->block[2],
              (long long)report->sizes.base[0], (long long)report->sizes.base[1], (long long)report->sizes.base[2]);
@@ -171,11 +176,25 @@ static void print_launch(const kernel_report_t *report)
         lab_append(text, sizeof text, ", %lld bytes of dynamic shared memory", (long long)launch->shared_bytes);
     if (source->grid || source->block)
         lab_append(text, sizeof text,
-                   report->kernel.file->options.line > 0 ? " (from the comment in line %d)" : " (as given)",
-                   report->kernel.file->options.line);
-    else if (source->launch)
-        lab_append(text, sizeof text, " (from the launch in line %d)", source->launch->line);
+                   report->kernel.options.line > 0 ? " (from the comment in line %d)" : " (as given)",
+                   report->kernel.options.line);
+    else if (source->launch) {
+        lab_gemm_name_launches(report->launch_lines, place, sizeof place);
+        lab_append(text, sizeof text, " (from %s)", place);
+    }
     print_field("launch", text);
+    if (*report->not_run)
+        print_field("not run", report->not_run);
+}
+
+static void print_assumption(const kernel_report_t *report)
+{
+    char text[512];
+    if (!*report->kernel.assumed)
+        return;
+    snprintf(text, sizeof text, "%s, because the file does not name the type; choose another with --template",
+             report->kernel.assumed);
+    print_field("assumes", text);
 }
 
 static void print_sizes(const kernel_report_t *report)
@@ -216,6 +235,7 @@ static void print_report(const plain_session_t *session, const kernel_report_t *
     }
     printf("%s, %s:%d\n", report->kernel.title, lab_base_name(session->file.path), report->kernel.line);
     print_parameters(report);
+    print_assumption(report);
     if (report->is_understood) {
         lab_gemm_describe_meaning(&report->kernel, &report->meaning, meaning, sizeof meaning);
         print_field("computes", meaning);
@@ -243,6 +263,8 @@ static void write_report(const kernel_report_t *report, lab_json *json)
         lab_json_string(json, "reason", report->why);
     else {
         lab_json_integer(json, "line", report->kernel.line);
+        LAB_JSON_STRINGS(json, {"launch_lines", report->launch_lines}, {"launches_not_run", report->not_run},
+                         {"assumed", report->kernel.assumed});
         if (report->is_understood)
             lab_gemm_describe_meaning(&report->kernel, &report->meaning, text, sizeof text);
         lab_json_string(json, "computes", text);
@@ -300,26 +322,90 @@ static void write_json(const plain_session_t *session)
 
 /* ---- Interface ---- */
 
-/* Returns NULL, or what is wrong. */
-static const char *read_options(plain_session_t *session, lab_launch_options *launch)
+static bool read_options(plain_session_t *session, lab_launch_options *launch, char *why, size_t capacity)
 {
-    session->settings = (lab_gemm_settings){.architecture = DEFAULT_ARCHITECTURE, .seconds = DEFAULT_SECONDS};
+    if (!lab_source_options_read(session->options, &session->source, why, capacity))
+        return false;
+    session->settings = (lab_gemm_settings){.architecture = session->source.architecture,
+                                            .options = session->source.items,
+                                            .option_count = session->source.count};
     if (!lab_parse_time_limit(session->options->time_limit, DEFAULT_SECONDS, &session->settings.seconds))
-        return LAB_TIME_LIMIT_USAGE;
-    return lab_plain_options_read(session->options, launch);
+        return lab_set_reason(why, capacity, "%s", LAB_TIME_LIMIT_USAGE);
+    return lab_plain_options_read(session->options, launch, why, capacity);
+}
+
+static void close_report(kernel_report_t *report)
+{
+    lab_gemm_kernel_close(&report->kernel);
+    free(report);
+}
+
+/* Removes the reports of a kernel's launches that could not be evaluated if another one ran, which then names them. */
+static void merge_refused(plain_session_t *session, int first)
+{
+    kernel_report_t *ran = NULL;
+    int count = first;
+    for (int i = first; i < session->count && !ran; i++)
+        ran = session->reports[i]->is_open ? session->reports[i] : NULL;
+    for (int i = first; i < session->count; i++) {
+        kernel_report_t *report = session->reports[i];
+        if (!ran ? i == first : report->is_open) {
+            session->reports[count++] = report;
+            continue;
+        }
+        if (ran)
+            lab_append(ran->not_run, sizeof ran->not_run, "%s%s", *ran->not_run ? "; " : "", report->why);
+        close_report(report);
+    }
+    session->count = count;
+}
+
+static void note_not_run(kernel_report_t *report, const char *lines, const char *reason)
+{
+    char place[128];
+    lab_gemm_name_launches(lines, place, sizeof place);
+    if (*lines)
+        lab_append(report->not_run, sizeof report->not_run, "%s%s: %s", *report->not_run ? "; " : "", place, reason);
+}
+
+/* Verifies a kernel with each configuration of its launches. Returns false if there is no room. */
+static bool verify_kernel(plain_session_t *session, int function)
+{
+    const int first = session->count;
+    lab_gemm_launches launches;
+    char why[1024] = "";
+    bool good = lab_gemm_find_launches(&session->file, function, &launches, why, sizeof why);
+    for (int i = 0; i < launches.count && !lab_is_interrupted(); i++) {
+        kernel_report_t *report = session->count < KERNELS_MAX ? calloc(1, sizeof *report) : NULL;
+        if (!report)
+            return false;
+        session->reports[session->count++] = report;
+        snprintf(report->why, sizeof report->why, "%s", why);
+        if (!good)
+            break;
+        snprintf(report->launch_lines, sizeof report->launch_lines, "%s", launches.lines[i]);
+        verify_launch(session, function, launches.items[i], report);
+        if (!report->is_open && !report->kernel.is_launch_refused)
+            break; /* other launches fail for the same reason */
+    }
+    merge_refused(session, first);
+    if (session->count > first) {
+        note_not_run(session->reports[first], launches.parts, "parts of the matrices are multiplied");
+        note_not_run(session->reports[first], launches.dropped, "the kernel has too many launches");
+    }
+    return true;
 }
 
 static void verify_kernels(plain_session_t *session)
 {
-    for (int i = 0; i < session->file.outline.function_count && session->count < KERNELS_MAX; i++) {
-        if (!lab_gemm_is_candidate(&session->file, i) || lab_is_interrupted())
-            continue;
-        kernel_report_t *report = calloc(1, sizeof *report);
-        if (!report)
-            return;
-        session->reports[session->count++] = report;
-        verify_kernel(session, i, report);
-    }
+    bool has_room = true;
+    for (int i = 0; i < session->file.outline.function_count && has_room && !lab_is_interrupted(); i++)
+        if (lab_gemm_is_candidate(&session->file, i))
+            has_room = verify_kernel(session, i);
+    if (!has_room)
+        lab_fail(LAB_EXIT_USAGE,
+                 "only the first %d kernels and launches of %s were verified; name others with --kernel",
+                 session->count, session->file.path);
 }
 
 static int exit_code(const plain_session_t *session)
@@ -334,36 +420,40 @@ static int exit_code(const plain_session_t *session)
     return ran ? LAB_EXIT_SUCCESS : LAB_EXIT_USAGE;
 }
 
-int lab_plain_verify(const lab_options *options, const char *path)
+/* Verifies and prints. Returns the exit code. */
+static int verify_file(plain_session_t *session)
+{
+    const lab_options *options = session->options;
+    verify_kernels(session);
+    if (session->count == 0)
+        lab_fail(LAB_EXIT_USAGE,
+                 "%s has no kernel that takes three matrices%s%s; name one with --kernel, or use rung check",
+                 session->file.path, options->kernel ? " and is named " : "", options->kernel ? options->kernel : "");
+    else if (options->json)
+        write_json(session);
+    for (int i = 0; i < session->count && !options->json; i++)
+        print_report(session, session->reports[i]);
+    if (options->sarif && !save_sarif(session))
+        return LAB_EXIT_USAGE;
+    return exit_code(session);
+}
+
+int lab_plain_verify(const lab_options *options, const lab_plain_file *file)
 {
     plain_session_t session = {.options = options};
     lab_launch_options launch;
     char why[1024];
     int code = LAB_EXIT_USAGE;
-    const char *wrong = read_options(&session, &launch);
-    if (wrong)
-        return lab_usage_error("verify", wrong);
-    lab_interrupt_watch();
-    if (!lab_gemm_file_open(path, &launch, &session.file, why, sizeof why))
-        lab_fail(LAB_EXIT_USAGE, "%s", why);
+    if (!read_options(&session, &launch, why, sizeof why))
+        code = lab_usage_error("verify", why);
     else {
-        verify_kernels(&session);
-        if (session.count == 0)
-            lab_fail(LAB_EXIT_USAGE,
-                     "%s has no kernel that takes three matrices%s%s; name one with --kernel, or use rung check", path,
-                     *launch.kernel ? " and is named " : "", launch.kernel);
-        else if (options->json)
-            write_json(&session);
-        for (int i = 0; i < session.count && !options->json; i++)
-            print_report(&session, session.reports[i]);
-        code = exit_code(&session);
-        if (options->sarif && !save_sarif(&session))
-            code = LAB_EXIT_USAGE;
+        lab_interrupt_watch();
+        bool good = lab_gemm_file_open(file, &launch, &session.file, why, sizeof why);
+        code = good ? verify_file(&session) : lab_fail(LAB_EXIT_USAGE, "%s", why);
     }
-    for (int i = 0; i < session.count; i++) {
-        lab_gemm_kernel_close(&session.reports[i]->kernel);
-        free(session.reports[i]);
-    }
+    for (int i = 0; i < session.count; i++)
+        close_report(session.reports[i]);
     lab_gemm_file_close(&session.file);
+    lab_source_options_free(&session.source);
     return lab_is_interrupted() ? LAB_EXIT_INTERRUPTED : code;
 }

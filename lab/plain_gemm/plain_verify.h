@@ -2,7 +2,7 @@
 /* plain_verify.h - rung verify for a plain CUDA file: every kernel that multiplies matrices, on the emulator. */
 #pragma once
 
-#include "cli/options.h"
+#include "plain_gemm/plain_options.h"
 
 /* Verifies the kernels of the file, and prints the result. Returns the exit code. */
-int lab_plain_verify(const lab_options *options, const char *path);
+int lab_plain_verify(const lab_options *options, const lab_plain_file *file);

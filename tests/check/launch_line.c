@@ -68,6 +68,16 @@ static void arrays_have_types_counts_and_contents(void **unused)
     free(lines.items);
 }
 
+static void roles_of_parameters_are_a_key(void **unused)
+{
+    (void)unused;
+    lab_launch_lines lines = read_text("block=16,16 args=lda=K,flag=1 argsize=3", 1);
+    assert_view(lines.items[0].roles, "lda=K,flag=1");
+    assert_int_equal(lines.items[0].argument_count, 1);
+    assert_view(lines.items[0].arguments[0].name, "argsize");
+    free(lines.items);
+}
+
 static void comments_are_launches(void **unused)
 {
     static const char text[] = "// rung: grid=1 block=2\r\nint x; // rung: no\n  // rung: grid=3 block=4";
@@ -194,7 +204,7 @@ int main(void)
         cmocka_unit_test(values_may_have_blanks),     cmocka_unit_test(arrays_have_types_counts_and_contents),
         cmocka_unit_test(comments_are_launches),      cmocka_unit_test(invalid_lines_are_rejected),
         cmocka_unit_test(expressions_follow_c),       cmocka_unit_test(parameters_of_ptx_have_types),
-        cmocka_unit_test(elements_keep_their_values),
+        cmocka_unit_test(elements_keep_their_values), cmocka_unit_test(roles_of_parameters_are_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,42 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # verify_wrong.sh - rung verify and rung explain on a textbook kernel: right, with planted bugs, and with hostile input.
 set -u
-work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
-export VIRTUAL_ENV=${RUNG_TEST_TOOLS:-$RUNG_SOURCE/build/tools}/python LC_ALL=C
-bad=0
-fail() { echo "$*"; cat "$work/out"; bad=1; }
-
-cat > "$work/matmul.cu" << 'END'
-#define TILE 16
-__global__ void matmul(const float *A, const float *B, float *C, int N)
-{
-    __shared__ float As[TILE][TILE], Bs[TILE][TILE];
-    int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x;
-    float sum = 0;
-    for (int t = 0; t < N / TILE; t++) {
-        As[threadIdx.y][threadIdx.x] = A[row * N + t * TILE + threadIdx.x];
-        Bs[threadIdx.y][threadIdx.x] = B[(t * TILE + threadIdx.y) * N + col];
-        __syncthreads();
-        for (int k = 0; k < TILE; k++)
-            sum += As[threadIdx.y][k] * Bs[k][threadIdx.x];
-        __syncthreads();
-    }
-    C[row * N + col] = sum;
-}
-END
-
-# run EXPECTED-CODE ARGUMENT... - the output is in $work/out
-run() {
-    local expected=$1 code=0
-    shift
-    "$RUNG" "$@" > "$work/out" 2>&1 || code=$?
-    [ "$code" -eq "$expected" ] || fail "rung $*: exit code $code, expected $expected"
-}
-# says TEXT - the output contains the text, however it is wrapped
-says() { tr -s ' \n' '  ' < "$work/out" | grep -qF -- "$1" || fail "the output does not say: $1"; }
-# change NAME SED-EXPRESSION - a copy of the kernel with a change
-change() { sed "$2" "$work/matmul.cu" > "$work/$1"; cmp -s "$work/matmul.cu" "$work/$1" && fail "$1 is not changed"; }
-launch=(--block 16,16 --grid '(N+15)/16,(N+15)/16')
+. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/textbook_kernel.sh"
 
 run 0 verify "$work/matmul.cu" "${launch[@]}"
 says "correct only when N is a multiple of 16"
