@@ -339,53 +339,51 @@ static rung_problem described_problem(const gemm_run_t *run)
     return problem;
 }
 
-/* Compares exactly, for types that the oracle does not know, such as int x int. The inputs are small integers. */
-static lab_oracle_result check_exactly(const rung_problem *problem, const rung_matrix *c0)
+/* An element of the result, computed in double precision. */
+typedef struct reference_element {
+    double value;
+    double magnitude; /* sum of the magnitudes of everything that is added */
+} reference_element_t;
+
+static reference_element_t reference_element(const rung_problem *problem, const rung_matrix *c0, int64_t item,
+                                             int64_t row, int64_t col)
 {
-    lab_oracle_result result = {.right = true};
-    const rung_matrix *output = &problem->c;
-    for (int64_t item = 0; item < problem->batch && result.right; item++) {
-        rung_matrix a = lab_batch_item(&problem->a, item), b = lab_batch_item(&problem->b, item);
-        rung_matrix c = lab_batch_item(output, item), before = lab_batch_item(c0, item);
+    rung_matrix a = lab_batch_item(&problem->a, item), b = lab_batch_item(&problem->b, item);
+    rung_matrix before = lab_batch_item(c0, item);
+    double addend = problem->beta != 0 ? problem->beta * lab_element_get(&before, row, col) : 0;
+    double sum = 0, magnitude = 0;
+    for (int64_t p = 0; p < a.cols; p++) {
+        double product = lab_element_get(&a, row, p) * lab_element_get(&b, p, col);
+        sum += product;
+        magnitude += fabs(product);
+    }
+    return (reference_element_t){problem->alpha * sum + addend, fabs(problem->alpha) * magnitude + fabs(addend)};
+}
+
+/* Compares every element. The error may be `relative` times the magnitude plus `absolute`. */
+static lab_oracle_result compare_elements(const rung_problem *problem, const rung_matrix *c0, double relative,
+                                          double absolute)
+{
+    for (int64_t item = 0; item < problem->batch; item++) {
+        rung_matrix c = lab_batch_item(&problem->c, item);
         for (int64_t i = 0; i < c.rows; i++)
-            for (int64_t j = 0; j < c.cols && result.right; j++) {
-                double sum = 0;
-                for (int64_t p = 0; p < a.cols; p++)
-                    sum += lab_element_get(&a, i, p) * lab_element_get(&b, p, j);
-                sum = problem->alpha * sum + (problem->beta != 0 ? problem->beta * lab_element_get(&before, i, j) : 0);
+            for (int64_t j = 0; j < c.cols; j++) {
+                reference_element_t reference = reference_element(problem, c0, item, i, j);
                 double got = lab_element_get(&c, i, j);
-                if (got != sum)
-                    result = (lab_oracle_result){false, item, i, j, got, sum, 0};
+                if (!(fabs(got - reference.value) <= relative * reference.magnitude + absolute))
+                    return (lab_oracle_result){false, item, i, j, got, reference.value, 0};
             }
     }
-    return result;
+    return (lab_oracle_result){.right = true};
 }
 
 /* Half precision sums of half precision kernels: every step rounds to the type of C. */
 static bool is_explained_by_low_precision(const rung_problem *problem, const rung_matrix *c0)
 {
-    const rung_matrix *output = &problem->c;
-    double unit = output->type == RUNG_F16 ? 0x1p-11 : output->type == RUNG_BF16 ? 0x1p-8 : 0;
+    double unit = problem->c.type == RUNG_F16 ? 0x1p-11 : problem->c.type == RUNG_BF16 ? 0x1p-8 : 0;
     if (unit == 0 || problem->activation != RUNG_ACTIVATION_NONE || problem->bias.type != RUNG_TYPE_NONE)
         return false;
-    for (int64_t item = 0; item < problem->batch; item++) {
-        rung_matrix a = lab_batch_item(&problem->a, item), b = lab_batch_item(&problem->b, item);
-        rung_matrix c = lab_batch_item(output, item), before = lab_batch_item(c0, item);
-        for (int64_t i = 0; i < c.rows; i++)
-            for (int64_t j = 0; j < c.cols; j++) {
-                double sum = 0, magnitude = 0,
-                       addend = problem->beta != 0 ? problem->beta * lab_element_get(&before, i, j) : 0;
-                for (int64_t p = 0; p < a.cols; p++) {
-                    double product = lab_element_get(&a, i, p) * lab_element_get(&b, p, j);
-                    sum += product;
-                    magnitude += fabs(product);
-                }
-                double bound = (double)(a.cols + 3) * unit * (fabs(problem->alpha) * magnitude + fabs(addend)) + 1e-6;
-                if (!(fabs(lab_element_get(&c, i, j) - (problem->alpha * sum + addend)) <= bound))
-                    return false;
-            }
-    }
-    return true;
+    return compare_elements(problem, c0, (double)(problem->a.cols + 3) * unit, 1e-6).right;
 }
 
 /* Compares a few elements of the first item with exact sums, because most interpretations fail at once. Returns whether
@@ -398,12 +396,9 @@ static bool is_plausible(const rung_problem *problem, const rung_matrix *c0, uin
     for (uint64_t i = 0; i < SAMPLES; i++) {
         int64_t row = lab_random(seed, STREAM, 2 * i) % problem->c.rows;
         int64_t col = lab_random(seed, STREAM, 2 * i + 1) % problem->c.cols;
-        double sum = 0, got = lab_element_get(&problem->c, row, col);
-        for (int64_t p = 0; p < problem->a.cols; p++)
-            sum += lab_element_get(&problem->a, row, p) * lab_element_get(&problem->b, p, col);
-        sum = problem->alpha * sum + (problem->beta != 0 ? problem->beta * lab_element_get(c0, row, col) : 0);
-        if (fabs(got - sum) > fabs(sum) * 0x1p-6) {
-            *wrong = (lab_oracle_result){false, 0, row, col, got, sum, 0};
+        double got = lab_element_get(&problem->c, row, col), value = reference_element(problem, c0, 0, row, col).value;
+        if (fabs(got - value) > fabs(value) * 0x1p-6) {
+            *wrong = (lab_oracle_result){false, 0, row, col, got, value, 0};
             return false;
         }
     }
@@ -426,8 +421,9 @@ static void check(gemm_run_t *run)
         count = 0;
     for (int i = 0; i < count && !checked.right; i++) {
         problem.compute = run->result->compute = modes[i];
+        /* Inputs of types that the oracle does not know, such as int x int, are small integers with exact sums. */
         checked = is_known ? lab_oracle_check(&problem, &before, LAB_ACCURACY_ENGINE)
-                           : check_exactly(&problem, &before);
+                           : compare_elements(&problem, &before, 0, 0);
         first = i == 0 ? checked : first;
     }
     run->result->is_low_precision = count > 0 && !checked.right && is_known &&
