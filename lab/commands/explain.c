@@ -83,7 +83,8 @@ int lab_command_explain(const lab_options *options)
     if (options->nsight && !lab_nsight_file_check(options->nsight, why, sizeof why))
         return lab_fail(LAB_EXIT_USAGE, "%s", why);
     if (lab_plain_file_read(options->argument, &file)) {
-        int code = lab_plain_explain(options, &file, &request);
+        wrong = lab_plain_options_refused(options, true);
+        int code = wrong ? lab_usage_error("explain", wrong) : lab_plain_explain(options, &file, &request);
         free(file.text);
         return code;
     }

@@ -11,7 +11,8 @@ int lab_command_verify(const lab_options *options)
 {
     lab_plain_file file;
     if (lab_plain_file_read(options->argument, &file)) {
-        int code = lab_plain_verify(options, &file);
+        const char *refused = lab_plain_options_refused(options, false);
+        int code = refused ? lab_usage_error("verify", refused) : lab_plain_verify(options, &file);
         free(file.text);
         return code;
     }

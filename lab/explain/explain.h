@@ -110,6 +110,7 @@ typedef struct lab_launch_traits {
     bool uses_engine;         /* the kernel multiplies on tensor cores */
     double grouped_tile_rows; /* rows of tiles that neighbouring blocks compute together; usually 1 */
     double blocks;            /* 0: one per tile of bm x bn */
+    double batch;             /* products per launch; 0: one */
 } lab_launch_traits;
 
 /* Computes the occupancy from the registers and the shared memory of the explanation. */

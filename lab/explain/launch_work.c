@@ -109,7 +109,7 @@ void lab_explain_predict(const lab_explain_request *request, const lab_launch_tr
                          lab_explanation *explanation)
 {
     const lab_block_counts *block = &explanation->block;
-    double wavefronts, warps = ceil((double)explanation->threads / WARP);
+    double wavefronts, warps = ceil((double)explanation->threads / WARP), batch = fmax(1, traits->batch);
     double tile_rows = ceil((double)request->m / (double)explanation->bm);
     double tile_columns = ceil((double)request->n / (double)explanation->bn);
     count_compiled_loads(explanation, &explanation->shared_loads_compiled, &wavefronts);
@@ -117,7 +117,7 @@ void lab_explain_predict(const lab_explain_request *request, const lab_launch_tr
         .blocks = traits->blocks > 0 ? traits->blocks : tile_rows * tile_columns,
         .resident_blocks = (double)explanation->occupancy.blocks,
         .warps = warps,
-        .flops = 2.0 * (double)request->m * (double)request->n * (double)request->k,
+        .flops = 2.0 * batch * (double)request->m * (double)request->n * (double)request->k,
         .macs = block->macs,
         .lanes = mac_rate_of(request, traits->uses_engine, &explanation->code.loop),
         .instructions = instructions_of(explanation),
@@ -129,7 +129,7 @@ void lab_explain_predict(const lab_explain_request *request, const lab_launch_tr
         .barriers = block->barriers,
         .waits = waits_of(explanation, warps),
         .dependent_macs = (double)request->k,
-        .dram_bytes = dram_bytes_of(request, traits, explanation),
+        .dram_bytes = batch * dram_bytes_of(request, traits, explanation),
     };
     explanation->is_from_compiled_loop = has_known_loop(explanation);
     simulate_loop(request, explanation);

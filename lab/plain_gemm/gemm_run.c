@@ -41,6 +41,11 @@ static const lab_gemm_slot *find_slot(const lab_gemm_kernel *kernel, lab_role ro
     return NULL;
 }
 
+int64_t lab_gemm_batch(const lab_gemm_kernel *kernel)
+{
+    return find_slot(kernel, LAB_ROLE_BATCH) || find_slot(kernel, LAB_ROLE_BATCH_A) ? BATCH : 1;
+}
+
 static bool fail(gemm_run_t *run, lab_gemm_outcome outcome, const char *text)
 {
     run->result->outcome = outcome;
@@ -96,7 +101,7 @@ static void describe_operands(gemm_run_t *run)
             run->views[i].batch_stride = 0;
         }
     }
-    run->batch = find_slot(run->kernel, LAB_ROLE_BATCH) || find_slot(run->kernel, LAB_ROLE_BATCH_A) ? BATCH : 1;
+    run->batch = lab_gemm_batch(run->kernel);
 }
 
 /* Small integers: their sums stay exact in the narrowest type of a result, for k up to about 1000. */

@@ -50,5 +50,8 @@ lab_gemm_result lab_gemm_run(lab_gemm_kernel *kernel, const lab_gemm_meaning *me
 bool lab_gemm_launch_of(lab_gemm_kernel *kernel, const lab_gemm_meaning *meaning, int64_t m, int64_t n, int64_t k,
                         lab_gemm_launch *launch, char *why, size_t capacity);
 
+/* Returns the items that a batched kernel multiplies per launch; 1 for other kernels. */
+int64_t lab_gemm_batch(const lab_gemm_kernel *kernel);
+
 /* Returns the meaning that names alone suggest. */
 lab_gemm_meaning lab_gemm_meaning_default(void);

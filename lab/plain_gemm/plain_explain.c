@@ -15,8 +15,19 @@
 #include "plain_gemm/plain_options.h"
 #include "target/target.h"
 
+typedef struct plain_session {
+    const lab_options *options;
+    lab_gemm_file file;
+    lab_gemm_settings settings;
+    const lab_explain_request *request;
+    lab_json json;
+    int count; /* kernels that were explained */
+} plain_session_t;
+
 /* One kernel of the file and its explanation. */
 typedef struct plain_explanation {
+    int function;                  /* of the outline */
+    const lab_cuda_launch *launch; /* with which the kernel was opened; NULL if the file has none */
     lab_gemm_kernel kernel;
     char launch_lines[64]; /* of the host code: "40, 52" */
     lab_gemm_meaning meaning;
@@ -54,20 +65,41 @@ static bool read_report(const char *log, const char *entry, lab_explanation *res
     return result->registers > 0;
 }
 
-static void disassemble(plain_explanation_t *explanation)
+/* The oldest architecture that every nvdisasm reads. Its loop stands for that of an older one. */
+enum { OLDEST_DISASSEMBLED = 75 };
+
+static void disassemble_code(const lab_cuda_code *code, int architecture, lab_explanation *result)
 {
-    lab_explanation *result = &explanation->result;
-    char program[4096];
-    if (!lab_nvdisasm_find(program, sizeof program))
-        result->missing_tools |= 1u << LAB_TOOL_NVDISASM;
-    snprintf(result->sass_arch, sizeof result->sass_arch, "%s", result->machine.arch);
-    if (!explanation->kernel.code.cubin) {
+    snprintf(result->sass_arch, sizeof result->sass_arch, "sm_%d", architecture);
+    if (!code->cubin) {
         snprintf(result->why_not_disassembled, LAB_EXPLAIN_WHY_BYTES, "the compiler made no cubin");
         return;
     }
-    result->is_disassembled = lab_sass_disassemble(explanation->kernel.code.cubin, explanation->kernel.code.cubin_bytes,
-                                                   explanation->kernel.code.lowered[0], &result->code,
+    result->is_disassembled = lab_sass_disassemble(code->cubin, code->cubin_bytes, code->lowered[0], &result->code,
                                                    result->why_not_disassembled, LAB_EXPLAIN_WHY_BYTES);
+}
+
+/* Disassembles the kernel, compiled again for a newer architecture if nvdisasm does not read its own. */
+static void disassemble(const plain_session_t *session, plain_explanation_t *explanation)
+{
+    lab_explanation *result = &explanation->result;
+    char program[4096], why[1024];
+    lab_gemm_settings settings = session->settings;
+    if (!lab_nvdisasm_find(program, sizeof program))
+        result->missing_tools |= 1u << LAB_TOOL_NVDISASM;
+    if (settings.architecture >= OLDEST_DISASSEMBLED)
+        disassemble_code(&explanation->kernel.code, settings.architecture, result);
+    else {
+        lab_gemm_kernel other = {.slot_count = 0};
+        settings.architecture = OLDEST_DISASSEMBLED;
+        if (lab_gemm_kernel_open(&session->file, explanation->function, explanation->launch, &settings, &other, why,
+                                 sizeof why))
+            disassemble_code(&other.code, OLDEST_DISASSEMBLED, result);
+        else
+            snprintf(result->why_not_disassembled, LAB_EXPLAIN_WHY_BYTES, "%s", why);
+        result->code.spill_count = 0; /* spills of the other architecture */
+        lab_gemm_kernel_close(&other);
+    }
     const lab_instruction_mix *loop = &result->code.loop;
     if (result->is_disassembled && result->code.has_loop && loop->instructions > 0)
         result->math_share = (double)loop->math / (double)loop->instructions;
@@ -145,8 +177,9 @@ static double find_tiles(plain_explanation_t *explanation)
                 rows = all.grid[i];
     }
     rows = rows > 0 ? rows : 1;
+    double item_blocks = blocks / (double)lab_gemm_batch(&explanation->kernel);
     result->bm = (int64_t)((double)result->m / rows);
-    result->bn = blocks > 0 ? (int64_t)((double)result->n * rows / blocks) : 1;
+    result->bn = blocks > 0 ? (int64_t)((double)result->n * rows / item_blocks) : 1;
     result->bm = result->bm > 0 ? result->bm : 1;
     result->bn = result->bn > 0 ? result->bn : 1;
     return blocks;
@@ -176,6 +209,8 @@ static bool describe(plain_explanation_t *explanation, char *why, size_t capacit
     snprintf(result->kernel, sizeof result->kernel, "%s", kernel->title);
     snprintf(result->file, sizeof result->file, "%s", lab_base_name(kernel->file->path));
     snprintf(result->path, sizeof result->path, "-");
+    if (lab_gemm_batch(kernel) > 1)
+        snprintf(result->parameters, sizeof result->parameters, "batch of %lld", (long long)lab_gemm_batch(kernel));
     result->dtype = explanation->request.dtype.name;
     result->machine = explanation->request.machine;
     result->wants_metrics = explanation->request.wants_metrics;
@@ -184,22 +219,43 @@ static bool describe(plain_explanation_t *explanation, char *why, size_t capacit
     return true;
 }
 
-/* Explains a kernel that is open. */
-static bool explain(const lab_gemm_file *file, plain_explanation_t *explanation, char *why, size_t capacity)
+/* Returns whether the kernel is right for the requested size: a small problem with the same remainders must be. */
+static bool is_right_size(plain_explanation_t *explanation, char *why, size_t capacity)
 {
+    const lab_explain_request *request = &explanation->request;
+    const int64_t wanted[3] = {request->m, request->n, request->k}, *base = explanation->base;
+    int64_t sizes[3];
+    for (int i = 0; i < 3; i++)
+        sizes[i] = base[i] + wanted[i] % base[i];
+    if (sizes[0] == base[0] && sizes[1] == base[1] && sizes[2] == base[2])
+        return true;
+    lab_gemm_problem problem = {.m = sizes[0], .n = sizes[1], .k = sizes[2], .alpha = 1, .is_exact = true, .seed = 3};
+    lab_gemm_result result = lab_gemm_run(&explanation->kernel, &explanation->meaning, &problem);
+    return result.outcome == LAB_GEMM_RIGHT ||
+           lab_set_reason(why, capacity, "%s is wrong for sizes such as %lld x %lld x %lld; run rung verify %s",
+                          explanation->kernel.title, (long long)request->m, (long long)request->n,
+                          (long long)request->k, explanation->kernel.file->path);
+}
+
+/* Explains a kernel that is open. */
+static bool explain(const plain_session_t *session, plain_explanation_t *explanation, char *why, size_t capacity)
+{
+    const lab_gemm_file *file = &session->file;
     lab_gemm_result first;
     lab_explanation *result = &explanation->result;
     if (!lab_gemm_find_meaning(&explanation->kernel, &explanation->meaning, explanation->base, &first))
         return lab_set_reason(why, capacity, "%s computes no matrix product: %s; run rung verify %s for details",
                               explanation->kernel.title, first.text, file->path);
-    if (!describe(explanation, why, capacity))
+    if (!is_right_size(explanation, why, capacity) || !describe(explanation, why, capacity))
         return false;
     result->is_compiled = read_report(explanation->kernel.code.log, explanation->kernel.code.lowered[0], result);
-    disassemble(explanation);
+    disassemble(session, explanation);
     count_accesses(explanation);
     lab_explain_compute_occupancy(result);
-    lab_launch_traits traits = {
-        .uses_engine = uses_engine(result), .grouped_tile_rows = 1, .blocks = find_tiles(explanation)};
+    lab_launch_traits traits = {.uses_engine = uses_engine(result),
+                                .grouped_tile_rows = 1,
+                                .blocks = find_tiles(explanation),
+                                .batch = (double)lab_gemm_batch(&explanation->kernel)};
     if (result->is_counted && result->is_compiled && result->is_disassembled)
         lab_explain_predict(&explanation->request, &traits, result);
     lab_explanation_find_issues(result, explanation->kernel.line);
@@ -258,15 +314,6 @@ static void print(const plain_explanation_t *explanation, const lab_gemm_launche
 
 /* ---- Interface ---- */
 
-typedef struct plain_session {
-    const lab_options *options;
-    lab_gemm_file file;
-    lab_gemm_settings settings;
-    const lab_explain_request *request;
-    lab_json json;
-    int count; /* kernels that were explained */
-} plain_session_t;
-
 /* Opens the kernel with the first launch that can be evaluated. */
 static bool open_kernel(const plain_session_t *session, int function, const lab_gemm_launches *launches,
                         plain_explanation_t *explanation, char *why, size_t capacity)
@@ -277,6 +324,8 @@ static bool open_kernel(const plain_session_t *session, int function, const lab_
         if (lab_gemm_kernel_open(&session->file, function, launches->items[i], &session->settings, &explanation->kernel,
                                  i == 0 ? why : reason, i == 0 ? capacity : sizeof reason)) {
             snprintf(explanation->launch_lines, sizeof explanation->launch_lines, "%s", launches->lines[i]);
+            explanation->function = function;
+            explanation->launch = launches->items[i];
             return true;
         }
         if (!explanation->kernel.is_launch_refused)
@@ -295,7 +344,7 @@ static bool explain_kernel(plain_session_t *session, int function)
     if (good) {
         explanation->request = *session->request;
         good = open_kernel(session, function, &launches, explanation, why, sizeof why) &&
-               explain(&session->file, explanation, why, sizeof why);
+               explain(session, explanation, why, sizeof why);
     }
     if (good)
         print(explanation, &launches, session->options->json != NULL, &session->json);

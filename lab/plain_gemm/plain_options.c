@@ -51,6 +51,49 @@ const char *lab_plain_options_misused(const lab_options *options, const char *pa
     return NULL;
 }
 
+const char *lab_plain_options_refused(const lab_options *options, bool is_explain)
+{
+    static _Thread_local char why[256];
+    const struct {
+        const char *name, *value;
+        bool is_for_explain;
+    } all[] = {{"--device", options->device, false},
+               {"--kernels", options->kernels, false},
+               {"--params", options->params, false},
+               {"--dtype", options->dtype, false},
+               {"--compute", options->compute, false},
+               {"--batch", options->batch, false},
+               {"--scattered", options->scattered, false},
+               {"--epilogue", options->epilogue, false},
+               {"--splits", options->splits, false},
+               {"--carveout", options->carveout, false},
+               {"--suite", options->suite, false},
+               {"--all-cases", options->all_cases, false},
+               {"--every", options->every, false},
+               {"--seed", options->seed, false},
+               {"--m", options->m, true},
+               {"--n", options->n, true},
+               {"--k", options->k, true},
+               {"--a-strides", options->a_strides, false},
+               {"--b-strides", options->b_strides, false},
+               {"--c-strides", options->c_strides, false},
+               {"--d-strides", options->d_strides, false},
+               {"--alpha", options->alpha, false},
+               {"--beta", options->beta, false},
+               {"--repeat", options->repeat, false},
+               {"--threads", options->threads, false},
+               {"--packed", options->packed, false}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].value && !(is_explain && all[i].is_for_explain)) {
+            snprintf(why, sizeof why,
+                     "%s does not apply to a CUDA file with a __global__ function: the file decides the types and the "
+                     "launch%s",
+                     all[i].name, is_explain ? "" : ", and rung verify chooses the sizes");
+            return why;
+        }
+    return NULL;
+}
+
 bool lab_plain_options_read(const lab_options *options, lab_launch_options *launch, char *why, size_t capacity)
 {
     *launch = (lab_launch_options){.line = 0};

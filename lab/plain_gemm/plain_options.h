@@ -19,5 +19,9 @@ bool lab_plain_file_read(const char *path, lab_plain_file *file);
  * NULL if there is none. `takes_arch`: --arch applies to other arguments, too. */
 const char *lab_plain_options_misused(const lab_options *options, const char *path, bool takes_arch);
 
+/* Returns NULL, or a sentence if an option is given that does not apply to plain CUDA files: rung verify chooses its own
+ * problems for them, and the file decides the types. `is_explain`: --m, --n and --k do apply. */
+const char *lab_plain_options_refused(const lab_options *options, bool is_explain);
+
 /* Reads --kernel, --template, --grid, --block, --shared and --args. Returns false with a sentence if one is too long. */
 bool lab_plain_options_read(const lab_options *options, lab_launch_options *launch, char *why, size_t capacity);
