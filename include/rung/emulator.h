@@ -224,6 +224,18 @@ typedef enum rung_emulator_memory {
     RUNG_EMULATOR_MEMORY_OTHER  = 3 /* local memory or parameters */
 } rung_emulator_memory;
 
+/* A circumstance that decides how to fix a finding. */
+typedef enum rung_emulator_cause {
+    RUNG_EMULATOR_CAUSE_NONE      = 0,
+    RUNG_EMULATOR_CAUSE_UPDATE    = 1, /* race: threads read, change and write the same element without atomics */
+    RUNG_EMULATOR_CAUSE_WARP      = 2, /* race: only between lanes of the same warp */
+    RUNG_EMULATOR_CAUSE_FENCE     = 3, /* race: one block's access is atomic, and no fence orders the other one */
+    RUNG_EMULATOR_CAUSE_NULL      = 4, /* out of bounds: a null pointer */
+    RUNG_EMULATOR_CAUSE_FOREIGN   = 5, /* out of bounds: the address is far from all memory of the GPU */
+    RUNG_EMULATOR_CAUSE_HEAP      = 6, /* trap: the kernel calls malloc() or free() */
+    RUNG_EMULATOR_CAUSE_GRID_SYNC = 7  /* trap: the kernel synchronizes the grid, and the launch is not cooperative */
+} rung_emulator_cause;
+
 /* A place in the source and the thread that was there. Inlined code is shown at the line of the kernel's own file that called
  * it. If the PTX does not say which one of several calls was inlined, the most likely line is shown. */
 typedef struct rung_emulator_place {
@@ -244,6 +256,7 @@ typedef struct rung_emulator_finding {
     uint64_t                   address; /* of the first occurrence */
     int32_t                    bytes;
     rung_emulator_memory       memory;
+    rung_emulator_cause        cause;
 } rung_emulator_finding;
 
 /* Returns the number of findings since the last clear, and one of them. Findings are sorted by

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check/check_session.h"
+#include "check/kernel_choice.h"
 #include "cli/interrupt.h"
 #include "common/failure.h"
 #include "common/text.h"
@@ -21,6 +22,7 @@ static int read_options(const lab_options *options, lab_check_session *session)
 {
     char why[1024];
     session->path = options->argument;
+    session->findings.names_absolute = session->path && *session->path == '/';
     session->repeat = 1;
     session->tolerance = -1;
     session->counts_accesses = options->counts != NULL;
@@ -69,6 +71,15 @@ static bool read_file(lab_check_session *session, bool has_architecture, char *w
     return true;
 }
 
+/* Returns an array for a pointer. */
+static const char *suggest_array(const lab_cuda_outline *outline, const lab_cuda_parameter *parameter)
+{
+    static const char *const arrays[] = {"f64[1024]", "f32[1024]", "f16[1024]", "bf16[1024]", "i64[1024]", "u64[1024]",
+                                         "i32[1024]", "u32[1024]", "i16[1024]", "u16[1024]",  "i8[1024]",  "u8[1024]"};
+    lab_element_type type = lab_check_pointed_type(&outline->tokens, parameter->type);
+    return arrays[type == LAB_ELEMENT_TYPE_COUNT ? LAB_ELEMENT_f32 : type];
+}
+
 /* Returns a kernel's launch as an example for the message that it is missing. */
 static void suggest_launch(const lab_check_session *session, char *text, size_t capacity)
 {
@@ -78,13 +89,14 @@ static void suggest_launch(const lab_check_session *session, char *text, size_t 
         const lab_cuda_function *function = &outline->functions[i];
         if (function->kind != LAB_FUNCTION_KERNEL || function->body.last < function->body.first)
             continue;
-        snprintf(text, capacity, "grid=4 block=256");
+        rungi_string_view own = lab_cuda_name(outline, function->name);
+        snprintf(text, capacity, "kernel=%s%.*s grid=4 block=256", function->scope, LAB_VIEW(own));
         for (int p = 0; p < function->parameter_count; p++) {
             rungi_string_view type = lab_tokens_text(&outline->tokens, function->parameters[p].type.first,
                                                      function->parameters[p].type.last);
             rungi_string_view name = lab_cuda_name(outline, function->parameters[p].name);
             lab_append(text, capacity, " %.*s=%s", LAB_VIEW(name),
-                       memchr(type.text, '*', type.length) ? "f32[1024]" : "1024");
+                       memchr(type.text, '*', type.length) ? suggest_array(outline, &function->parameters[p]) : "1024");
         }
         return;
     }
@@ -92,16 +104,18 @@ static void suggest_launch(const lab_check_session *session, char *text, size_t 
 
 static bool read_lines(lab_check_session *session, const char *launch, char *why, size_t capacity)
 {
-    char example[512], place[64];
+    char example[512], kernels[1024], place[64];
     bool good = launch ? lab_launch_lines_read(launch, &session->lines, why, capacity)
                        : lab_launch_lines_read_comments(session->text, session->bytes, &session->lines, why, capacity);
     if (!good)
         return false;
     suggest_launch(session, example, sizeof example);
-    if (session->lines.count == 0)
+    if (session->lines.count == 0) {
+        lab_check_list_kernels(&session->outline, kernels, sizeof kernels);
         return lab_set_reason(why, capacity,
-                              "say how to launch the kernel: --launch '%s', or a comment line // rung: %s", example,
-                              example);
+                              "say how to launch the kernel: --launch '%s', or a comment line // rung: %s%s%s", example,
+                              example, *kernels ? "\nThe kernels of the file are: " : "", kernels);
+    }
     for (int i = 0; i < session->lines.count; i++) {
         const lab_launch_line *line = &session->lines.items[i];
         if (line->roles.length > 0)
@@ -155,7 +169,7 @@ static void find_cause(const lab_options *options, lab_check_session *session)
         second->output = nowhere;
         second->is_unoptimised = true;
         if (run_once(options, second, why, sizeof why) && second->findings.count > 0 && !second->has_hidden_cause)
-            session->findings = second->findings;
+            session->findings = second->findings; /* with the same path */
     }
     if (nowhere)
         (void)fclose(nowhere);

@@ -8,61 +8,11 @@
 #include "base/try.h"
 #include "check/check_program.h"
 #include "check/check_session.h"
+#include "check/kernel_choice.h"
 #include "common/failure.h"
 #include "common/text.h"
 
 /* ---- Kernels ---- */
-
-static bool is_kernel(const lab_cuda_function *function)
-{
-    return function->kind == LAB_FUNCTION_KERNEL && function->body.last >= function->body.first;
-}
-
-static bool has_name(const lab_cuda_outline *outline, const lab_cuda_function *function, rungi_string_view name)
-{
-    char whole[LAB_CUDA_SCOPE_BYTES + 256];
-    rungi_string_view plain = lab_cuda_name(outline, function->name);
-    snprintf(whole, sizeof whole, "%s%.*s", function->scope, LAB_VIEW(plain));
-    return rungi_string_views_equal(plain, name) || rungi_string_view_equals(name, whole);
-}
-
-/* Writes the names of the kernels. */
-static void list_kernels(const lab_cuda_outline *outline, char *text, size_t capacity)
-{
-    *text = '\0';
-    for (int i = 0; i < outline->function_count; i++)
-        if (is_kernel(&outline->functions[i])) {
-            rungi_string_view name = lab_cuda_name(outline, outline->functions[i].name);
-            lab_append(text, capacity, "%s%s%.*s", *text ? ", " : "", outline->functions[i].scope, LAB_VIEW(name));
-        }
-}
-
-/* Finds the kernel of a launch. */
-static bool find_kernel(const lab_check_session *session, const lab_launch_line *line, int *kernel, char *why,
-                        size_t capacity)
-{
-    const lab_cuda_outline *outline = &session->outline;
-    char names[512];
-    int found = 0;
-    for (int i = 0; i < outline->function_count; i++) {
-        const lab_cuda_function *function = &outline->functions[i];
-        if (!is_kernel(function) || (line->kernel.length > 0 && !has_name(outline, function, line->kernel)))
-            continue;
-        *kernel = i;
-        found++;
-    }
-    if (found == 1)
-        return true;
-    list_kernels(outline, names, sizeof names);
-    if (!*names)
-        return lab_set_reason(why, capacity, "the file has no __global__ function");
-    if (line->kernel.length > 0)
-        return lab_set_reason(why, capacity,
-                              found > 1 ? "the file has %d kernels named %.*s; the kernels are: %s"
-                                        : "the file has %d kernels named %.*s; use one of: %s",
-                              found, LAB_VIEW(line->kernel), names);
-    return lab_set_reason(why, capacity, "the file has %d kernels; add kernel=NAME with one of: %s", found, names);
-}
 
 /* Returns the expression that names a kernel, for free(). */
 static char *write_name(const lab_check_session *session, const lab_launch_line *line,
@@ -71,8 +21,9 @@ static char *write_name(const lab_check_session *session, const lab_launch_line 
     char text[2048];
     rungi_string_view plain = lab_cuda_name(&session->outline, function->name);
     snprintf(text, sizeof text, "%s%.*s", function->scope, LAB_VIEW(plain));
-    if (line->templates.length > 0)
-        lab_append(text, sizeof text, "<%.*s>", LAB_VIEW(line->templates));
+    rungi_string_view templates = lab_check_templates(session, line, function);
+    if (templates.length > 0)
+        lab_append(text, sizeof text, "<%.*s>", LAB_VIEW(templates));
     else if (function->template_count > 0)
         lab_append(text, sizeof text, "<>");
     return strdup(text);
@@ -90,33 +41,13 @@ static bool check_templates(const lab_check_session *session, const lab_cuda_fun
         lab_append(names, sizeof names, "%s%.*s", *names ? ", " : "", LAB_VIEW(name));
         is_missing = is_missing || parameter->preset.last < parameter->preset.first;
     }
-    if (is_missing && line->templates.length == 0)
+    if (is_missing && lab_check_templates(session, line, function).length == 0)
         return lab_set_reason(why, capacity, "%.*s is a template; add template=ARGUMENTS, separated by commas, for: %s",
                               LAB_VIEW(plain), names);
     return true;
 }
 
 /* ---- Parameters ---- */
-
-/* Returns the name of a parameter; one without a name is p0, p1 and so on. */
-static void parameter_name(const lab_check_session *session, const lab_cuda_function *function, int index, char *name,
-                           size_t capacity)
-{
-    rungi_string_view view = lab_cuda_name(&session->outline, function->parameters[index].name);
-    if (function->parameters[index].name >= 0 && view.length > 0)
-        snprintf(name, capacity, "%.*s", LAB_VIEW(view));
-    else
-        snprintf(name, capacity, "p%d", index);
-}
-
-static bool is_pointer(const lab_check_session *session, const lab_cuda_parameter *parameter)
-{
-    const lab_tokens *tokens = &session->outline.tokens;
-    for (int i = parameter->type.first; i <= parameter->type.last; i++)
-        if (lab_token_is(tokens, i, "*") || lab_token_is(tokens, i, "["))
-            return true;
-    return false;
-}
 
 /* Appends "const float *x". */
 static void append_parameter(const lab_check_session *session, const lab_cuda_function *function, int index, char *text,
@@ -125,7 +56,7 @@ static void append_parameter(const lab_check_session *session, const lab_cuda_fu
     const lab_cuda_parameter *parameter = &function->parameters[index];
     rungi_string_view type = lab_tokens_text(&session->outline.tokens, parameter->type.first, parameter->type.last);
     char name[LAB_CHECK_NAME_BYTES];
-    parameter_name(session, function, index, name, sizeof name);
+    lab_check_parameter_name(&session->outline, function, index, name, sizeof name);
     lab_append(text, capacity, "%.*s %s", LAB_VIEW(type), name);
 }
 
@@ -139,19 +70,6 @@ static void list_parameters(const lab_check_session *session, const lab_cuda_fun
     }
 }
 
-/* Returns the parameter that an argument is for, which may be a field of the parameter; -1 for an unknown name. */
-static int find_parameter(const lab_check_session *session, const lab_cuda_function *function, rungi_string_view name)
-{
-    rungi_string_view whole = name, plain = rungi_string_view_split(&whole, '.');
-    char own[LAB_CHECK_NAME_BYTES];
-    for (int i = 0; i < function->parameter_count; i++) {
-        parameter_name(session, function, i, own, sizeof own);
-        if (rungi_string_view_equals(plain, own))
-            return i;
-    }
-    return -1;
-}
-
 /* Returns whether the words of the type name a number. Only the compiler knows other names of types. */
 static bool is_number(const lab_check_session *session, const lab_cuda_parameter *parameter)
 {
@@ -159,7 +77,8 @@ static bool is_number(const lab_check_session *session, const lab_cuda_parameter
     bool is_float = false;
     for (int i = parameter->type.first; i <= parameter->type.last; i++)
         is_float = is_float || lab_token_is(tokens, i, "float") || lab_token_is(tokens, i, "double");
-    return !is_pointer(session, parameter) && (is_float || lab_cuda_looks_integer(tokens, parameter->type));
+    return !lab_check_is_pointer(&session->outline, parameter) &&
+           (is_float || lab_cuda_looks_integer(tokens, parameter->type));
 }
 
 /* Explains that a parameter takes no array. */
@@ -195,7 +114,7 @@ static bool match_argument(const lab_check_session *session, const lab_cuda_func
                            lab_check_program_launch *launch, int index, char *why, size_t capacity)
 {
     const lab_launch_argument *argument = &launch->line->arguments[index];
-    int parameter = launch->parameters[index] = find_parameter(session, function, argument->name);
+    int parameter = launch->parameters[index] = lab_check_find_parameter(&session->outline, function, argument->name);
     bool is_whole = !memchr(argument->name.text, '.', argument->name.length);
     launch->is_pointer[index] = argument->is_array || lab_check_names_array(session, launch->line, argument->value);
     if (parameter < 0 && is_whole && argument->is_array)
@@ -208,8 +127,8 @@ static bool match_argument(const lab_check_session *session, const lab_cuda_func
     }
     if (is_whole && argument->is_array && is_number(session, &function->parameters[parameter]))
         return refuse_array(session, function, argument, parameter, why, capacity);
-    if (is_whole && is_pointer(session, &function->parameters[parameter]) && !launch->is_pointer[index] &&
-        !is_null(argument->value))
+    if (is_whole && lab_check_is_pointer(&session->outline, &function->parameters[parameter]) &&
+        !launch->is_pointer[index] && !is_null(argument->value))
         return refuse_value(session, function, argument, parameter, why, capacity);
     return true;
 }
@@ -229,11 +148,12 @@ static bool match_arguments(const lab_check_session *session, const lab_cuda_fun
         char name[LAB_CHECK_NAME_BYTES], wanted[256] = "";
         if (is_given[i])
             continue;
-        parameter_name(session, function, i, name, sizeof name);
+        lab_check_parameter_name(&session->outline, function, i, name, sizeof name);
         append_parameter(session, function, i, wanted, sizeof wanted);
         return lab_set_reason(
             why, capacity, "the parameter %s of %s has no value; add %s=%s", wanted, launch->name, name,
-            is_pointer(session, &function->parameters[i]) ? "TYPE[COUNT], such as f32[1024]" : "VALUE");
+            lab_check_is_pointer(&session->outline, &function->parameters[i]) ? "TYPE[COUNT], such as f32[1024]"
+                                                                              : "VALUE");
     }
     return true;
 }
@@ -266,6 +186,18 @@ static bool check_pointer(const lab_check_session *session, const lab_check_prog
                                                         : "");
 }
 
+/* Explains that a parameter takes whole numbers. */
+static bool refuse_fraction(const lab_check_session *session, const lab_check_program_launch *launch, int index,
+                            char *why, size_t capacity)
+{
+    const lab_launch_argument *argument = &launch->line->arguments[index];
+    char wanted[256] = "";
+    append_parameter(session, &session->outline.functions[launch->kernel], launch->parameters[index], wanted,
+                     sizeof wanted);
+    return lab_set_reason(why, capacity, "%.*s=%.*s is not a whole number, and the parameter is an integer: %s",
+                          LAB_VIEW(argument->name), LAB_VIEW(argument->value), wanted);
+}
+
 /* Copies the values of the parameters to the buffer, and adds the pointers. */
 static bool take_results(lab_check_session *session, lab_check_launch *launch, const lab_check_program_launch *source,
                          const long long *results, const unsigned char *values, char *why, size_t capacity)
@@ -287,6 +219,8 @@ static bool take_results(lab_check_session *session, lab_check_launch *launch, c
     }
     for (int i = 0; i < launch->line->argument_count; i++) {
         const long long *own = results + LAB_CHECK_RESULT_ARGUMENTS + i * LAB_CHECK_ARGUMENT_RESULTS;
+        if (own[LAB_CHECK_ARGUMENT_IS_CUT])
+            return refuse_fraction(session, source, i, why, capacity);
         if (!source->is_pointer[i])
             continue;
         if (source->parameters[i] < 0) {
@@ -349,7 +283,8 @@ static bool evaluate(lab_check_session *session, int index, const lab_check_prog
 /* ---- Compilation ---- */
 
 /* Compiles the file with a text appended. */
-static lab_cuda_compile_status compile(lab_check_session *session, const char *appended, char *why, size_t capacity)
+static lab_cuda_compile_status compile(lab_check_session *session, const lab_check_program_launch *launches,
+                                       const char *appended, char *why, size_t capacity)
 {
     size_t length = strlen(appended);
     const char *names[LAB_LINES_MAX], *items[2 * LAB_REPEATED_MAX + 1];
@@ -362,7 +297,7 @@ static lab_cuda_compile_status compile(lab_check_session *session, const char *a
     memcpy(text, session->text, session->bytes);
     memcpy(text + session->bytes, appended, length + 1);
     for (int i = 0; i < session->lines.count; i++)
-        names[i] = session->launches[i].name;
+        names[i] = launches[i].expression;
     for (int i = 0; i < session->source_options.count; i++)
         items[item_count++] = session->source_options.items[i];
     if (session->is_unoptimised)
@@ -391,21 +326,55 @@ static void append_error(const lab_check_session *session, char *text, size_t ca
         lab_append(text, capacity, ": %.*s", (int)strcspn(start, "\n"), start);
 }
 
+/* Compiles the file with the program that evaluates the launches. */
+static lab_cuda_compile_status compile_launches(lab_check_session *session, const lab_check_program_launch *launches,
+                                                char *why, size_t capacity)
+{
+    char *program = lab_check_program_write(&session->outline, launches, session->lines.count);
+    if (!program) {
+        lab_set_reason(why, capacity, "out of memory");
+        return LAB_CUDA_FAILED;
+    }
+    lab_cuda_compile_status status = compile(session, launches, program, why, capacity);
+    free(program);
+    return status;
+}
+
+/* Names kernels with a cast to their types. A header may have a function of the same name. */
+static lab_cuda_compile_status compile_with_casts(lab_check_session *session, const lab_check_program_launch *launches,
+                                                  char *why, size_t capacity)
+{
+    enum { CAST_BYTES = 2048 };
+    size_t count = (size_t)session->lines.count;
+    char *casts = calloc(count, CAST_BYTES);
+    lab_check_program_launch *changed = calloc(count, sizeof *changed);
+    lab_cuda_compile_status status = LAB_CUDA_REJECTED;
+    for (size_t i = 0; casts && changed && i < count; i++) {
+        changed[i] = launches[i];
+        changed[i].is_cast = lab_check_write_cast(&session->outline, &session->outline.functions[launches[i].kernel],
+                                                  casts + i * CAST_BYTES, CAST_BYTES);
+        if (changed[i].is_cast)
+            changed[i].expression = casts + i * CAST_BYTES;
+    }
+    if (casts && changed)
+        status = compile_launches(session, changed, why, capacity);
+    free(casts);
+    free(changed);
+    return status;
+}
+
 /* Compiles the file with the program. If the compiler rejects it, finds out whether the file or a launch is at fault. */
 static bool compile_program(lab_check_session *session, const lab_check_program_launch *launches, char *why,
                             size_t capacity)
 {
-    char reason[1024];
-    char *program = lab_check_program_write(&session->outline, launches, session->lines.count);
-    if (!program)
-        return lab_set_reason(why, capacity, "out of memory");
-    lab_cuda_compile_status status = compile(session, program, why, capacity);
-    free(program);
+    char reason[1024] = "", ignored[1024];
+    lab_cuda_compile_status status = compile_launches(session, launches, why, capacity);
     if (status != LAB_CUDA_REJECTED)
         return status == LAB_CUDA_COMPILED;
-    *reason = '\0';
     append_error(session, reason, sizeof reason);
-    status = compile(session, "", why, capacity);
+    if (compile_with_casts(session, launches, ignored, sizeof ignored) == LAB_CUDA_COMPILED)
+        return true;
+    status = compile(session, launches, "", why, capacity);
     if (status == LAB_CUDA_COMPILED)
         return lab_set_reason(why, capacity, "the compiler rejects the description of the launch%s", reason);
     append_error(session, why, capacity);
@@ -419,13 +388,14 @@ static bool prepare(lab_check_session *session, lab_check_program_launch *launch
         const lab_launch_line *line = &session->lines.items[i];
         lab_check_launch *launch = &session->launches[i];
         int kernel = -1;
-        bool good = find_kernel(session, line, &kernel, reason, sizeof reason);
+        bool good = lab_check_find_kernel(session, line, &kernel, reason, sizeof reason);
         const lab_cuda_function *function = good ? &session->outline.functions[kernel] : NULL;
         if (good) {
             launch->line = line;
             launch->source_line = session->outline.tokens.items[function->name].line;
             launch->name = write_name(session, line, function);
-            launches[i] = (lab_check_program_launch){.line = line, .kernel = kernel, .name = launch->name};
+            launches[i] = (lab_check_program_launch){
+                .line = line, .kernel = kernel, .name = launch->name, .expression = launch->name};
             good = launch->name && check_templates(session, function, line, reason, sizeof reason) &&
                    match_arguments(session, function, &launches[i], reason, sizeof reason);
         }

@@ -9,6 +9,7 @@
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "common/text.h"
+#include "findings/kernel_name.h"
 #include "io/input_file.h"
 
 enum { LABEL_COLUMN = 12, SOURCES_MAX = 8 };
@@ -234,8 +235,10 @@ static void write_counts(const lab_check_session *session, lab_json *json)
     lab_json_begin(json, "counts", '[');
     for (int64_t i = 0; i < rung_emulator_line_count(session->emulator); i++) {
         const rung_emulator_line *row = rung_emulator_line_at(session->emulator, i);
+        char kernel[256];
+        lab_kernel_source_name(row->kernel, kernel, sizeof kernel);
         lab_json_begin(json, NULL, '{');
-        LAB_JSON_STRINGS(json, {"file", *row->file ? row->file : session->path}, {"kernel", row->kernel},
+        LAB_JSON_STRINGS(json, {"file", *row->file ? row->file : session->path}, {"kernel", kernel},
                          {"access", kind_text(row->kind)}, {"array", row->array});
         LAB_JSON_INTEGERS(json, {"line", row->line}, {"requests", row->requests}, {"sectors", row->sectors},
                           {"ideal_sectors", row->ideal_sectors}, {"wavefronts", row->wavefronts},

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define VIEW(view) (int)(view).length, (view).text
 
@@ -30,6 +31,27 @@ static const char helpers[] =
     "template <> struct rung_kind<unsigned long> { enum { value = 2 }; };\n"
     "template <> struct rung_kind<long long> { enum { value = 2 }; };\n"
     "template <> struct rung_kind<unsigned long long> { enum { value = 2 }; };\n"
+    "template <class Rung_t> struct rung_integer { enum { value = 0 }; };\n"
+    "template <> struct rung_integer<char> { enum { value = 1 }; };\n"
+    "template <> struct rung_integer<signed char> { enum { value = 1 }; };\n"
+    "template <> struct rung_integer<unsigned char> { enum { value = 1 }; };\n"
+    "template <> struct rung_integer<short> { enum { value = 1 }; };\n"
+    "template <> struct rung_integer<unsigned short> { enum { value = 1 }; };\n"
+    "template <> struct rung_integer<int> { enum { value = 1 }; };\n"
+    "template <> struct rung_integer<unsigned> { enum { value = 1 }; };\n"
+    "template <> struct rung_integer<long> { enum { value = 1 }; };\n"
+    "template <> struct rung_integer<unsigned long> { enum { value = 1 }; };\n"
+    "template <> struct rung_integer<long long> { enum { value = 1 }; };\n"
+    "template <> struct rung_integer<unsigned long long> { enum { value = 1 }; };\n"
+    "template <bool Rung_b> struct rung_cut {\n"
+    "  template <class Rung_t, class Rung_v> static __device__ int of(const Rung_v &) { return 0; }\n"
+    "};\n"
+    "template <> struct rung_cut<true> {\n"
+    "  template <class Rung_t, class Rung_v> static __device__ int of(const Rung_v &value) { return (Rung_v)(Rung_t)value != value; }\n"
+    "};\n"
+    "template <class Rung_t, class Rung_v> __device__ int rung_is_cut(const Rung_v &value) {\n"
+    "  return rung_cut<rung_integer<Rung_t>::value && rung_kind<Rung_v>::value == 1>::template of<Rung_t>(value);\n"
+    "}\n"
     "template <class Rung_t> struct rung_size { enum { value = sizeof(Rung_t) }; };\n"
     "template <> struct rung_size<void> { enum { value = 0 }; };\n"
     "template <> struct rung_size<const void> { enum { value = 0 }; };\n"
@@ -100,6 +122,12 @@ static bool is_later_field(const program_t *program, int argument)
     return false;
 }
 
+/* Returns whether the text of a value may be a number with a fraction. */
+static bool has_fraction(rungi_string_view value)
+{
+    return value.length > 0 && value.text[0] != '{' && memchr(value.text, '.', value.length) != NULL;
+}
+
 /* Declares the parameter of a scalar or of a field, and sets its value. */
 static void write_value(const program_t *program, int index)
 {
@@ -117,6 +145,10 @@ static void write_value(const program_t *program, int index)
     else
         fprintf(program->out, "rung_host::rung_parameter<%d, rung_list>::type %.*s = %.*s;\n", parameter, VIEW(name),
                 VIEW(argument->value));
+    if (has_fraction(argument->value))
+        fprintf(program->out, "rung_results[%d] = rung_host::rung_is_cut<decltype(%.*s)>(%.*s);\n",
+                LAB_CHECK_RESULT_ARGUMENTS + index * LAB_CHECK_ARGUMENT_RESULTS + LAB_CHECK_ARGUMENT_IS_CUT,
+                VIEW(argument->name), VIEW(argument->value));
     fprintf(program->out, "rung_host::rung_store(rung_values + %d, %.*s);\n", parameter * LAB_CHECK_VALUE_BYTES,
             VIEW(name));
 }
@@ -165,8 +197,8 @@ static void write_launch(program_t *program, int index)
     size_t scope = strlen(program->kernel->scope);
     fprintf(program->out,
             "extern \"C\" __global__ void rung_check_launch_%d(long long *rung_results, unsigned char *rung_values) {\n"
-            "typedef decltype(rung_host::rung_parameters((decltype(%s) *)0)) rung_list;\n",
-            index, program->launch->name);
+            "typedef decltype(rung_host::rung_parameters((decltype(%s)%s)0)) rung_list;\n",
+            index, program->launch->expression, program->launch->is_cast ? "" : " *");
     if (scope > 2)
         fprintf(program->out, "using namespace %.*s;\n", (int)scope - 2, program->kernel->scope);
     write_templates(program);

@@ -15,11 +15,12 @@ enum {
     LAB_CHECK_RESULT_BLOCK = 3,
     LAB_CHECK_RESULT_CLUSTER = 6,
     LAB_CHECK_RESULT_SHARED = 9,
-    LAB_CHECK_RESULT_ARGUMENTS = 10, /* four for each argument: */
+    LAB_CHECK_RESULT_ARGUMENTS = 10, /* five for each argument: */
     LAB_CHECK_ARGUMENT_COUNT = 0,    /* elements of an array */
     LAB_CHECK_ARGUMENT_OFFSET,       /* of a field from the start of its struct */
     LAB_CHECK_ARGUMENT_BYTES,        /* of what the parameter points to; 0 for void, -1 if it is no pointer */
     LAB_CHECK_ARGUMENT_KIND,         /* lab_pointed_kind */
+    LAB_CHECK_ARGUMENT_IS_CUT,       /* 1: the value has a fraction, and the parameter is an integer */
     LAB_CHECK_ARGUMENT_RESULTS,
     LAB_CHECK_RESULTS = LAB_CHECK_RESULT_ARGUMENTS + LAB_CHECK_ARGUMENT_RESULTS * LAB_LINE_ARGUMENTS_MAX,
     LAB_CHECK_VALUE_BYTES = 1024, /* room of the value of one parameter */
@@ -33,7 +34,9 @@ typedef enum lab_pointed_kind { LAB_POINTED_OTHER, LAB_POINTED_FLOAT, LAB_POINTE
 typedef struct lab_check_program_launch {
     const lab_launch_line *line;
     int kernel;                              /* index of a function */
-    const char *name;                        /* with scope and template arguments */
+    const char *name;                        /* with scope and template arguments, for messages */
+    const char *expression;                  /* the same for the compiler; a pointer if `is_cast` */
+    bool is_cast;                            /* to the type of the function, because other functions have its name */
     int parameters[LAB_LINE_ARGUMENTS_MAX];  /* by argument: its parameter; -1: a variable of the file */
     bool is_pointer[LAB_LINE_ARGUMENTS_MAX]; /* by argument: an array, or the name of an array */
 } lab_check_program_launch;

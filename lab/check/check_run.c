@@ -7,6 +7,7 @@
 #include "cli/interrupt.h"
 #include "common/failure.h"
 #include "common/text.h"
+#include "findings/kernel_name.h"
 
 /* ---- Helpers of both kinds of files ---- */
 
@@ -108,6 +109,7 @@ static rung_status launch_once(lab_check_session *session, const lab_check_launc
     memcpy(how.block, launch->block, sizeof how.block);
     memcpy(how.cluster, launch->cluster, sizeof how.cluster);
     how.dynamic_shared_bytes = launch->shared_bytes;
+    how.is_cooperative = rungi_string_view_equals(launch->line->cooperative, "1");
     how.parameter_buffer = launch->parameters;
     how.parameter_bytes = launch->parameter_bytes;
     rung_emulator_findings_clear(session->emulator);
@@ -122,7 +124,9 @@ static int kernel_line(const lab_check_session *session, const char *kernel)
 {
     for (int i = 0; i < session->lines.count; i++) {
         const rung_emulator_kernel_info *info = rung_emulator_kernel_get_info(session->launches[i].kernel);
-        if (info && strcmp(info->name, kernel) == 0)
+        char own[256];
+        lab_kernel_source_name(info ? info->name : "", own, sizeof own);
+        if (strcmp(own, kernel) == 0)
             return session->launches[i].source_line;
     }
     return 0;
@@ -143,6 +147,14 @@ static void name_files(lab_check_session *session)
     }
 }
 
+/* Says why a launch did not end. A finding, which the output has anyway, says where. */
+static void describe_stop(lab_check_session *session, const lab_check_launch *launch, rung_status status)
+{
+    bool is_found = status == RUNG_STATUS_DEVICE_LOST && session->findings.count > 0;
+    snprintf(session->stopped, sizeof session->stopped, "%s: %s", launch->name,
+             is_found ? "the kernel did not end; the findings say why" : rung_error_text());
+}
+
 bool lab_check_run_launches(lab_check_session *session, char *why, size_t capacity)
 {
     char place[64];
@@ -161,7 +173,7 @@ bool lab_check_run_launches(lab_check_session *session, char *why, size_t capaci
                                       lab_check_place(session, launch->line, place, sizeof place), launch->name,
                                       rung_error_text());
             if (status != RUNG_OK)
-                snprintf(session->stopped, sizeof session->stopped, "%s: %s", launch->name, rung_error_text());
+                describe_stop(session, launch, status);
         }
     name_files(session);
     for (int i = 0; i < session->expectation_count && status == RUNG_OK; i++)

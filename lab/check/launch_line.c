@@ -16,7 +16,7 @@ static const struct {
     {"kernel", offsetof(lab_launch_line, kernel)}, {"template", offsetof(lab_launch_line, templates)},
     {"grid", offsetof(lab_launch_line, grid)},     {"block", offsetof(lab_launch_line, block)},
     {"shared", offsetof(lab_launch_line, shared)}, {"cluster", offsetof(lab_launch_line, cluster)},
-    {"args", offsetof(lab_launch_line, roles)},
+    {"args", offsetof(lab_launch_line, roles)},    {"cooperative", offsetof(lab_launch_line, cooperative)},
 };
 
 static bool is_blank(char c)
@@ -170,6 +170,14 @@ static bool read_line(lab_launch_line *line, const char *at, const char *end, ch
     }
 }
 
+static bool check_cooperative(const lab_launch_line *line, char *why, size_t capacity)
+{
+    rungi_string_view value = line->cooperative;
+    return value.length == 0 || rungi_string_view_equals(value, "0") || rungi_string_view_equals(value, "1") ||
+           lab_set_reason(why, capacity, "cooperative=%.*s is not valid; use 1 for a cooperative launch, or 0",
+                          WIDTH(value));
+}
+
 /* Appends a launch; `line` is 0 for --launch. An empty text adds nothing. */
 static bool add_line(lab_launch_lines *lines, const char *at, const char *end, int line, char *why, size_t capacity)
 {
@@ -186,7 +194,7 @@ static bool add_line(lab_launch_lines *lines, const char *at, const char *end, i
         return lab_set_reason(why, capacity, "out of memory");
     lab_launch_line *added = &lines->items[lines->count++];
     added->line = line;
-    if (read_line(added, at, end, reason, sizeof reason))
+    if (read_line(added, at, end, reason, sizeof reason) && check_cooperative(added, reason, sizeof reason))
         return true;
     return line > 0 ? lab_set_reason(why, capacity, "line %d: %s", line, reason)
                     : lab_set_reason(why, capacity, "--launch: %s", reason);

@@ -35,7 +35,8 @@ enum { LAB_LINE_ARGUMENTS_MAX = 64, LAB_LINES_MAX = 64 };
 /* Views are empty if they are not given. */
 typedef struct lab_launch_line {
     rungi_string_view kernel, templates, grid, block, shared, cluster;
-    rungi_string_view roles; /* args=: meaning or value of parameters, for rung verify and rung explain */
+    rungi_string_view roles;       /* args=: meaning or value of parameters, for rung verify and rung explain */
+    rungi_string_view cooperative; /* "1": all blocks run at the same time, so that grid.sync() works */
     lab_launch_argument arguments[LAB_LINE_ARGUMENTS_MAX];
     int argument_count;
     int line; /* of the file; 0 for --launch */

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/options.h"
 #include "cluster/cluster.h"
 #include "emulate/program_file.h"
@@ -19,6 +21,7 @@
 #include "io/output_file.h"
 #include "io/temporary_file.h"
 #include "process/oclgrind_process.h"
+#include "process/supervise.h"
 #include "target/target.h"
 
 /* ---- The GPU ----------------------------------------------------------------------------------------------- */
@@ -106,10 +109,51 @@ static void set_environment(const lab_options *options, const char *folder, cons
 
 /* ---- The program ------------------------------------------------------------------------------------------------- */
 
+static volatile sig_atomic_t running_child, was_interrupted;
+
+/* Ctrl-C reaches the program too; a signal of another process reaches only this one. */
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    was_interrupted = 1;
+    if (running_child > 0 && info->si_code <= 0)
+        kill(running_child, number);
+}
+
+static void watch_signals(struct sigaction before[2])
+{
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, &before[0]);
+    sigaction(SIGTERM, &action, &before[1]);
+}
+
+/* Waits for the program. After `seconds`, if they are not 0, the program gets SIGTERM, and later SIGKILL. */
+static bool wait_for(pid_t child, double seconds, int *status, bool *is_late)
+{
+    const double grace = 2.0, start = 1e-9 * (double)rungi_clock_ns();
+    const struct timespec pause = {0, 10 * 1000 * 1000};
+    for (;;) {
+        pid_t ended = waitpid(child, status, seconds > 0 ? WNOHANG : 0);
+        if (ended == child)
+            return true;
+        if (ended < 0 && errno != EINTR)
+            return false;
+        double passed = 1e-9 * (double)rungi_clock_ns() - start;
+        if (seconds > 0 && passed > seconds) {
+            kill(child, passed > seconds + grace ? SIGKILL : SIGTERM);
+            *is_late = true;
+        }
+        if (seconds > 0)
+            nanosleep(&pause, NULL);
+    }
+}
+
 /* Runs the program in this process group, so that Ctrl-C reaches it. Returns its exit code as a shell does, or -1. */
-static int run_program(const char *path, char *const *arguments, bool prints_json)
+static int run_program(const char *path, char *const *arguments, bool prints_json, double seconds, bool *is_late)
 {
     int status = 0;
+    struct sigaction before[2];
     fflush(NULL);
     pid_t child = fork();
     if (child < 0)
@@ -121,14 +165,27 @@ static int run_program(const char *path, char *const *arguments, bool prints_jso
         fprintf(stderr, "rung emulate: %s cannot be started: %s\n", path, strerror(errno));
         _exit(errno == ENOENT ? 127 : 126);
     }
-    void (*interrupted)(int) = signal(SIGINT, SIG_IGN);
+    running_child = child;
+    watch_signals(before);
     void (*stopped)(int) = signal(SIGQUIT, SIG_IGN);
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    signal(SIGINT, interrupted);
+    bool has_ended = wait_for(child, seconds, &status, is_late);
+    running_child = 0;
+    sigaction(SIGINT, &before[0], NULL);
+    sigaction(SIGTERM, &before[1], NULL);
     signal(SIGQUIT, stopped);
+    if (!has_ended)
+        return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Says why a program did not end by itself. */
+static void report_end(double seconds, bool is_late)
+{
+    static const char rest[] = "the report covers the launches that had ended";
+    if (is_late)
+        fprintf(stderr, "rung: the program ran longer than %g s (--time-limit) and was stopped; %s\n", seconds, rest);
+    else if (was_interrupted)
+        fprintf(stderr, "rung: interrupted; %s\n", rest);
 }
 
 /* ---- The report -------------------------------------------------------------------------------------------------- */
@@ -176,7 +233,7 @@ static int report(const lab_options *options, const char *path, const emulated_m
 }
 
 static int run(const lab_options *options, const char *path, const char *folder, const lab_program *program,
-               const emulated_machine_t *machine)
+               const emulated_machine_t *machine, double seconds)
 {
     char name[PATH_MAX];
     lab_program_findings findings;
@@ -188,8 +245,13 @@ static int run(const lab_options *options, const char *path, const char *folder,
         return LAB_EXIT_USAGE;
     }
     fprintf(stderr, "rung: the GPU of this program is emulated (%s); times mean nothing\n", machine->name);
+    if (program->closed_library)
+        fprintf(stderr, "rung: the program uses %s, whose kernels are machine code of a GPU without PTX: calls of it fail\n",
+                program->closed_library);
     set_environment(options, folder, program, machine, name);
-    int status = run_program(path, (char *const *)options->arguments, options->json != NULL);
+    bool is_late = false;
+    int status = run_program(path, (char *const *)options->arguments, options->json != NULL, seconds, &is_late);
+    report_end(seconds, is_late);
     bool is_read = lab_program_findings_read(file, &findings);
     fclose(file);
     unlink(name);
@@ -199,7 +261,7 @@ static int run(const lab_options *options, const char *path, const char *folder,
     }
     int code = report(options, path, machine, status, &findings);
     lab_program_findings_free(&findings);
-    return code;
+    return is_late ? LAB_EXIT_WRONG : was_interrupted ? LAB_EXIT_INTERRUPTED : code;
 }
 
 int lab_command_emulate(const lab_options *options)
@@ -207,18 +269,21 @@ int lab_command_emulate(const lab_options *options)
     char path[PATH_MAX], folder[LAB_EXECUTABLE_PATH_BYTES + 256], why[1000];
     emulated_machine_t machine;
     lab_program program;
+    double seconds;
     if (options->argument_count < 1)
         return lab_usage_error("emulate", "name a program: rung emulate PROGRAM [ARGUMENT ...]");
+    if (!lab_parse_time_limit(options->time_limit, 0, &seconds))
+        return lab_usage_error("emulate", LAB_TIME_LIMIT_USAGE);
     if (!find_machine(options->machine, &machine, why, sizeof why))
         return lab_usage_error("emulate", why);
     if (!lab_program_libraries_find(folder, sizeof folder))
         return lab_usage_error("emulate", "libcuda.so.1 of librung-cuda-emulator is not installed beside this command");
     if (!lab_program_find(options->arguments[0], path, sizeof path)) {
-        snprintf(why, sizeof why, "%.900s is not a program that can be executed", options->arguments[0]);
+        lab_program_explain_missing(options->arguments[0], why, sizeof why);
         return lab_usage_error("emulate", why);
     }
     if (!lab_program_read(path, &program, why, sizeof why) ||
         lab_program_refuse(&program, machine.architecture, why, sizeof why))
         return lab_fail(LAB_EXIT_USAGE, "%s: %s", options->arguments[0], why);
-    return run(options, path, folder, &program, &machine);
+    return run(options, path, folder, &program, &machine, seconds);
 }

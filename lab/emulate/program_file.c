@@ -40,6 +40,18 @@ bool lab_program_libraries_find(char *folder, size_t capacity)
     return false;
 }
 
+void lab_program_explain_missing(const char *name, char *why, size_t capacity)
+{
+    bool has_folder = strchr(name, '/') != NULL;
+    if (access(name, F_OK) != 0)
+        snprintf(why, capacity, has_folder ? "%.900s does not exist" : "%.900s is not in the folders of PATH", name);
+    else if (access(name, X_OK) != 0)
+        snprintf(why, capacity, "%.900s is not executable; run chmod +x on it if it is a program", name);
+    else
+        snprintf(why, capacity, "%.400s is not in the folders of PATH; to run the file in this folder, use ./%.400s",
+                 name, name);
+}
+
 /* ---- ELF ------------------------------------------------------------------------------------------------- */
 
 /* A file, or a section of it, which has no header. */
@@ -91,6 +103,16 @@ static bool needs_library(const elf_view_t *view, const char *prefix)
             strncmp(string_at(view, strings, entries[i].d_un.d_val), prefix, strlen(prefix)) == 0)
             return true;
     return false;
+}
+
+/* Libraries of NVIDIA with kernels of their own. */
+static void find_closed_library(const elf_view_t *view, lab_program *program)
+{
+    static const char *const libraries[] = {"libcublas.so", "libcublasLt.so", "libcudnn.so",    "libcufft.so",
+                                            "libcurand.so", "libcusolver.so", "libcusparse.so", "libnccl.so"};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !program->closed_library; i++)
+        if (needs_library(view, libraries[i]))
+            program->closed_library = libraries[i];
 }
 
 /* Returns whether the symbol table defines a symbol. */
@@ -163,6 +185,7 @@ static void read_elf(const elf_view_t *view, lab_program *program)
     program->has_fat_binary = bytes != NULL;
     if (bytes)
         read_containers(&(elf_view_t){bytes, fat->sh_size, NULL}, program);
+    find_closed_library(view, program);
     bool is_static = defines(view, "__cudaRegisterFatBinary");
     program->runtime = needs_library(view, "libcudart.so") ? LAB_RUNTIME_SHARED
                        : is_static                         ? LAB_RUNTIME_STATIC

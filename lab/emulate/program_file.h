@@ -20,10 +20,14 @@ typedef struct lab_program {
     bool has_fat_binary, is_relocatable; /* relocatable: nvcc -rdc=true */
     int ptx_count, ptx_lowest;           /* entries of PTX, and the lowest architecture of them: 75 for compute_75 */
     int cubin_count, cubin_highest;      /* entries of SASS */
+    const char *closed_library;          /* of NVIDIA, which has kernels without PTX, for example "libcublas.so"; or NULL */
 } lab_program;
 
 /* Finds a program as a shell does: by its path, or in the folders of PATH. Returns false if it cannot be executed. */
 bool lab_program_find(const char *name, char *path, size_t capacity);
+
+/* Says in one sentence why a program was not found. */
+void lab_program_explain_missing(const char *name, char *why, size_t capacity);
 
 /* Finds the folder of the emulated libcuda.so.1 and libcudart.so: beside the command in a build tree, else the installed one.
  * Returns false if the folder was not found. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "findings/finding_fix.h"
+#include "findings/kernel_name.h"
 #include "io/json_reader.h"
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
@@ -23,7 +24,8 @@ static bool add(lab_program_findings *findings, const lab_program_finding *added
     for (int64_t i = 0; i < findings->count; i++)
         if (is_same(&findings->list[i], added)) {
             findings->list[i].count += added->count;
-            findings->list[i].launches++;
+            findings->list[i].launches += findings->list[i].last_launch != added->last_launch;
+            findings->list[i].last_launch = added->last_launch;
             return true;
         }
     lab_program_finding *longer = realloc(findings->list, (size_t)(findings->count + 1) * sizeof *longer);
@@ -48,14 +50,16 @@ static bool read_line(lab_program_findings *findings, const char *line, size_t l
         return true; /* the program ended while the line was written */
     const lab_json_value *object = document.root;
     copy_text(object, "kind", finding.kind, sizeof finding.kind);
-    copy_text(object, "kernel", finding.kernel, sizeof finding.kernel);
+    lab_kernel_source_name(lab_json_get_text(object, "kernel", ""), finding.kernel, sizeof finding.kernel);
     copy_text(object, "file", finding.file, sizeof finding.file);
     copy_text(object, "other_file", finding.other_file, sizeof finding.other_file);
     copy_text(object, "text", finding.text, sizeof finding.text);
     finding.line = lab_json_get_integer(object, "line", 0);
     finding.other_line = lab_json_get_integer(object, "other_line", 0);
     finding.count = lab_json_get_integer(object, "count", 1);
-    finding.fix = lab_finding_fix(finding.kind, (rung_emulator_memory)lab_json_get_integer(object, "memory", 0));
+    finding.last_launch = lab_json_get_integer(object, "launch", 0);
+    finding.fix = lab_finding_fix(finding.kind, (rung_emulator_memory)lab_json_get_integer(object, "memory", 0),
+                                  (rung_emulator_cause)lab_json_get_integer(object, "cause", 0));
     lab_json_document_free(&document);
     return add(findings, &finding);
 }

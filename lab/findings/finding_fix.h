@@ -6,4 +6,4 @@
 
 /* Returns a sentence on how to fix a finding. `kind` is a name of rung_emulator_finding_name() or "launch-failed". Returns ""
  * if the kind is unknown. */
-const char *lab_finding_fix(const char *kind, rung_emulator_memory memory);
+const char *lab_finding_fix(const char *kind, rung_emulator_memory memory, rung_emulator_cause cause);

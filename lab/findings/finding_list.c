@@ -7,14 +7,34 @@
 #include "cli/terminal.h"
 #include "common/text.h"
 #include "findings/finding_fix.h"
+#include "findings/kernel_name.h"
 
-static lab_finding *find(lab_finding_list *list, const rung_emulator_finding *finding)
+static lab_finding *find(lab_finding_list *list, const rung_emulator_finding *finding, const char *kernel)
 {
     for (int i = 0; i < list->count; i++)
         if (list->items[i].kind == finding->kind && list->items[i].line == finding->place.line &&
-            list->items[i].other_line == finding->other.line && strcmp(list->items[i].kernel, finding->kernel) == 0)
+            list->items[i].other_line == finding->other.line && strcmp(list->items[i].kernel, kernel) == 0)
             return &list->items[i];
     return NULL;
+}
+
+/* Appends what the two lines are. */
+static void append_lines(lab_finding *item)
+{
+    bool is_conflict = item->kind == RUNG_EMULATOR_RACE || item->kind == RUNG_EMULATOR_ASYNC_COPY;
+    if (item->other_line <= 0 || (item->other_line == item->line && !is_conflict))
+        return;
+    if (item->other_line == item->line)
+        lab_append(item->text, sizeof item->text, " Both accesses are in line %d.", item->line);
+    else if (is_conflict)
+        lab_append(item->text, sizeof item->text, " The accesses are in lines %d and %d.", item->line,
+                   item->other_line);
+    else if (item->kind == RUNG_EMULATOR_MISALIGNED)
+        lab_append(item->text, sizeof item->text, " Lines %d and %d compute the address and use it.",
+                   item->line < item->other_line ? item->line : item->other_line,
+                   item->line < item->other_line ? item->other_line : item->line);
+    else
+        lab_append(item->text, sizeof item->text, " The other threads are at line %d.", item->other_line);
 }
 
 /* Writes what happened as a sentence: with a capital letter, both lines, a full stop, and the first run. */
@@ -25,16 +45,16 @@ static void write_sentence(lab_finding *item, const rung_emulator_finding *findi
     snprintf(item->text, sizeof item->text, "%s%s", finding->text, has_end ? "" : ".");
     if (item->text[0] >= 'a' && item->text[0] <= 'z')
         item->text[0] = (char)(item->text[0] - 'a' + 'A');
-    if (item->other_line > 0)
-        lab_append(item->text, sizeof item->text, " The accesses are in lines %d and %d.", item->line,
-                   item->other_line);
+    append_lines(item);
     if (*when)
         lab_append(item->text, sizeof item->text, " First seen with %s", when);
 }
 
 static void add_one(lab_finding_list *list, const rung_emulator_finding *finding, const char *when)
 {
-    lab_finding *item = find(list, finding);
+    char kernel[sizeof list->items->kernel];
+    lab_kernel_source_name(finding->kernel ? finding->kernel : "", kernel, sizeof kernel);
+    lab_finding *item = find(list, finding, kernel);
     if (item) {
         item->count += finding->count;
         return;
@@ -47,10 +67,11 @@ static void add_one(lab_finding_list *list, const rung_emulator_finding *finding
     *item = (lab_finding){.kind = finding->kind,
                           .line = finding->place.line,
                           .other_line = finding->other.line,
-                          .fix = lab_finding_fix(rung_emulator_finding_name(finding->kind), finding->memory),
+                          .fix = lab_finding_fix(rung_emulator_finding_name(finding->kind), finding->memory,
+                                                 finding->cause),
                           .count = finding->count};
     snprintf(item->file, sizeof item->file, "%s", finding->place.file ? finding->place.file : "");
-    snprintf(item->kernel, sizeof item->kernel, "%s", finding->kernel ? finding->kernel : "");
+    memcpy(item->kernel, kernel, sizeof kernel);
     write_sentence(item, finding, when);
 }
 

@@ -14,7 +14,7 @@ enum { LAB_FINDING_TEXT_BYTES = 1024, LAB_FINDINGS_MAX = 64 };
 typedef struct lab_finding {
     rung_emulator_finding_kind kind;
     char file[256];
-    char kernel[256];
+    char kernel[256]; /* as in the source */
     int line, other_line; /* 0: none */
     char text[LAB_FINDING_TEXT_BYTES];
     const char *fix;
@@ -24,7 +24,8 @@ typedef struct lab_finding {
 typedef struct lab_finding_list {
     lab_finding items[LAB_FINDINGS_MAX];
     int count;
-    int64_t dropped; /* more than fit */
+    int64_t dropped;     /* more than fit */
+    bool names_absolute; /* SARIF: the user gave an absolute path, so that addresses of files are absolute, too */
 } lab_finding_list;
 
 /* Adds the findings of the emulator's last launch. `when` says in which run, for example "M = 33"; "" if it does not

@@ -247,13 +247,13 @@ static rung_status check_extents(const rung_emulator_launch *launch, const ptx_f
     uint64_t threads = 1;
     for (int i = 0; i < 3; i++) {
         if (launch->grid[i] < 1 || launch->grid[i] > grid_max[i])
-            return rungi_fail(RUNG_STATUS_INVALID, "grid[%d] is %u; 1 to %u are valid", i, launch->grid[i],
+            return rungi_fail(RUNG_STATUS_INVALID, "grid.%c is %u; 1 to %u are valid", 'x' + i, launch->grid[i],
                               grid_max[i]);
         if (launch->block[i] < 1 || launch->block[i] > block_max[i])
-            return rungi_fail(RUNG_STATUS_INVALID, "block[%d] is %u; 1 to %u are valid", i, launch->block[i],
+            return rungi_fail(RUNG_STATUS_INVALID, "block.%c is %u; 1 to %u are valid", 'x' + i, launch->block[i],
                               block_max[i]);
         if (function->required_block[i] && launch->block[i] != function->required_block[i])
-            return rungi_fail(RUNG_STATUS_INVALID, "block[%d] is %u; %s requires %u", i, launch->block[i],
+            return rungi_fail(RUNG_STATUS_INVALID, "block.%c is %u; %s requires %u", 'x' + i, launch->block[i],
                               function->name, function->required_block[i]);
         threads *= launch->block[i];
     }
@@ -430,7 +430,7 @@ rung_status rung_emulator_launch_kernel(rung_emulator_kernel *kernel, const rung
         status = rungi_ptx_launch(&running, function->needs_block_order ? 1 : emulator->threads);
     free(running.parameters);
     if (status == RUNG_OK && atomic_load(&running.is_cancelled))
-        status = rungi_fail(RUNG_STATUS_CANCELLED, "the caller stopped the launch of %s", function->name);
+        status = rungi_fail(RUNG_STATUS_CANCELLED, "the launch of %s was stopped", function->name);
     else if (status == RUNG_OK && atomic_load(&running.has_failed))
         status = describe_failure(emulator);
     return status;

@@ -254,6 +254,9 @@ static uint32_t check_global(const ptx_checked_access_t *access, uint32_t mask)
 static void check_shared(const ptx_checked_access_t *access, uint32_t mask)
 {
     const ptx_block_t *block = access->warp->block;
+    mask = rungi_ptx_check_shared_bounds(access, mask);
+    if (!mask)
+        return;
     mask = rungi_ptx_check_shared_bytes(access, mask);
     if (!mask || !(block->launch->checks & RUNG_EMULATOR_CHECK_RACES))
         return;
@@ -271,7 +274,7 @@ static uint32_t check_parameters(const ptx_checked_access_t *access, uint32_t ma
     for (int lane = 0; lane < PTX_WARP_LANES; lane++)
         if (mask >> lane & 1)
             rungi_ptx_report(access->warp, RUNG_EMULATOR_READ_ONLY, lane, access->address[lane], access->bytes,
-                             "%s of %d bytes at byte %llu of the kernel's parameters, which are read-only",
+                             "%s of %d bytes at byte offset %llu of the kernel's parameters, which are read-only",
                              rungi_ptx_action_name(access->kind), access->bytes,
                              (unsigned long long)access->address[lane]);
     return 0;

@@ -238,6 +238,9 @@ ptx_party_t rungi_ptx_party(const ptx_checker_t *checker, int32_t pc, int thread
 /* Global memory: allocations, initialization, constants. Returns the lanes that may access. */
 uint32_t rungi_ptx_check_global(const ptx_checked_access_t *access, uint32_t mask);
 
+/* Bounds of arrays in shared memory. Returns the lanes inside of the array. */
+uint32_t rungi_ptx_check_shared_bounds(const ptx_checked_access_t *access, uint32_t mask);
+
 /* Shadow bytes of shared and local memory. The first returns the lanes that access no copy in flight. */
 uint32_t rungi_ptx_check_shared_bytes(const ptx_checked_access_t *access, uint32_t mask);
 void rungi_ptx_check_local_bytes(const ptx_checked_access_t *access, uint32_t mask);

@@ -34,6 +34,10 @@ uint32_t rungi_ptx_check_words(ptx_warp_t *warp, const ptx_instruction_t *instru
 /* Reports an access to global memory outside of all allocations, with the nearest one. */
 void rungi_ptx_check_outside(ptx_warp_t *warp, int lane, uint64_t address, int bytes, ptx_access_t kind);
 
+/* Reports an access whose address is not a multiple of its size. */
+void rungi_ptx_check_misaligned(ptx_warp_t *warp, int lane, ptx_space_t space, uint64_t address, int bytes,
+                                ptx_access_t kind);
+
 void rungi_ptx_check_copy_issued(ptx_warp_t *warp, const ptx_async_copy_t *copy);
 void rungi_ptx_check_copy_completed(ptx_warp_t *warp, const ptx_async_copy_t *copy);
 

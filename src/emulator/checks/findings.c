@@ -36,14 +36,19 @@ static source_line_t line_of(const ptx_module_t *module, int32_t pc)
     return (source_line_t){is_known ? file : 0, module->locations[location].line};
 }
 
+int32_t rungi_ptx_line(const ptx_module_t *module, int32_t pc)
+{
+    return line_of(module, pc).line;
+}
+
 /* Returns the memory that an instruction accessed. Addresses of shared and local memory are offsets. */
 static rung_emulator_memory memory_of(const ptx_launch_t *launch, int32_t pc, uint64_t address, int bytes)
 {
     if (bytes == 0 || pc < 0)
         return RUNG_EMULATOR_MEMORY_NONE;
-    if (address >= PTX_GLOBAL_BASE)
-        return RUNG_EMULATOR_MEMORY_GLOBAL;
     ptx_space_t space = (ptx_space_t)launch->module->instructions[pc].space;
+    if (address >= PTX_GLOBAL_BASE || space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST)
+        return RUNG_EMULATOR_MEMORY_GLOBAL;
     bool is_other = space == PTX_SPACE_LOCAL || space == PTX_SPACE_PARAM || space == PTX_SPACE_FUNCTION_PARAM;
     return is_other ? RUNG_EMULATOR_MEMORY_OTHER : RUNG_EMULATOR_MEMORY_SHARED;
 }
@@ -161,6 +166,74 @@ static void append_other_line(const ptx_module_t *module, int32_t pc, char *text
                  module->locations[location].other_line);
 }
 
+/* ---- Causes -------------------------------------------------------------------------------------------------------- */
+
+/* What the occurrences of a race have in common. */
+enum { BOTH_WRITE = 1, ONE_READS = 2, IN_WARP = 4, BEYOND_WARP = 8, ONE_IS_ATOMIC = 16 };
+
+static unsigned traits_of_race(const ptx_party_t *here, const ptx_party_t *other, const rung_emulator_place *place,
+                               const rung_emulator_place *other_place)
+{
+    bool is_atomic = place->access == RUNG_EMULATOR_ACCESS_ATOMIC;
+    bool is_other_atomic = other_place->access == RUNG_EMULATOR_ACCESS_ATOMIC;
+    bool reads = place->access == RUNG_EMULATOR_ACCESS_READ || other_place->access == RUNG_EMULATOR_ACCESS_READ;
+    bool is_in_warp = here->block == other->block && here->thread / PTX_WARP_LANES == other->thread / PTX_WARP_LANES;
+    unsigned traits = is_in_warp ? IN_WARP : BEYOND_WARP;
+    if (place->line == other_place->line && (reads || here->pc == other->pc))
+        traits |= reads ? ONE_READS : BOTH_WRITE;
+    if (here->block != other->block && is_atomic != is_other_atomic)
+        traits |= ONE_IS_ATOMIC;
+    return traits;
+}
+
+static rung_emulator_cause cause_of_race(unsigned traits)
+{
+    if ((traits & BOTH_WRITE) && (traits & ONE_READS))
+        return RUNG_EMULATOR_CAUSE_UPDATE;
+    if (!(traits & BEYOND_WARP))
+        return RUNG_EMULATOR_CAUSE_WARP;
+    return traits & ONE_IS_ATOMIC ? RUNG_EMULATOR_CAUSE_FENCE : RUNG_EMULATOR_CAUSE_NONE;
+}
+
+/* The kernel reads the registers that lead to the memory of cooperative launches. */
+bool rungi_ptx_lacks_cooperative_launch(const ptx_launch_t *launch)
+{
+    const ptx_operand_t wanted[] = {PTX_SPECIAL_ENVREG1 * PTX_SPECIAL_BYTES | PTX_BASE_SPECIAL,
+                                    PTX_SPECIAL_ENVREG2 * PTX_SPECIAL_BYTES | PTX_BASE_SPECIAL};
+    for (int32_t i = launch->kernel->first; !launch->is_cooperative && i < launch->kernel->end; i++)
+        for (int k = 0; k < 2; k++)
+            if (launch->module->instructions[i].operand[1] == wanted[k])
+                return true;
+    return false;
+}
+
+static rung_emulator_cause cause_of_trap(const ptx_launch_t *launch, int32_t pc)
+{
+    const ptx_instruction_t *instruction = &launch->module->instructions[pc];
+    if (instruction->control == PTX_CONTROL_CALL && instruction->target >= 0)
+        return rungi_ptx_is_heap_function(launch->module->functions[instruction->target].name)
+                   ? RUNG_EMULATOR_CAUSE_HEAP
+                   : RUNG_EMULATOR_CAUSE_NONE;
+    return rungi_ptx_lacks_cooperative_launch(launch) ? RUNG_EMULATOR_CAUSE_GRID_SYNC : RUNG_EMULATOR_CAUSE_NONE;
+}
+
+/* Returns the cause of a finding without another side. */
+static rung_emulator_cause cause_of(const ptx_launch_t *launch, rung_emulator_finding_kind kind, int32_t pc,
+                                    rung_emulator_memory memory, uint64_t address)
+{
+    if (pc < 0)
+        return RUNG_EMULATOR_CAUSE_NONE;
+    if (kind == RUNG_EMULATOR_TRAP)
+        return cause_of_trap(launch, pc);
+    if (kind != RUNG_EMULATOR_OUT_OF_BOUNDS || memory != RUNG_EMULATOR_MEMORY_GLOBAL)
+        return RUNG_EMULATOR_CAUSE_NONE;
+    return rungi_ptx_is_null(address)                                 ? RUNG_EMULATOR_CAUSE_NULL
+           : !rungi_ptx_nearest_allocation(launch->emulator, address) ? RUNG_EMULATOR_CAUSE_FOREIGN
+                                                                      : RUNG_EMULATOR_CAUSE_NONE;
+}
+
+/* ---- Records -------------------------------------------------------------------------------------------------------- */
+
 /* Records one occurrence. The first one of the lowest block is described, whatever the order in which blocks ran.
  * `other` may be NULL. Returns the index of the finding, or -1. */
 static int64_t record(const ptx_launch_t *launch, rung_emulator_finding_kind kind, const ptx_party_t *here,
@@ -170,17 +243,24 @@ static int64_t record(const ptx_launch_t *launch, rung_emulator_finding_kind kin
     int64_t index = -1;
     rung_emulator_memory memory = memory_of(launch, here->pc, address, bytes);
     rung_emulator_place place = place_of(launch, here, memory);
+    rung_emulator_place other_place = other ? place_of(launch, other, memory) : (rung_emulator_place){0};
     pthread_mutex_lock(&emulator->lock);
     ptx_finding_t *found = find_or_add(launch, kind, shown_pc(launch, here), shown_pc(launch, other), place.access);
     if (found) {
         index = found - emulator->findings;
         found->finding.count++;
+        if (kind == RUNG_EMULATOR_RACE && other) {
+            found->traits |= traits_of_race(here, other, &place, &other_place);
+            found->finding.cause = cause_of_race(found->traits);
+        }
         if (here->block < found->block) {
             found->block = here->block;
             found->finding.memory = memory;
             found->finding.place = place;
             if (other)
-                found->finding.other = place_of(launch, other, memory);
+                found->finding.other = other_place;
+            if (kind != RUNG_EMULATOR_RACE)
+                found->finding.cause = cause_of(launch, kind, here->pc, memory, address);
             found->finding.address = address;
             found->finding.bytes = bytes;
             vsnprintf(found->text, sizeof found->text, format, arguments);

@@ -4,6 +4,7 @@
  * One shadow byte per byte of memory says whether nobody has written the byte. Bounds of global memory come from the list of
  * allocations, so that memory which was allocated before the checks were switched on is known too. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, madvise */
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -34,8 +35,7 @@ void rungi_ptx_check_host_write(rung_emulator *emulator, uint64_t address, int64
 
 /* ---- Allocations --------------------------------------------------------------------------------------------------- */
 
-/* Returns the allocation whose end or start is nearest to an address outside of all of them, or NULL. */
-static const ptx_allocation_t *nearest_allocation(const rung_emulator *emulator, uint64_t address)
+const ptx_allocation_t *rungi_ptx_nearest_allocation(const rung_emulator *emulator, uint64_t address)
 {
     const ptx_allocation_t *nearest = NULL;
     uint64_t distance = UINT64_MAX;
@@ -54,20 +54,42 @@ static const ptx_allocation_t *nearest_allocation(const rung_emulator *emulator,
     return distance < NEAR_BYTES ? nearest : NULL;
 }
 
+bool rungi_ptx_is_null(uint64_t address)
+{
+    enum { NULL_BYTES = 1 << 16 };
+    return address < NULL_BYTES;
+}
+
 void rungi_ptx_check_outside(ptx_warp_t *warp, int lane, uint64_t address, int bytes, ptx_access_t kind)
 {
-    const ptx_allocation_t *nearest = nearest_allocation(warp->block->launch->emulator, address);
-    if (!nearest) {
+    const ptx_allocation_t *nearest = rungi_ptx_nearest_allocation(warp->block->launch->emulator, address);
+    char text[96];
+    if (rungi_ptx_is_null(address)) {
         rungi_ptx_report(warp, RUNG_EMULATOR_OUT_OF_BOUNDS, lane, address, bytes,
-                         "%s of %d bytes at 0x%llx, where no memory is", rungi_ptx_action_name(kind), bytes,
+                         "%s of %d bytes at byte offset %llu of a null pointer", rungi_ptx_action_name(kind), bytes,
                          (unsigned long long)address);
         return;
     }
+    if (!nearest) {
+        rungi_ptx_report(warp, RUNG_EMULATOR_OUT_OF_BOUNDS, lane, address, bytes,
+                         "%s of %d bytes at 0x%llx, which is far from all memory of the GPU",
+                         rungi_ptx_action_name(kind), bytes, (unsigned long long)address);
+        return;
+    }
     rungi_ptx_report(warp, nearest->is_freed ? RUNG_EMULATOR_USE_AFTER_FREE : RUNG_EMULATOR_OUT_OF_BOUNDS, lane,
-                     address, bytes, "%s of %d bytes at byte offset %lld of \"%s\", which has %lld bytes%s",
+                     address, bytes, "%s of %d bytes at byte offset %lld of %s, which has %lld bytes%s",
                      rungi_ptx_action_name(kind), bytes, (long long)(address - nearest->start),
-                     nearest->name[0] ? nearest->name : "(unnamed)", (long long)nearest->bytes,
+                     rungi_ptx_allocation_text(nearest, text, sizeof text), (long long)nearest->bytes,
                      nearest->is_freed ? " and was freed" : "");
+}
+
+const char *rungi_ptx_allocation_text(const ptx_allocation_t *allocation, char *text, size_t capacity)
+{
+    if (allocation->name[0])
+        snprintf(text, capacity, "\"%s\"", allocation->name);
+    else
+        snprintf(text, capacity, "an array in global memory");
+    return text;
 }
 
 static bool is_inside(const ptx_allocation_t *allocation, uint64_t address, int bytes)
@@ -75,6 +97,63 @@ static bool is_inside(const ptx_allocation_t *allocation, uint64_t address, int 
     return address >= allocation->start && allocation->bytes >= bytes &&
            address - allocation->start <= (uint64_t)(allocation->bytes - bytes);
 }
+
+/* ---- Alignment ------------------------------------------------------------------------------------------------------ */
+
+/* Returns whether an instruction loads what the next one stores. The compiler gives such a copy of a struct one line: that of
+ * the store. */
+static bool is_copy(const ptx_module_t *module, int32_t pc)
+{
+    const ptx_instruction_t *load = &module->instructions[pc], *store = load + 1;
+    return pc + 1 < module->instruction_count && load->list_length > 0 && load->list_length == store->list_length &&
+           load->list[0] == store->list[0] && rungi_ptx_line(module, pc) == rungi_ptx_line(module, pc + 1);
+}
+
+/* Returns the instruction that computes the address, if it is on another line; -1 otherwise. */
+static int32_t find_address(const ptx_module_t *module, int32_t pc)
+{
+    int32_t definition = module->instructions[pc].address_definition;
+    bool differs = definition >= 0 && rungi_ptx_line(module, definition) != rungi_ptx_line(module, pc);
+    return differs ? definition : -1;
+}
+
+/* Writes "byte offset 4 of "x"". */
+static void write_offset(const ptx_warp_t *warp, ptx_space_t space, uint64_t address, char *text, size_t capacity)
+{
+    const ptx_allocation_t *found = space == PTX_SPACE_GLOBAL
+                                        ? rungi_ptx_find_allocation(warp->block->launch->emulator, address)
+                                        : NULL;
+    char name[96];
+    const char *memory = space == PTX_SPACE_GLOBAL  ? "global memory"
+                         : space == PTX_SPACE_LOCAL ? "local memory"
+                         : space == PTX_SPACE_PARAM ? "the parameters"
+                                                    : "shared memory";
+    uint64_t offset = found ? address - found->start : address;
+    if (found)
+        memory = rungi_ptx_allocation_text(found, name, sizeof name);
+    snprintf(text, capacity, "byte offset %llu of %s", (unsigned long long)offset, memory);
+}
+
+void rungi_ptx_check_misaligned(ptx_warp_t *warp, int lane, ptx_space_t space, uint64_t address, int bytes,
+                                ptx_access_t kind)
+{
+    const ptx_launch_t *launch = warp->block->launch;
+    char place[160];
+    int32_t definition = find_address(launch->module, warp->pc);
+    ptx_party_t here = {.pc = warp->pc, .thread = PTX_WARP_LANES * warp->index + lane, .block = warp->block->linear_id};
+    ptx_party_t other = here;
+    write_offset(warp, space, address, place, sizeof place);
+    other.pc = definition;
+    if (definition >= 0 && kind == PTX_READ && is_copy(launch->module, warp->pc)) {
+        here.call = &launch->module->instructions[definition]; /* its line is that of the load */
+        other.pc = warp->pc;
+    }
+    rungi_ptx_report_pair(launch, RUNG_EMULATOR_MISALIGNED, &here, definition >= 0 ? &other : NULL, address, bytes,
+                          "%s of %d bytes at %s, where the address is not a multiple of %d",
+                          rungi_ptx_action_name(kind), bytes, place, bytes);
+}
+
+/* ---- Allocations of lanes ------------------------------------------------------------------------------------------- */
 
 /* Returns the allocation of one lane's access if the access is allowed; reports it otherwise. */
 static const ptx_allocation_t *find_allocation(const ptx_checked_access_t *access, int lane)
@@ -342,6 +421,42 @@ void rungi_ptx_check_copy_completed(ptx_warp_t *warp, const ptx_async_copy_t *co
 }
 
 /* ---- Shared and local memory --------------------------------------------------------------------------------------- */
+
+/* Returns the name of a shared array by its first byte. */
+static const char *array_name(const ptx_launch_t *launch, int64_t first)
+{
+    const ptx_module_t *module = launch->module;
+    for (int32_t i = 0; i < module->shared_array_count; i++)
+        if (module->shared_arrays[i].kernel == launch->kernel_index && module->shared_arrays[i].offset == first)
+            return module->shared_arrays[i].name;
+    return "shared memory";
+}
+
+/* Reports lanes outside of the array that the address was computed from, and returns the others. The accesses happen, as on a
+ * GPU: another array may be there. */
+uint32_t rungi_ptx_check_shared_bounds(const ptx_checked_access_t *access, uint32_t mask)
+{
+    const ptx_instruction_t *instruction = access->instruction;
+    uint64_t first = (uint64_t)instruction->array_first, end = (uint64_t)instruction->array_end;
+    const ptx_launch_t *launch = access->warp->block->launch;
+    uint32_t outside = 0;
+    if (end == 0 || !(launch->checks & RUNG_EMULATOR_CHECK_MEMORY))
+        return mask;
+    for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
+        int lane = __builtin_ctz(lanes);
+        bool is_inside = access->address[lane] >= first && access->address[lane] + (uint64_t)access->bytes <= end;
+        outside |= (uint32_t)!is_inside << lane;
+    }
+    for (uint32_t lanes = outside; lanes; lanes &= lanes - 1) {
+        int lane = __builtin_ctz(lanes);
+        rungi_ptx_report(access->warp, RUNG_EMULATOR_OUT_OF_BOUNDS, lane, access->address[lane], access->bytes,
+                         "%s of %d bytes at byte offset %lld of the shared array \"%s\", which has %lld bytes",
+                         rungi_ptx_action_name(access->kind), access->bytes,
+                         (long long)access->address[lane] - (long long)first, array_name(launch, (int64_t)first),
+                         (long long)(end - first));
+    }
+    return mask & ~outside;
+}
 
 /* Returns whether a read of uninitialized bytes is a mistake. At the edge of a matrix, tiles have rows that nobody fills;
  * products of such rows belong to elements that nobody stores. Matrix loads of whole rows are not reported therefore. */

@@ -2,7 +2,8 @@
 /* races.c - races between the threads of a block, in shared and in global memory.
  *
  * Two accesses of the same bytes by different threads race if one of them writes, not both are strong (atomic, volatile,
- * relaxed, acquire or release), and nothing orders them. The lanes of one instruction do not race with each other: all
+ * relaxed, acquire or release), and nothing orders them. Volatile accesses of lanes of one warp to different elements race,
+ * too: from sm_70 on, the lanes do not run in lockstep, and volatile is relaxed. The lanes of one instruction do not race with each other: all
  * lanes are compared with earlier accesses before any of them is recorded. Stores of the same value to shared memory do not
  * race with each other. */
 #include <string.h>
@@ -80,11 +81,40 @@ static void report(const visit_t *visit, ptx_stamp_t earlier, bool earlier_reads
         is_quoted ? "\"" : "", name, is_quoted ? "\"" : "");
 }
 
+/* Returns whether the lanes access one address only, as those that wait for a flag do. */
+static bool is_one_address(const ptx_checked_access_t *access)
+{
+    uint64_t first = access->address[__builtin_ctz(access->mask)];
+    for (uint32_t lanes = access->mask; lanes; lanes &= lanes - 1)
+        if (access->address[__builtin_ctz(lanes)] != first)
+            return false;
+    return true;
+}
+
+static bool is_volatile(const ptx_instruction_t *instruction)
+{
+    return instruction->flags & PTX_FLAG_VOLATILE && !(instruction->flags & PTX_FLAG_RELAXED);
+}
+
+/* Returns whether two strong accesses are those of lanes of one warp that exchange elements through volatile shared memory, as
+ * if the lanes ran in lockstep. A flag that lanes wait for is no such exchange. */
+static bool is_lockstep_exchange(const visit_t *visit, ptx_stamp_t earlier)
+{
+    enum { FIRST_WITHOUT_LOCKSTEP = 70 };
+    const ptx_checked_access_t *access = visit->access;
+    const ptx_module_t *module = access->warp->block->launch->module;
+    return rungi_ptx_stamp_thread(earlier) / PTX_WARP_LANES == access->warp->index &&
+           access->space[visit->lane] == PTX_SPACE_SHARED && module->target >= FIRST_WITHOUT_LOCKSTEP &&
+           is_volatile(access->instruction) && is_volatile(&module->instructions[earlier & PTX_STAMP_PC_MASK]) &&
+           !is_one_address(access);
+}
+
 static bool conflicts(const visit_t *visit, ptx_stamp_t earlier)
 {
     const ptx_checker_t *checker = visit->access->warp->block->checker;
     bool are_strong = (visit->stamp & earlier) >> PTX_STAMP_STRONG_SHIFT & 1;
-    return !are_strong && !rungi_ptx_happened_before(checker, earlier, visit->access->warp->index, visit->lane);
+    return (!are_strong || is_lockstep_exchange(visit, earlier)) &&
+           !rungi_ptx_happened_before(checker, earlier, visit->access->warp->index, visit->lane);
 }
 
 /* Returns whether a store to shared memory writes the bytes that are already there. Compilers let several warps store

@@ -334,6 +334,34 @@ static void report_divergence(ptx_checker_t *checker, const ptx_warp_t *warp, in
     }
 }
 
+/* Returns whether nothing follows an instruction that ends a thread. */
+static bool is_end(const ptx_launch_t *launch, int32_t exit)
+{
+    const ptx_instruction_t *instructions = launch->module->instructions;
+    for (int32_t i = exit + 1; i < launch->kernel->end; i++)
+        if (instructions[i].control != PTX_CONTROL_RETURN && instructions[i].control != PTX_CONTROL_EXIT)
+            return false;
+    return true;
+}
+
+/* Returns the branch that leads to the end of a kernel, if there is one such branch; -1 otherwise. Compilers let a kernel end in
+ * one place, at its last line, whatever line threads leave it in. */
+static int32_t find_leaving_branch(const ptx_launch_t *launch, int32_t exit)
+{
+    const ptx_instruction_t *instructions = launch->module->instructions;
+    int32_t found = -1, first = exit;
+    while (first > launch->kernel->first && instructions[first - 1].control == PTX_CONTROL_NONE)
+        first--;
+    for (int32_t i = launch->kernel->first; i < launch->kernel->end; i++) {
+        bool leads_there = instructions[i].control == PTX_CONTROL_BRANCH && instructions[i].guard &&
+                           instructions[i].target >= first && instructions[i].target <= exit;
+        if (leads_there && found >= 0 && rungi_ptx_line(launch->module, found) != rungi_ptx_line(launch->module, i))
+            return -1;
+        found = leads_there ? i : found;
+    }
+    return found;
+}
+
 /* Reports threads that exited, while others wait at a barrier of the whole block. */
 static void report_exits(ptx_checker_t *checker, int barrier)
 {
@@ -353,9 +381,11 @@ static void report_exits(ptx_checker_t *checker, int barrier)
         split++;
     ptx_party_t here = rungi_ptx_party(checker, split->pc - 1,
                                        PTX_WARP_LANES * waiting->index + __builtin_ctz(split->mask));
-    ptx_party_t other = rungi_ptx_party(checker, left->exit_pc,
+    int32_t leaving = is_end(block->launch, left->exit_pc) ? find_leaving_branch(block->launch, left->exit_pc)
+                                                           : left->exit_pc;
+    ptx_party_t other = rungi_ptx_party(checker, leaving,
                                         PTX_WARP_LANES * left->index + __builtin_ctz(left->launched & ~left->live));
-    rungi_ptx_report_pair(block->launch, RUNG_EMULATOR_BARRIER, &here, &other, 0, 0,
+    rungi_ptx_report_pair(block->launch, RUNG_EMULATOR_BARRIER, &here, leaving < 0 ? NULL : &other, 0, 0,
                           "%u of %d threads of the block exited before they reached this barrier", block->exited,
                           block->thread_count);
 }

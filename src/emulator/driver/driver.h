@@ -429,12 +429,15 @@ driver_code_t *gpu_code_retain(driver_code_t *code);
 void gpu_code_release(driver_code_t *code);
 CUresult gpu_launch(const driver_work_t *work);
 
+/* Returns whether more is checked than what a GPU notices. */
+bool gpu_checks_all(void);
+
 /* ---- Findings (findings.c) ---------------------------------------------------------------------- */
 
 /* Reports a finding. Returns the error of the launch, or CUDA_SUCCESS if the launch goes on. */
-CUresult findings_report(const rung_emulator_finding *finding);
+CUresult findings_report(const rung_emulator_finding *finding, int64_t launch);
 /* Reports that a launch failed without a finding. */
-void findings_report_failure(const char *kernel, const char *text);
+void findings_report_failure(const char *kind, const char *kernel, const char *text);
 
 /* ---- Captures (capture.c) ----------------------------------------------------------------------- */
 

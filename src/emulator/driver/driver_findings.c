@@ -26,11 +26,12 @@ static void write_string(FILE *out, const char *name, const char *text)
     fputc('"', out);
 }
 
-static void write_finding(FILE *out, const rung_emulator_finding *finding)
+static void write_finding(FILE *out, const rung_emulator_finding *finding, int64_t launch)
 {
     const rung_emulator_place *place = &finding->place, *other = &finding->other;
-    fprintf(out, "{\"count\": %lld, \"line\": %d, \"other_line\": %d, \"memory\": %d", (long long)finding->count,
-            place->line, other->line, (int)finding->memory);
+    fprintf(out, "{\"count\": %lld, \"line\": %d, \"other_line\": %d, \"memory\": %d, \"cause\": %d, \"launch\": %lld",
+            (long long)finding->count, place->line, other->line, (int)finding->memory, (int)finding->cause,
+            (long long)launch);
     write_string(out, "kind", rung_emulator_finding_name(finding->kind));
     write_string(out, "kernel", finding->kernel);
     write_string(out, "file", place->file ? place->file : "");
@@ -39,8 +40,7 @@ static void write_finding(FILE *out, const rung_emulator_finding *finding)
     fprintf(out, "}\n");
 }
 
-/* A failure of a launch without a finding, such as an instruction that is not emulated. */
-void findings_report_failure(const char *kernel, const char *text)
+void findings_report_failure(const char *kind, const char *kernel, const char *text)
 {
     FILE *out = findings_file() ? fopen(findings_file(), "ae") : NULL;
     if (!out) {
@@ -48,7 +48,7 @@ void findings_report_failure(const char *kernel, const char *text)
         return;
     }
     fprintf(out, "{\"count\": 1, \"line\": 0, \"other_line\": 0");
-    write_string(out, "kind", "launch-failed");
+    write_string(out, "kind", kind);
     write_string(out, "kernel", kernel);
     write_string(out, "file", "");
     write_string(out, "other_file", "");
@@ -80,7 +80,7 @@ static CUresult error_on_gpu(rung_emulator_finding_kind kind)
     }
 }
 
-CUresult findings_report(const rung_emulator_finding *finding)
+CUresult findings_report(const rung_emulator_finding *finding, int64_t launch)
 {
     FILE *out = findings_file() ? fopen(findings_file(), "ae") : NULL;
     CUresult error = error_on_gpu(finding->kind);
@@ -88,7 +88,7 @@ CUresult findings_report(const rung_emulator_finding *finding)
         print_finding(finding);
         return error == CUDA_SUCCESS ? CUDA_ERROR_LAUNCH_FAILED : error;
     }
-    write_finding(out, finding);
+    write_finding(out, finding, launch);
     (void)fclose(out);
     return error;
 }

@@ -265,13 +265,15 @@ void gpu_code_release(driver_code_t *code)
 
 /* ---- Launches ----------------------------------------------------------------------------------- */
 
+static int64_t launches; /* that have run */
+
 /* Reports the findings of a launch and returns the error of the first one that fails the launch. */
-static CUresult collect_findings(void)
+static CUresult collect_findings(int64_t launch)
 {
     int64_t count = rung_emulator_finding_count(emulator);
     CUresult result = CUDA_SUCCESS;
     for (int64_t i = 0; i < count; i++) {
-        CUresult error = findings_report(rung_emulator_finding_at(emulator, i));
+        CUresult error = findings_report(rung_emulator_finding_at(emulator, i), launch);
         result = result == CUDA_SUCCESS ? error : result;
     }
     rung_emulator_findings_clear(emulator);
@@ -290,14 +292,22 @@ CUresult gpu_launch(const driver_work_t *work)
     launch.parameter_bytes = (int64_t)work->argument_bytes;
     pthread_mutex_lock(&lock);
     rung_status status = rung_emulator_launch_kernel(work->kernel, &launch);
-    CUresult result = collect_findings();
+    CUresult result = collect_findings(++launches);
     coverage_write(work->kernel->owner->module);
     if (coverage_is_wanted())
         rung_emulator_counts_clear(emulator);
     pthread_mutex_unlock(&lock);
     if (status != RUNG_OK && result == CUDA_SUCCESS) {
-        findings_report_failure(rung_emulator_kernel_get_info(work->kernel)->name, rung_error_text());
+        findings_report_failure("launch-failed", rung_emulator_kernel_get_info(work->kernel)->name, rung_error_text());
         result = CUDA_ERROR_LAUNCH_FAILED;
     }
     return result;
+}
+
+bool gpu_checks_all(void)
+{
+    pthread_mutex_lock(&lock);
+    bool checks = emulator && (emulator->options.checks & RUNG_EMULATOR_CHECK_RACES);
+    pthread_mutex_unlock(&lock);
+    return checks;
 }

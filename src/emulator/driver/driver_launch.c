@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* driver_launch.c - cuLaunchKernel, cuLaunchKernelEx and cuLaunchHostFunc. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,12 +37,25 @@ static bool block_is_allowed(const rung_emulator_kernel_info *info, const unsign
     return max_threads == 0 || (uint64_t)block[0] * block[1] * block[2] <= max_threads;
 }
 
+/* Reports a launch that exceeds a limit. Programs that do not check the result of a launch do not notice it. */
+static void report_launch(const char *kernel, const unsigned grid[3], const unsigned block[3], size_t shared)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "a launch of %u x %u x %u blocks of %u x %u x %u threads with %zu bytes of shared memory exceeds a limit of "
+             "the GPU or of the kernel",
+             grid[0], grid[1], grid[2], block[0], block[1], block[2], shared);
+    findings_report_failure("limit", kernel, text);
+}
+
 static CUresult check_launch(CUfunction function, const unsigned grid[3], const unsigned block[3], unsigned shared)
 {
     const rung_emulator_kernel_info *info = rung_emulator_kernel_get_info(function->kernel);
     size_t static_bytes = (size_t)info->static_shared_bytes;
     bool is_valid = shape_is_valid(grid, block) && block_is_allowed(info, block) &&
                     static_bytes + shared <= shared_allowed(function, static_bytes);
+    if (!is_valid && gpu_checks_all())
+        report_launch(info->name, grid, block, static_bytes + shared);
     return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

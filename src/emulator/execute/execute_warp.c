@@ -42,7 +42,7 @@ EXECUTOR(shuffle)
         inside |= (uint32_t)is_inside << lane;
         if (!(mask >> from & 1) && (warp->block->launch->checks & RUNG_EMULATOR_CHECK_BARRIERS))
             rungi_ptx_report(warp, RUNG_EMULATOR_WARP_SYNC, lane, 0, 0,
-                             "shfl reads lane %d, which does not execute it: the value is undefined", from);
+                             "the shuffle reads lane %d, which does not execute it: the value is undefined", from);
     }
     FOR_LANES(d[lane] = result[lane])
     if (instruction->operand[5])

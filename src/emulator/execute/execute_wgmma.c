@@ -71,7 +71,7 @@ static const unsigned char *find_chunk(ptx_warp_t *warp, const ptx_instruction_t
     static const unsigned char zeros[CHUNK] = {0};
     if (offset + CHUNK > (uint64_t)warp->block->shared_bytes) {
         rungi_ptx_report(warp, RUNG_EMULATOR_OUT_OF_BOUNDS, 0, offset, CHUNK,
-                         "wgmma reads 16 bytes at byte %llu of shared memory, which has %lld bytes",
+                         "wgmma reads 16 bytes at byte offset %llu of shared memory, which has %lld bytes",
                          (unsigned long long)offset, (long long)warp->block->shared_bytes);
         return zeros;
     }

@@ -86,7 +86,7 @@ static void report_outside(ptx_warp_t *warp, int lane, ptx_space_t space, uint64
                                          [PTX_SPACE_LOCAL] = "local",
                                          [PTX_SPACE_PARAM] = "parameter"};
     if (space == PTX_SPACE_GLOBAL && !(warp->block->launch->checks & RUNG_EMULATOR_CHECK_MEMORY)) {
-        rungi_ptx_fault(warp, RUNG_EMULATOR_OUT_OF_BOUNDS, lane, "%s of %d bytes at 0x%llx, where no memory is",
+        rungi_ptx_fault(warp, RUNG_EMULATOR_OUT_OF_BOUNDS, lane, "%s of %d bytes at 0x%llx, which is outside of all memory",
                         actions[kind], bytes, (unsigned long long)address);
         return;
     }
@@ -98,7 +98,7 @@ static void report_outside(ptx_warp_t *warp, int lane, ptx_space_t space, uint64
                    : space == PTX_SPACE_PARAM ? warp->block->launch->parameter_bytes
                                               : warp->block->shared_bytes;
     rungi_ptx_report(warp, RUNG_EMULATOR_OUT_OF_BOUNDS, lane, address, bytes,
-                     "%s of %d bytes at byte %lld of %s memory, which has %lld bytes", actions[kind], bytes,
+                     "%s of %d bytes at byte offset %lld of %s memory, which has %lld bytes", actions[kind], bytes,
                      (long long)address, spaces[space], (long long)size);
 }
 
@@ -174,9 +174,7 @@ uint32_t rungi_ptx_access(ptx_warp_t *warp, const ptx_instruction_t *instruction
         if (!pointer[lane])
             report_outside(warp, lane, resolved[lane], offset[lane], bytes, kind);
         else if (!is_aligned)
-            rungi_ptx_report(warp, RUNG_EMULATOR_MISALIGNED, lane, offset[lane], bytes,
-                             "an access of %d bytes at 0x%llx, which is not a multiple of %d", bytes,
-                             (unsigned long long)offset[lane], bytes);
+            rungi_ptx_check_misaligned(warp, lane, resolved[lane], offset[lane], bytes, kind);
         else
             valid |= 1u << lane;
     }

@@ -130,6 +130,11 @@ static void call_assertfail(ptx_warp_t *warp, const ptx_instruction_t *call, uin
                     (unsigned)argument(warp, call, 2, lane), function, message);
 }
 
+bool rungi_ptx_is_heap_function(const char *name)
+{
+    return strcmp(name, "malloc") == 0 || strcmp(name, "free") == 0;
+}
+
 bool rungi_ptx_call_builtin(ptx_warp_t *warp, const ptx_function_t *callee, const ptx_instruction_t *call,
                             uint32_t mask)
 {

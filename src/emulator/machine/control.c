@@ -122,6 +122,14 @@ static int32_t find_callee(ptx_warp_t *warp, const ptx_instruction_t *instructio
     return -1;
 }
 
+/* Cooperative groups execute a trap in grid.sync() if the launch is not cooperative. */
+static const char *trap_text(const ptx_launch_t *launch)
+{
+    return rungi_ptx_lacks_cooperative_launch(launch)
+               ? "the kernel calls grid.sync(), and the launch is not cooperative"
+               : "the kernel executed the instruction trap";
+}
+
 /* Calls a function for the lanes of `mask`. Calls through a register run one function at a time. */
 static ptx_next_step_t do_call(ptx_warp_t *warp, int index, const ptx_instruction_t *instruction, uint32_t mask)
 {
@@ -137,7 +145,9 @@ static ptx_next_step_t do_call(ptx_warp_t *warp, int index, const ptx_instructio
     const ptx_function_t *callee = &module->functions[target];
     if (!callee->is_defined || callee->is_kernel) {
         if (!rungi_ptx_call_builtin(warp, callee, instruction, mask))
-            rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, __builtin_ctz(mask), "a call to %s, which is not defined",
+            rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, __builtin_ctz(mask), rungi_ptx_is_heap_function(callee->name)
+                                ? "the kernel calls %s(), which is not emulated"
+                                : "a call to %s(), which is not defined",
                             callee->name);
         split->pc++;
         return warp->is_stopped ? PTX_RESCHEDULE : PTX_CONTINUE;
@@ -265,7 +275,7 @@ ptx_next_step_t rungi_ptx_do_control(ptx_warp_t *warp, int index, const ptx_inst
         return rungi_ptx_barrier_arrive(warp, &warp->splits[index], instruction, mask) ? PTX_CONTINUE : PTX_RESCHEDULE;
     case PTX_CONTROL_TRAP:
         if (mask)
-            rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, __builtin_ctz(mask), "the kernel executed trap");
+            rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, __builtin_ctz(mask), "%s", trap_text(warp->block->launch));
         warp->splits[index].pc++;
         return PTX_RESCHEDULE;
     case PTX_CONTROL_NONE: break;

@@ -34,7 +34,8 @@ struct rung_emulator_kernel {
 typedef struct ptx_finding {
     rung_emulator_finding finding;
     char text[512], kernel[256], file[512], other_file[512];
-    int64_t block; /* linear number of the first occurrence's block */
+    int64_t block;   /* linear number of the first occurrence's block */
+    unsigned traits; /* of all occurrences of a race (findings.c) */
 } ptx_finding_t;
 
 struct rung_emulator {
@@ -58,6 +59,15 @@ struct rung_emulator {
 
 /* Returns the allocation that contains the address, freed or not, or NULL. */
 const ptx_allocation_t *rungi_ptx_find_allocation(const rung_emulator *emulator, uint64_t address);
+
+/* Returns the allocation whose end or start is near an address outside of all of them, or NULL. */
+const ptx_allocation_t *rungi_ptx_nearest_allocation(const rung_emulator *emulator, uint64_t address);
+
+/* Writes the name of an allocation in quotation marks, or that it has none. */
+const char *rungi_ptx_allocation_text(const ptx_allocation_t *allocation, char *text, size_t capacity);
+
+/* Returns whether an address is that of an element near a null pointer. */
+bool rungi_ptx_is_null(uint64_t address);
 
 /* Allocates global memory. */
 rung_status rungi_ptx_allocate(rung_emulator *emulator, const char *name, int64_t bytes, int64_t alignment,

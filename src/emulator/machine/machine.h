@@ -317,6 +317,12 @@ void rungi_ptx_fault(ptx_warp_t *warp, rung_emulator_finding_kind kind, int lane
 void rungi_ptx_fault_pair(ptx_warp_t *warp, rung_emulator_finding_kind kind, const ptx_party_t *here,
                           const ptx_party_t *other, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Returns the line of the source that an instruction belongs to. */
+int32_t rungi_ptx_line(const ptx_module_t *module, int32_t pc);
+
+/* Returns whether a kernel synchronizes the grid, although its launch is not cooperative. */
+bool rungi_ptx_lacks_cooperative_launch(const ptx_launch_t *launch);
+
 /* ---- Scheduling (machine/warp.c, machine/block.c) ------------------------------------------------------------------ */
 
 typedef enum ptx_progress { PTX_FINISHED, PTX_BLOCKED, PTX_PAUSED } ptx_progress_t;
@@ -343,5 +349,6 @@ bool rungi_ptx_warp_start(ptx_warp_t *warp);
 void rungi_ptx_warp_free(ptx_warp_t *warp);
 
 /* Executes a call to a function that the emulator provides, such as vprintf. Returns false if there is none. */
+bool rungi_ptx_is_heap_function(const char *name); /* malloc and free, which are not emulated */
 bool rungi_ptx_call_builtin(ptx_warp_t *warp, const ptx_function_t *callee, const ptx_instruction_t *call,
                             uint32_t mask);

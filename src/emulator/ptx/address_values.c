@@ -10,24 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emulator/ptx/address_effects.h"
 #include "emulator/ptx/instruction_table.h"
 
-enum { ZEROS_MAX = 12, SLOT_BYTES = 64, CHAIN_MAX = 32, PASSES_MAX = 50, ABSOLUTE = 0 };
-
-/* What an instruction does to an address. */
-typedef enum effect {
-    OTHER,
-    COPY,
-    ADD,
-    SUBTRACT,
-    MULTIPLY,
-    MULTIPLY_ADD,
-    SHIFT_LEFT,
-    SHIFT_RIGHT,
-    AND,
-    OR,
-    EITHER
-} effect_t;
+enum { ZEROS_MAX = 12, CHAIN_MAX = 32, PASSES_MAX = 50, ABSOLUTE = 0 };
 
 struct ptx_values {
     const ptx_module_t *module;
@@ -43,67 +29,13 @@ struct ptx_values {
     bool has_lowered; /* an alignment, in the last pass over the instructions */
 };
 
-/* ---- Instructions -------------------------------------------------------------------------------------------------- */
-
-static effect_t effect_of(const ptx_instruction_t *instruction)
-{
-    static const struct {
-        const char *opcode;
-        effect_t effect;
-    } effects[] = {
-        {"mov", COPY},     {"cvt", COPY},         {"cvta", COPY},      {"add", ADD},         {"sub", SUBTRACT},
-        {"mul", MULTIPLY}, {"mad", MULTIPLY_ADD}, {"shl", SHIFT_LEFT}, {"shr", SHIFT_RIGHT}, {"and", AND},
-        {"or", OR},        {"xor", EITHER},       {"selp", EITHER},    {"min", EITHER},      {"max", EITHER}};
-    const ptx_table_row_t *row = rungi_ptx_table_row(instruction->row);
-    ptx_type_kind_t kind = rungi_ptx_type_kind((ptx_type_t)instruction->type);
-    ptx_type_kind_t source = rungi_ptx_type_kind((ptx_type_t)instruction->source_type);
-    if (kind == PTX_KIND_FLOAT || kind == PTX_KIND_PACKED || source == PTX_KIND_FLOAT || instruction->list_length > 0)
-        return OTHER;
-    if (strstr(row->entry.modifiers, "half:hi") || instruction->operand[1] == 0)
-        return OTHER;
-    for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
-        if (strcmp(row->entry.opcode, effects[i].opcode) == 0)
-            return effects[i].effect;
-    return OTHER;
-}
-
-/* Calls `visit` for each register that an instruction may write. */
-static void for_destinations(ptx_values_t *values, const ptx_instruction_t *instruction,
-                             void (*visit)(ptx_values_t *, ptx_operand_t, const ptx_instruction_t *))
-{
-    static const char none[] = " st red cp bra brx call ret exit bar barrier fence membar prefetch prefetchu stmatrix ";
-    static const char list_only[] = " ld ldu ldmatrix ";
-    const ptx_table_row_t *row = rungi_ptx_table_row(instruction->row);
-    char name[32] = " ";
-    strncat(name, row->entry.opcode, sizeof name - 3);
-    strcat(name, " ");
-    bool writes_list = strstr(list_only, name) != NULL, is_unknown = row->executor[0] == '@';
-    if (strstr(none, name))
-        return;
-    if (writes_list || (is_unknown && instruction->list_length > 0))
-        for (int32_t i = 0; i < instruction->list_length; i++)
-            visit(values, instruction->list[i], instruction);
-    if (writes_list)
-        return;
-    if (instruction->operand[0]) /* a second result is a predicate, which is no part of an address */
-        visit(values, instruction->operand[0], instruction);
-}
-
-static bool is_register(ptx_operand_t operand)
-{
-    return operand != 0 && (operand & PTX_BASE_MASK) == PTX_BASE_FRAME;
-}
-
-static int32_t slot_of(ptx_operand_t operand)
-{
-    return (int32_t)(operand / SLOT_BYTES);
-}
+/* ---- Operands ------------------------------------------------------------------------------------------------------ */
 
 /* Returns whether an operand is a constant, and its value. */
 static bool is_constant(const ptx_values_t *values, ptx_operand_t operand, int bytes, int64_t *value)
 {
-    if (is_register(operand) && slot_of(operand) < values->slot_count && values->is_absolute[slot_of(operand)]) {
-        *value = values->value[slot_of(operand)].offset;
+    if (rungi_ptx_is_register(operand) && rungi_ptx_slot(operand) < values->slot_count && values->is_absolute[rungi_ptx_slot(operand)]) {
+        *value = values->value[rungi_ptx_slot(operand)].offset;
         return true;
     }
     if ((operand & PTX_BASE_MASK) != PTX_BASE_CONSTANT)
@@ -139,7 +71,7 @@ static int zeros_of(const ptx_values_t *values, ptx_operand_t operand, int bytes
     int64_t number;
     if (is_constant(values, operand, bytes, &number))
         return zeros_of_number(number);
-    return is_register(operand) ? values->zeros[slot_of(operand)] : 0;
+    return rungi_ptx_is_register(operand) ? values->zeros[rungi_ptx_slot(operand)] : 0;
 }
 
 static int smaller(int x, int y)
@@ -152,45 +84,47 @@ static int zeros_of_result(const ptx_values_t *values, const ptx_instruction_t *
 {
     int bytes = source_bytes(instruction), a, b, zeros = 0;
     int64_t count = 0;
-    effect_t effect = effect_of(instruction);
-    if (effect == OTHER)
+    ptx_effect_t effect = rungi_ptx_effect(instruction);
+    if (effect == PTX_EFFECT_OTHER)
         return 0;
     a = zeros_of(values, instruction->operand[1], bytes);
-    b = effect == COPY ? 0 : zeros_of(values, instruction->operand[2], bytes);
-    bool has_count = effect != COPY && is_constant(values, instruction->operand[2], 4, &count) && count >= 0 &&
+    b = effect == PTX_EFFECT_COPY ? 0 : zeros_of(values, instruction->operand[2], bytes);
+    bool has_count = effect != PTX_EFFECT_COPY && is_constant(values, instruction->operand[2], 4, &count) && count >= 0 &&
                      count < 64;
     switch (effect) {
-    case COPY: zeros = a; break;
-    case ADD:
-    case SUBTRACT:
-    case OR:
-    case EITHER: zeros = smaller(a, b); break;
-    case AND: zeros = a > b ? a : b; break;
-    case MULTIPLY: zeros = a + b; break;
-    case MULTIPLY_ADD: zeros = smaller(a + b, zeros_of(values, instruction->operand[3], bytes)); break;
-    case SHIFT_LEFT: zeros = a + (has_count ? (int)count : 0); break;
-    case SHIFT_RIGHT: zeros = has_count && a > count ? a - (int)count : 0; break;
-    case OTHER: break;
+    case PTX_EFFECT_COPY: zeros = a; break;
+    case PTX_EFFECT_ADD:
+    case PTX_EFFECT_SUBTRACT:
+    case PTX_EFFECT_OR:
+    case PTX_EFFECT_EITHER: zeros = smaller(a, b); break;
+    case PTX_EFFECT_AND: zeros = a > b ? a : b; break;
+    case PTX_EFFECT_MULTIPLY: zeros = a + b; break;
+    case PTX_EFFECT_MULTIPLY_ADD: zeros = smaller(a + b, zeros_of(values, instruction->operand[3], bytes)); break;
+    case PTX_EFFECT_SHIFT_LEFT: zeros = a + (has_count ? (int)count : 0); break;
+    case PTX_EFFECT_SHIFT_RIGHT: zeros = has_count && a > count ? a - (int)count : 0; break;
+    case PTX_EFFECT_OTHER: break;
     }
     return smaller(zeros, ZEROS_MAX);
 }
 
-static void count_definition(ptx_values_t *values, ptx_operand_t operand, const ptx_instruction_t *instruction)
+static void count_definition(void *user, ptx_operand_t operand, const ptx_instruction_t *instruction)
 {
-    if (!is_register(operand) || slot_of(operand) >= values->slot_count)
+    ptx_values_t *values = user;
+    if (!rungi_ptx_is_register(operand) || rungi_ptx_slot(operand) >= values->slot_count)
         return;
-    int32_t slot = slot_of(operand);
+    int32_t slot = rungi_ptx_slot(operand);
     values->definitions[slot] = values->definitions[slot] ? 2 : 1;
     values->definition[slot] = (int32_t)(instruction - values->module->instructions);
 }
 
-static void lower(ptx_values_t *values, ptx_operand_t operand, const ptx_instruction_t *instruction)
+static void lower(void *user, ptx_operand_t operand, const ptx_instruction_t *instruction)
 {
-    if (!is_register(operand) || slot_of(operand) >= values->slot_count)
+    ptx_values_t *values = user;
+    if (!rungi_ptx_is_register(operand) || rungi_ptx_slot(operand) >= values->slot_count)
         return;
     int zeros = operand == instruction->operand[0] ? zeros_of_result(values, instruction) : 0;
-    if (zeros < values->zeros[slot_of(operand)]) {
-        values->zeros[slot_of(operand)] = (uint8_t)zeros;
+    if (zeros < values->zeros[rungi_ptx_slot(operand)]) {
+        values->zeros[rungi_ptx_slot(operand)] = (uint8_t)zeros;
         values->has_lowered = true;
     }
 }
@@ -207,7 +141,7 @@ static void find_alignment(ptx_values_t *values)
     for (int pass = 0; values->has_lowered && pass < PASSES_MAX; pass++) {
         values->has_lowered = false;
         for (int32_t i = values->function->first; i < values->function->end; i++)
-            for_destinations(values, &instructions[i], lower);
+            rungi_ptx_for_destinations(values, &instructions[i], lower);
     }
     if (values->has_lowered) /* nothing is known without agreement */
         memset(values->zeros, 0, (size_t)values->slot_count);
@@ -219,7 +153,7 @@ static void find_alignment(ptx_values_t *values)
 static bool adds_constant(const ptx_values_t *values, const ptx_instruction_t *instruction, ptx_operand_t *source,
                           int64_t *constant)
 {
-    effect_t effect = effect_of(instruction);
+    ptx_effect_t effect = rungi_ptx_effect(instruction);
     int bytes = source_bytes(instruction);
     const ptx_operand_t *operand = instruction->operand;
     bool is_cvt = strcmp(rungi_ptx_table_row(instruction->row)->entry.opcode, "cvt") == 0;
@@ -227,17 +161,17 @@ static bool adds_constant(const ptx_values_t *values, const ptx_instruction_t *i
     *constant = 0;
     if (instruction->guard || is_cvt)
         return false;
-    if (effect == COPY)
+    if (effect == PTX_EFFECT_COPY)
         return true;
-    if (effect == ADD && is_constant(values, operand[1], bytes, constant)) {
+    if (effect == PTX_EFFECT_ADD && is_constant(values, operand[1], bytes, constant)) {
         *source = operand[2];
         return true;
     }
-    if ((effect != ADD && effect != SUBTRACT && effect != OR) || !is_constant(values, operand[2], bytes, constant))
+    if ((effect != PTX_EFFECT_ADD && effect != PTX_EFFECT_SUBTRACT && effect != PTX_EFFECT_OR) || !is_constant(values, operand[2], bytes, constant))
         return false;
-    if (effect == SUBTRACT)
+    if (effect == PTX_EFFECT_SUBTRACT)
         *constant = -*constant;
-    return effect != OR || (*constant >= 0 && *constant < INT64_C(1) << zeros_of(values, operand[1], bytes));
+    return effect != PTX_EFFECT_OR || (*constant >= 0 && *constant < INT64_C(1) << zeros_of(values, operand[1], bytes));
 }
 
 static ptx_value_t own_root(const ptx_values_t *values, int32_t slot)
@@ -251,7 +185,7 @@ static bool adds_to_product(const ptx_values_t *values, const ptx_instruction_t 
 {
     int bytes = source_bytes(instruction);
     int64_t constant;
-    if (effect_of(instruction) != MULTIPLY_ADD || instruction->guard ||
+    if (rungi_ptx_effect(instruction) != PTX_EFFECT_MULTIPLY_ADD || instruction->guard ||
         !is_constant(values, instruction->operand[3], bytes, &constant))
         return false;
     int zeros = zeros_of(values, instruction->operand[1], bytes) + zeros_of(values, instruction->operand[2], bytes);
@@ -272,10 +206,10 @@ static ptx_value_t trace(const ptx_values_t *values, int32_t slot)
         int64_t number;
         if (is_constant(values, source, source_bytes(definition), &number))
             return (ptx_value_t){ABSOLUTE, ZEROS_MAX, number + constant + offset};
-        if (!is_register(source) || values->definitions[slot_of(source)] != 1)
+        if (!rungi_ptx_is_register(source) || values->definitions[rungi_ptx_slot(source)] != 1)
             break;
         offset += constant;
-        root = slot_of(source);
+        root = rungi_ptx_slot(source);
     }
     ptx_value_t value = own_root(values, root);
     if (values->definitions[root] == 1)
@@ -289,9 +223,9 @@ static ptx_value_t value_of(ptx_values_t *values, ptx_operand_t operand, int byt
     int64_t number;
     if (is_constant(values, operand, bytes, &number))
         return (ptx_value_t){ABSOLUTE, ZEROS_MAX, number};
-    if (!is_register(operand) || slot_of(operand) >= values->slot_count)
+    if (!rungi_ptx_is_register(operand) || rungi_ptx_slot(operand) >= values->slot_count)
         return (ptx_value_t){.root = values->next_root++};
-    int32_t slot = slot_of(operand);
+    int32_t slot = rungi_ptx_slot(operand);
     if (values->block[slot] != values->block_number) {
         values->block[slot] = values->block_number;
         values->value[slot] = trace(values, slot);
@@ -299,13 +233,14 @@ static ptx_value_t value_of(ptx_values_t *values, ptx_operand_t operand, int byt
     return values->value[slot];
 }
 
-static void define(ptx_values_t *values, ptx_operand_t operand, const ptx_instruction_t *instruction)
+static void define(void *user, ptx_operand_t operand, const ptx_instruction_t *instruction)
 {
+    ptx_values_t *values = user;
     ptx_operand_t source;
     int64_t constant;
-    if (!is_register(operand) || slot_of(operand) >= values->slot_count)
+    if (!rungi_ptx_is_register(operand) || rungi_ptx_slot(operand) >= values->slot_count)
         return;
-    int32_t slot = slot_of(operand);
+    int32_t slot = rungi_ptx_slot(operand);
     ptx_value_t value = {.root = values->next_root++, .zeros = values->zeros[slot]};
     if (operand == instruction->operand[0] && adds_constant(values, instruction, &source, &constant)) {
         value = value_of(values, source, source_bytes(instruction));
@@ -326,14 +261,14 @@ static void find_absolute(ptx_values_t *values)
         const ptx_instruction_t *instruction = &values->module->instructions[i];
         ptx_operand_t result = instruction->operand[0], source;
         int64_t constant, number;
-        if (effect_of(instruction) == OTHER || !is_register(result) || slot_of(result) >= values->slot_count ||
-            values->definitions[slot_of(result)] != 1)
+        if (rungi_ptx_effect(instruction) == PTX_EFFECT_OTHER || !rungi_ptx_is_register(result) || rungi_ptx_slot(result) >= values->slot_count ||
+            values->definitions[rungi_ptx_slot(result)] != 1)
             continue;
         if (!adds_constant(values, instruction, &source, &constant) ||
             !is_constant(values, source, source_bytes(instruction), &number))
             continue;
-        values->is_absolute[slot_of(result)] = true;
-        values->value[slot_of(result)] = (ptx_value_t){ABSOLUTE, ZEROS_MAX, number + constant};
+        values->is_absolute[rungi_ptx_slot(result)] = true;
+        values->value[rungi_ptx_slot(result)] = (ptx_value_t){ABSOLUTE, ZEROS_MAX, number + constant};
     }
 }
 
@@ -344,7 +279,7 @@ ptx_values_t *rungi_ptx_values_create(const ptx_module_t *module, const ptx_func
     ptx_values_t *values = calloc(1, sizeof *values);
     if (!values)
         return NULL;
-    size_t slots = (size_t)(function->frame_bytes / SLOT_BYTES + 1);
+    size_t slots = (size_t)(function->frame_bytes / PTX_SLOT_BYTES + 1);
     values->module = module;
     values->function = function;
     values->slot_count = (int32_t)slots;
@@ -361,7 +296,7 @@ ptx_values_t *rungi_ptx_values_create(const ptx_module_t *module, const ptx_func
         return NULL;
     }
     for (int32_t i = function->first; i < function->end; i++)
-        for_destinations(values, &module->instructions[i], count_definition);
+        rungi_ptx_for_destinations(values, &module->instructions[i], count_definition);
     find_absolute(values);
     find_alignment(values);
     return values;
@@ -387,7 +322,7 @@ void rungi_ptx_values_begin_block(ptx_values_t *values)
 
 void rungi_ptx_values_execute(ptx_values_t *values, const ptx_instruction_t *instruction)
 {
-    for_destinations(values, instruction, define);
+    rungi_ptx_for_destinations(values, instruction, define);
 }
 
 ptx_value_t rungi_ptx_values_address(ptx_values_t *values, const ptx_instruction_t *instruction, int index)

@@ -151,6 +151,8 @@ struct ptx_instruction {
     int32_t location;                        /* index into ptx_module_t.locations, or -1 */
     int32_t line;                            /* of the PTX text */
     int32_t row;                             /* of the instruction table */
+    int32_t address_definition;              /* index of the instruction that computes the address; negative: unknown */
+    int32_t array_first, array_end;          /* bytes of the shared array that the address is in; 0 and 0: unknown */
     int8_t merged; /* bytes of the wider access that ptxas makes of this and others; -1: counted there; 0: not merged */
 };
 

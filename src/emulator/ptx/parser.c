@@ -173,6 +173,7 @@ static rung_status parse_module(ptx_parser_t *parser)
     TRY(complete_pointers(parser));
     move_to_module(parser, parser->module);
     TRY(rungi_ptx_merge_accesses(parser->module)); /* before registers share places */
+    TRY(rungi_ptx_find_origins(parser));
     TRY(rungi_ptx_find_undefined(parser));
     return rungi_ptx_allocate_places(parser);
 }

@@ -156,6 +156,9 @@ void rungi_ptx_mention(ptx_parser_t *parser, ptx_operand_t operand, ptx_type_t t
 /* Finds arithmetic with registers that nobody sets, and lets it report them (undefined_registers.c). */
 rung_status rungi_ptx_find_undefined(ptx_parser_t *parser);
 
+/* Finds the shared arrays that addresses are in, before registers share places (address_origins.c). */
+rung_status rungi_ptx_find_origins(ptx_parser_t *parser);
+
 /* Lets registers share places in the frame (register_allocation.c). */
 rung_status rungi_ptx_allocate_places(ptx_parser_t *parser);
 
