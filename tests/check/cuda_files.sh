@@ -108,7 +108,7 @@ wrong() {
     prints "$2"
 }
 wrong 'grid=1 block=1' 'the file has [0-9]+ kernels; add kernel=NAME with one of: space::saxpy, saxpy_out_of_bounds, reduce'
-wrong 'kernel=gemm grid=1 block=1' '0 kernels named gemm; use one of: space::saxpy'
+wrong 'kernel=gemm grid=1 block=1' 'no kernel named gemm; its kernels are: space::saxpy'
 wrong 'kernel=reduce grid=1 block=1 in=f32[1] out=f32[1] n=1' 'reduce is a template; add template=ARGUMENTS, .* for: SYNCED, T'
 wrong "$saxpy" 'the parameter const float \*__restrict__ x of space::saxpy has no value; add x=TYPE\[COUNT\]'
 wrong "${saxpy/n=1000/} x=f32[4]" 'the parameter int n of space::saxpy has no value; add n=VALUE'
@@ -126,10 +126,10 @@ wrong "$saxpy x=f32[n]:column.npy" 'column.npy is in Fortran order'
 wrong "$saxpy x=f32[n]:y.npy" 'x is f32\[1000\], but y.npy has elements of type f64'
 wrong "${saxpy/n=1000/n=999} x=f32[n]:x.npy" 'x has 999 elements, but x.npy has 1000'
 run 1 kernels.cu --launch "${saxpy/block=256/block=2048} x=f32[n]"
-prints 'block\[0\] is 2048; 1 to 1024 are valid'
+prints 'The block size in x is 2048; 1 to 1024 are valid'
 sed 's/a \* x\[i\]/b * x[i]/' kernels.cu > broken.cu
 run 2 broken.cu --launch "$saxpy x=f32[n]"
 prints 'broken.cu did not compile .*identifier "b" is undefined'
 run 2 kernels.cu
-prints "say how to launch the kernel: --launch 'grid=4 block=256 n=1024 a=1024 x=f32\[1024\] y=f32\[1024\]'"
+prints "say how to launch the kernel: --launch 'kernel=space::saxpy grid=4 block=256 n=1024 a=1024 x=f32\[1024\] y=f32\[1024\]'"
 exit $((failures > 0))

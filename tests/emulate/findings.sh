@@ -10,7 +10,7 @@ build faulty faulty.cu -lineinfo -arch=compute_75
 expect 3 "^no error" "$rung" emulate "$work/faulty"
 ! grep -q finding "$work/output" || wrong "a finding without --check: $(cat "$work/output")"
 expect 1 "faulty.cu:$(line 'race:'): race\|faulty.cu:$(($(line 'race:') - 1)): race" "$rung" emulate --check "$work/faulty"
-expect 1 "faulty.cu:$(line 'uninitialized'): uninitialized in _Z4copyPKiPi" "$rung" emulate --check "$work/faulty"
+expect 1 "faulty.cu:$(line 'uninitialized'): uninitialized in copy: " "$rung" emulate --check "$work/faulty"
 expect 1 "found in 2 launches" "$rung" emulate --check "$work/faulty"
 expect 1 "fix: Put __syncthreads()" "$rung" emulate --check "$work/faulty"
 expect 1 "an illegal memory access" "$rung" emulate --check "$work/faulty" --bounds

@@ -51,7 +51,7 @@ fi
 # Programs without CUDA, scripts and programs that do not exist.
 expect 0 hello $emulate echo hello
 expect 7 "GPU of this program is emulated" $emulate sh -c 'exit 7'
-expect 2 "is not a program" $emulate "$work/nothing"
+expect 2 "nothing does not exist" $emulate "$work/nothing"
 expect 2 "valid names are" $emulate --machine rtx9999 "$work/shared"
 echo "link modes: $failures wrong"
 exit $((failures > 0))

@@ -282,12 +282,14 @@ static cudaError_t launch(const void *kernel, dim3 grid, dim3 block, void **argu
         result = runtime_find_function(kernel, &function);
     if (result == CUDA_ERROR_NOT_FOUND)
         return runtime_fail(cudaErrorInvalidDeviceFunction);
-    if (result == CUDA_SUCCESS && !configuration_is_valid(grid, block))
-        return runtime_fail(cudaErrorInvalidConfiguration);
     if (result == CUDA_SUCCESS && shared > UINT32_MAX)
         result = CUDA_ERROR_INVALID_VALUE;
     const CUlaunchConfig config = {grid.x,  grid.y,           grid.z, block.x,    block.y,
                                    block.z, (unsigned)shared, stream, attributes, count};
+    if (result == CUDA_SUCCESS && !configuration_is_valid(grid, block)) {
+        (void)cuLaunchKernelEx(&config, function, arguments, NULL); /* refuses it too, and reports it */
+        return runtime_fail(cudaErrorInvalidConfiguration);
+    }
     return runtime_end(result == CUDA_SUCCESS ? cuLaunchKernelEx(&config, function, arguments, NULL) : result);
 }
 
