@@ -126,6 +126,10 @@ static void watch_signals(struct sigaction before[2])
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, &before[0]);
     sigaction(SIGTERM, &action, &before[1]);
+    if (before[0].sa_handler == SIG_IGN) /* as in a script's background: it stays ignored */
+        sigaction(SIGINT, &before[0], NULL);
+    if (before[1].sa_handler == SIG_IGN)
+        sigaction(SIGTERM, &before[1], NULL);
 }
 
 /* Waits for the program. After `seconds`, if they are not 0, the program gets SIGTERM, and later SIGKILL. */
@@ -246,7 +250,8 @@ static int run(const lab_options *options, const char *path, const char *folder,
     }
     fprintf(stderr, "rung: the GPU of this program is emulated (%s); times mean nothing\n", machine->name);
     if (program->closed_library)
-        fprintf(stderr, "rung: the program uses %s, whose kernels are machine code of a GPU without PTX: calls of it fail\n",
+        fprintf(stderr,
+                "rung: the program uses %s, whose kernels are machine code of a GPU without PTX: calls of it fail\n",
                 program->closed_library);
     set_environment(options, folder, program, machine, name);
     bool is_late = false;

@@ -20,7 +20,7 @@ typedef struct lab_program {
     bool has_fat_binary, is_relocatable; /* relocatable: nvcc -rdc=true */
     int ptx_count, ptx_lowest;           /* entries of PTX, and the lowest architecture of them: 75 for compute_75 */
     int cubin_count, cubin_highest;      /* entries of SASS */
-    const char *closed_library;          /* of NVIDIA, which has kernels without PTX, for example "libcublas.so"; or NULL */
+    const char *closed_library; /* of NVIDIA, which has kernels without PTX, for example "libcublas.so"; or NULL */
 } lab_program;
 
 /* Finds a program as a shell does: by its path, or in the folders of PATH. Returns false if it cannot be executed. */

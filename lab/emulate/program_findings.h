@@ -11,7 +11,7 @@ typedef struct lab_program_finding {
     char kind[32], kernel[256], file[512], other_file[512], text[512];
     int64_t line, other_line, count, launches;
     int64_t last_launch; /* number of the last launch that it was found in */
-    const char *fix; /* a sentence on how to fix it; "" if the kind is unknown */
+    const char *fix;     /* a sentence on how to fix it; "" if the kind is unknown */
 } lab_program_finding;
 
 typedef struct lab_program_findings {

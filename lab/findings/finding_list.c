@@ -64,12 +64,12 @@ static void add_one(lab_finding_list *list, const rung_emulator_finding *finding
         return;
     }
     item = &list->items[list->count++];
-    *item = (lab_finding){.kind = finding->kind,
-                          .line = finding->place.line,
-                          .other_line = finding->other.line,
-                          .fix = lab_finding_fix(rung_emulator_finding_name(finding->kind), finding->memory,
-                                                 finding->cause),
-                          .count = finding->count};
+    *item = (lab_finding){
+        .kind = finding->kind,
+        .line = finding->place.line,
+        .other_line = finding->other.line,
+        .fix = lab_finding_fix(rung_emulator_finding_name(finding->kind), finding->memory, finding->cause),
+        .count = finding->count};
     snprintf(item->file, sizeof item->file, "%s", finding->place.file ? finding->place.file : "");
     memcpy(item->kernel, kernel, sizeof kernel);
     write_sentence(item, finding, when);

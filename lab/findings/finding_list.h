@@ -14,7 +14,7 @@ enum { LAB_FINDING_TEXT_BYTES = 1024, LAB_FINDINGS_MAX = 64 };
 typedef struct lab_finding {
     rung_emulator_finding_kind kind;
     char file[256];
-    char kernel[256]; /* as in the source */
+    char kernel[256];     /* as in the source */
     int line, other_line; /* 0: none */
     char text[LAB_FINDING_TEXT_BYTES];
     const char *fix;

@@ -247,14 +247,14 @@ static rung_status check_extents(const rung_emulator_launch *launch, const ptx_f
     uint64_t threads = 1;
     for (int i = 0; i < 3; i++) {
         if (launch->grid[i] < 1 || launch->grid[i] > grid_max[i])
-            return rungi_fail(RUNG_STATUS_INVALID, "the grid size in %c is %u; 1 to %u are valid", 'x' + i, launch->grid[i],
-                              grid_max[i]);
+            return rungi_fail(RUNG_STATUS_INVALID, "the grid size in %c is %u; 1 to %u are valid", 'x' + i,
+                              launch->grid[i], grid_max[i]);
         if (launch->block[i] < 1 || launch->block[i] > block_max[i])
-            return rungi_fail(RUNG_STATUS_INVALID, "the block size in %c is %u; 1 to %u are valid", 'x' + i, launch->block[i],
-                              block_max[i]);
+            return rungi_fail(RUNG_STATUS_INVALID, "the block size in %c is %u; 1 to %u are valid", 'x' + i,
+                              launch->block[i], block_max[i]);
         if (function->required_block[i] && launch->block[i] != function->required_block[i])
-            return rungi_fail(RUNG_STATUS_INVALID, "the block size in %c is %u; %s requires %u", 'x' + i, launch->block[i],
-                              function->name, function->required_block[i]);
+            return rungi_fail(RUNG_STATUS_INVALID, "the block size in %c is %u; %s requires %u", 'x' + i,
+                              launch->block[i], function->name, function->required_block[i]);
         threads *= launch->block[i];
     }
     uint64_t max = function->max_block[0]

@@ -27,10 +27,14 @@ static void every_kind(void **state)
 static void by_memory(void **state)
 {
     (void)state;
-    assert_non_null(strstr(lab_finding_fix("race", RUNG_EMULATOR_MEMORY_SHARED, RUNG_EMULATOR_CAUSE_NONE), "__syncthreads()"));
-    assert_null(strstr(lab_finding_fix("race", RUNG_EMULATOR_MEMORY_GLOBAL, RUNG_EMULATOR_CAUSE_NONE), "__syncthreads()"));
-    assert_non_null(strstr(lab_finding_fix("uninitialized", RUNG_EMULATOR_MEMORY_GLOBAL, RUNG_EMULATOR_CAUSE_NONE), "cudaMemset"));
-    assert_non_null(strstr(lab_finding_fix("uninitialized", RUNG_EMULATOR_MEMORY_NONE, RUNG_EMULATOR_CAUSE_NONE), "initial value"));
+    assert_non_null(
+        strstr(lab_finding_fix("race", RUNG_EMULATOR_MEMORY_SHARED, RUNG_EMULATOR_CAUSE_NONE), "__syncthreads()"));
+    assert_null(
+        strstr(lab_finding_fix("race", RUNG_EMULATOR_MEMORY_GLOBAL, RUNG_EMULATOR_CAUSE_NONE), "__syncthreads()"));
+    assert_non_null(
+        strstr(lab_finding_fix("uninitialized", RUNG_EMULATOR_MEMORY_GLOBAL, RUNG_EMULATOR_CAUSE_NONE), "cudaMemset"));
+    assert_non_null(
+        strstr(lab_finding_fix("uninitialized", RUNG_EMULATOR_MEMORY_NONE, RUNG_EMULATOR_CAUSE_NONE), "initial value"));
 }
 
 static const char *fix_of(const char *kind, rung_emulator_cause cause)

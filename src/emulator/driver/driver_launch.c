@@ -41,10 +41,11 @@ static bool block_is_allowed(const rung_emulator_kernel_info *info, const unsign
 static void report_launch(const char *kernel, const unsigned grid[3], const unsigned block[3], size_t shared)
 {
     char text[256];
-    snprintf(text, sizeof text,
-             "a launch of %u x %u x %u blocks of %u x %u x %u threads with %zu bytes of shared memory exceeds a limit of "
-             "the GPU or of the kernel",
-             grid[0], grid[1], grid[2], block[0], block[1], block[2], shared);
+    snprintf(
+        text, sizeof text,
+        "a launch of %u x %u x %u blocks of %u x %u x %u threads with %zu bytes of shared memory exceeds a limit of "
+        "the GPU or of the kernel",
+        grid[0], grid[1], grid[2], block[0], block[1], block[2], shared);
     findings_report_failure("limit", kernel, text);
 }
 

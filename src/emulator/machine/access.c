@@ -86,8 +86,9 @@ static void report_outside(ptx_warp_t *warp, int lane, ptx_space_t space, uint64
                                          [PTX_SPACE_LOCAL] = "local",
                                          [PTX_SPACE_PARAM] = "parameter"};
     if (space == PTX_SPACE_GLOBAL && !(warp->block->launch->checks & RUNG_EMULATOR_CHECK_MEMORY)) {
-        rungi_ptx_fault(warp, RUNG_EMULATOR_OUT_OF_BOUNDS, lane, "%s of %d bytes at 0x%llx, which is outside of all memory",
-                        actions[kind], bytes, (unsigned long long)address);
+        rungi_ptx_fault(warp, RUNG_EMULATOR_OUT_OF_BOUNDS, lane,
+                        "%s of %d bytes at 0x%llx, which is outside of all memory", actions[kind], bytes,
+                        (unsigned long long)address);
         return;
     }
     if (space == PTX_SPACE_GLOBAL) {

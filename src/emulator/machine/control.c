@@ -145,9 +145,9 @@ static ptx_next_step_t do_call(ptx_warp_t *warp, int index, const ptx_instructio
     const ptx_function_t *callee = &module->functions[target];
     if (!callee->is_defined || callee->is_kernel) {
         if (!rungi_ptx_call_builtin(warp, callee, instruction, mask))
-            rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, __builtin_ctz(mask), rungi_ptx_is_heap_function(callee->name)
-                                ? "the kernel calls %s(), which is not emulated"
-                                : "a call to %s(), which is not defined",
+            rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, __builtin_ctz(mask),
+                            rungi_ptx_is_heap_function(callee->name) ? "the kernel calls %s(), which is not emulated"
+                                                                     : "a call to %s(), which is not defined",
                             callee->name);
         split->pc++;
         return warp->is_stopped ? PTX_RESCHEDULE : PTX_CONTINUE;

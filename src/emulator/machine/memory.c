@@ -155,9 +155,10 @@ rung_status rungi_ptx_allocate(rung_emulator *emulator, const char *name, int64_
         gap = find_gap(emulator, (uint64_t)bytes, align);
     }
     if (!gap.exists)
-        return rungi_fail(RUNG_STATUS_NO_MEMORY,
-                          "%lld bytes do not fit into the memory of the emulated GPU, which has %llu bytes; allocate less",
-                          (long long)bytes, (unsigned long long)emulator->global_bytes);
+        return rungi_fail(
+            RUNG_STATUS_NO_MEMORY,
+            "%lld bytes do not fit into the memory of the emulated GPU, which has %llu bytes; allocate less",
+            (long long)bytes, (unsigned long long)emulator->global_bytes);
     uint64_t start = PTX_GLOBAL_BASE + gap.offset, end = gap.offset + (uint64_t)bytes + guard;
     if (gap.offset < emulator->used_bytes)
         forget_freed(emulator, start, PTX_GLOBAL_BASE + end, 0);

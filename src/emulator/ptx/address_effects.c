@@ -11,11 +11,11 @@ ptx_effect_t rungi_ptx_effect(const ptx_instruction_t *instruction)
     static const struct {
         const char *opcode;
         ptx_effect_t effect;
-    } effects[] = {{"mov", PTX_EFFECT_COPY},        {"cvt", PTX_EFFECT_COPY},       {"cvta", PTX_EFFECT_COPY},
-                   {"add", PTX_EFFECT_ADD},         {"sub", PTX_EFFECT_SUBTRACT},   {"mul", PTX_EFFECT_MULTIPLY},
+    } effects[] = {{"mov", PTX_EFFECT_COPY},         {"cvt", PTX_EFFECT_COPY},       {"cvta", PTX_EFFECT_COPY},
+                   {"add", PTX_EFFECT_ADD},          {"sub", PTX_EFFECT_SUBTRACT},   {"mul", PTX_EFFECT_MULTIPLY},
                    {"mad", PTX_EFFECT_MULTIPLY_ADD}, {"shl", PTX_EFFECT_SHIFT_LEFT}, {"shr", PTX_EFFECT_SHIFT_RIGHT},
-                   {"and", PTX_EFFECT_AND},         {"or", PTX_EFFECT_OR},          {"xor", PTX_EFFECT_EITHER},
-                   {"selp", PTX_EFFECT_EITHER},     {"min", PTX_EFFECT_EITHER},     {"max", PTX_EFFECT_EITHER}};
+                   {"and", PTX_EFFECT_AND},          {"or", PTX_EFFECT_OR},          {"xor", PTX_EFFECT_EITHER},
+                   {"selp", PTX_EFFECT_EITHER},      {"min", PTX_EFFECT_EITHER},     {"max", PTX_EFFECT_EITHER}};
     const ptx_table_row_t *row = rungi_ptx_table_row(instruction->row);
     ptx_type_kind_t kind = rungi_ptx_type_kind((ptx_type_t)instruction->type);
     ptx_type_kind_t source = rungi_ptx_type_kind((ptx_type_t)instruction->source_type);

@@ -115,8 +115,7 @@ static origin_t origin_of_result(const search_t *search, const ptx_instruction_t
     case PTX_EFFECT_AND:
     case PTX_EFFECT_OR: return add(a, b);
     case PTX_EFFECT_SUBTRACT: return b == NUMBER ? a : mix(a, b);
-    case PTX_EFFECT_MULTIPLY_ADD:
-        return mix(a, b) == NUMBER ? origin_of(search, instruction->operand[3]) : mix(a, b);
+    case PTX_EFFECT_MULTIPLY_ADD: return mix(a, b) == NUMBER ? origin_of(search, instruction->operand[3]) : mix(a, b);
     case PTX_EFFECT_EITHER: return is_choice ? join(a, b) : add(a, b);
     default: return mix_all(search, instruction);
     }

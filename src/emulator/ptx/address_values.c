@@ -34,7 +34,8 @@ struct ptx_values {
 /* Returns whether an operand is a constant, and its value. */
 static bool is_constant(const ptx_values_t *values, ptx_operand_t operand, int bytes, int64_t *value)
 {
-    if (rungi_ptx_is_register(operand) && rungi_ptx_slot(operand) < values->slot_count && values->is_absolute[rungi_ptx_slot(operand)]) {
+    if (rungi_ptx_is_register(operand) && rungi_ptx_slot(operand) < values->slot_count &&
+        values->is_absolute[rungi_ptx_slot(operand)]) {
         *value = values->value[rungi_ptx_slot(operand)].offset;
         return true;
     }
@@ -89,8 +90,8 @@ static int zeros_of_result(const ptx_values_t *values, const ptx_instruction_t *
         return 0;
     a = zeros_of(values, instruction->operand[1], bytes);
     b = effect == PTX_EFFECT_COPY ? 0 : zeros_of(values, instruction->operand[2], bytes);
-    bool has_count = effect != PTX_EFFECT_COPY && is_constant(values, instruction->operand[2], 4, &count) && count >= 0 &&
-                     count < 64;
+    bool has_count = effect != PTX_EFFECT_COPY && is_constant(values, instruction->operand[2], 4, &count) &&
+                     count >= 0 && count < 64;
     switch (effect) {
     case PTX_EFFECT_COPY: zeros = a; break;
     case PTX_EFFECT_ADD:
@@ -167,7 +168,8 @@ static bool adds_constant(const ptx_values_t *values, const ptx_instruction_t *i
         *source = operand[2];
         return true;
     }
-    if ((effect != PTX_EFFECT_ADD && effect != PTX_EFFECT_SUBTRACT && effect != PTX_EFFECT_OR) || !is_constant(values, operand[2], bytes, constant))
+    if ((effect != PTX_EFFECT_ADD && effect != PTX_EFFECT_SUBTRACT && effect != PTX_EFFECT_OR) ||
+        !is_constant(values, operand[2], bytes, constant))
         return false;
     if (effect == PTX_EFFECT_SUBTRACT)
         *constant = -*constant;
@@ -261,8 +263,8 @@ static void find_absolute(ptx_values_t *values)
         const ptx_instruction_t *instruction = &values->module->instructions[i];
         ptx_operand_t result = instruction->operand[0], source;
         int64_t constant, number;
-        if (rungi_ptx_effect(instruction) == PTX_EFFECT_OTHER || !rungi_ptx_is_register(result) || rungi_ptx_slot(result) >= values->slot_count ||
-            values->definitions[rungi_ptx_slot(result)] != 1)
+        if (rungi_ptx_effect(instruction) == PTX_EFFECT_OTHER || !rungi_ptx_is_register(result) ||
+            rungi_ptx_slot(result) >= values->slot_count || values->definitions[rungi_ptx_slot(result)] != 1)
             continue;
         if (!adds_constant(values, instruction, &source, &constant) ||
             !is_constant(values, source, source_bytes(instruction), &number))
