@@ -244,17 +244,18 @@ const rung_emulator_kernel_info *rung_emulator_kernel_get_info(const rung_emulat
 static rung_status check_extents(const rung_emulator_launch *launch, const ptx_function_t *function)
 {
     static const uint32_t grid_max[] = {0x7fffffff, 65535, 65535}, block_max[] = {1024, 1024, 64};
+    static const char axes[] = "xyz";
     uint64_t threads = 1;
     for (int i = 0; i < 3; i++) {
         if (launch->grid[i] < 1 || launch->grid[i] > grid_max[i])
-            return rungi_fail(RUNG_STATUS_INVALID, "the grid size in %c is %u; 1 to %u are valid", 'x' + i,
-                              launch->grid[i], grid_max[i]);
+            return rungi_fail(RUNG_STATUS_INVALID, "the grid has %u blocks in %c; 1 to %u are valid", launch->grid[i],
+                              axes[i], grid_max[i]);
         if (launch->block[i] < 1 || launch->block[i] > block_max[i])
-            return rungi_fail(RUNG_STATUS_INVALID, "the block size in %c is %u; 1 to %u are valid", 'x' + i,
-                              launch->block[i], block_max[i]);
+            return rungi_fail(RUNG_STATUS_INVALID, "the block has %u threads in %c; 1 to %u are valid",
+                              launch->block[i], axes[i], block_max[i]);
         if (function->required_block[i] && launch->block[i] != function->required_block[i])
-            return rungi_fail(RUNG_STATUS_INVALID, "the block size in %c is %u; %s requires %u", 'x' + i,
-                              launch->block[i], function->name, function->required_block[i]);
+            return rungi_fail(RUNG_STATUS_INVALID, "the block has %u threads in %c; %s requires %u", launch->block[i],
+                              axes[i], function->name, function->required_block[i]);
         threads *= launch->block[i];
     }
     uint64_t max = function->max_block[0]

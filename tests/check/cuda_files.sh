@@ -126,7 +126,7 @@ wrong "$saxpy x=f32[n]:column.npy" 'column.npy is in Fortran order'
 wrong "$saxpy x=f32[n]:y.npy" 'x is f32\[1000\], but y.npy has elements of type f64'
 wrong "${saxpy/n=1000/n=999} x=f32[n]:x.npy" 'x has 999 elements, but x.npy has 1000'
 run 1 kernels.cu --launch "${saxpy/block=256/block=2048} x=f32[n]"
-prints 'The block size in x is 2048; 1 to 1024 are valid'
+prints '[Tt]he block has 2048 threads in x; 1 to 1024 are valid'
 sed 's/a \* x\[i\]/b * x[i]/' kernels.cu > broken.cu
 run 2 broken.cu --launch "$saxpy x=f32[n]"
 prints 'broken.cu did not compile .*identifier "b" is undefined'
