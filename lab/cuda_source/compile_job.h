@@ -32,9 +32,10 @@ typedef struct lab_cuda_job {
     int name_count;
     const char *const *options; /* further options: -DTILE=32, -I FOLDER, -std=c++20 */
     int option_count;
-    double seconds;       /* limit of processor time; 0: the default */
-    int64_t memory_bytes; /* limit of memory; 0: the default */
-    bool wants_cubin;     /* also compile for the GPU, for registers and SASS */
+    double seconds;         /* limit of processor time; 0: the default */
+    double elapsed_seconds; /* limit of elapsed time; 0: a multiple of the processor time, for machines that are busy */
+    int64_t memory_bytes;   /* limit of memory; 0: the default */
+    bool wants_cubin;       /* also compile for the GPU, for registers and SASS */
 } lab_cuda_job;
 
 typedef struct lab_cuda_code {

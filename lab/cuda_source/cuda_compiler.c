@@ -28,6 +28,11 @@ static double seconds_of(const lab_cuda_job *job)
     return job->seconds > 0 ? job->seconds : SECONDS_DEFAULT;
 }
 
+static double elapsed_seconds_of(const lab_cuda_job *job)
+{
+    return job->elapsed_seconds > 0 ? job->elapsed_seconds : 10 + elapsed_ratio * seconds_of(job);
+}
+
 static int64_t memory_of(const lab_cuda_job *job)
 {
     return job->memory_bytes > 0 ? job->memory_bytes : memory_default;
@@ -61,9 +66,10 @@ static lab_cuda_compile_status describe_ending(const lab_cuda_job *job, const la
         status = LAB_CUDA_LIMIT;
     if (result->ending == LAB_PIPED_TIMED_OUT)
         lab_set_reason(why, capacity,
-                       "the compiler did not finish %s within %g seconds of processor time; look for "
-                       "macros, templates or unrolled loops that expand without end",
-                       job->file, seconds_of(job));
+                       "the compiler did not finish %s within %.3g seconds%s; look for macros, templates or unrolled "
+                       "loops that expand without end",
+                       job->file, job->elapsed_seconds > 0 ? job->elapsed_seconds : seconds_of(job),
+                       job->elapsed_seconds > 0 ? "" : " of processor time");
     else if (result->ending == LAB_PIPED_TOO_LONG)
         lab_set_reason(why, capacity, "the compiler produced more than %d MiB for %s", OUTPUT_MIB_MAX, job->file);
     else if (is_memory)
@@ -84,8 +90,8 @@ static lab_cuda_compile_status describe_ending(const lab_cuda_job *job, const la
 
 static lab_cuda_compile_status run(const child_job_t *child, lab_cuda_code *code, char *why, size_t capacity)
 {
-    const lab_piped_child piped = {compile_in_child, (void *)(uintptr_t)child,
-                                   10 + elapsed_ratio * seconds_of(child->job), (size_t)OUTPUT_MIB_MAX << 20};
+    const lab_piped_child piped = {compile_in_child, (void *)(uintptr_t)child, elapsed_seconds_of(child->job),
+                                   (size_t)OUTPUT_MIB_MAX << 20};
     lab_piped_result result = lab_piped_child_run(&piped);
     lab_cuda_compile_status status = LAB_CUDA_FAILED;
     bool is_complete = result.ending == LAB_PIPED_EXITED && result.output &&

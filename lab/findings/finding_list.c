@@ -12,16 +12,17 @@
 static lab_finding *find(lab_finding_list *list, const rung_emulator_finding *finding, const char *kernel)
 {
     for (int i = 0; i < list->count; i++)
-        if (list->items[i].kind == finding->kind && list->items[i].line == finding->place.line &&
-            list->items[i].other_line == finding->other.line && strcmp(list->items[i].kernel, kernel) == 0)
+        if (strcmp(list->items[i].kind, rung_emulator_finding_name(finding->kind)) == 0 &&
+            list->items[i].line == finding->place.line && list->items[i].other_line == finding->other.line &&
+            strcmp(list->items[i].kernel, kernel) == 0)
             return &list->items[i];
     return NULL;
 }
 
 /* Appends what the two lines are. */
-static void append_lines(lab_finding *item)
+static void append_lines(lab_finding *item, rung_emulator_finding_kind kind)
 {
-    bool is_conflict = item->kind == RUNG_EMULATOR_RACE || item->kind == RUNG_EMULATOR_ASYNC_COPY;
+    bool is_conflict = kind == RUNG_EMULATOR_RACE || kind == RUNG_EMULATOR_ASYNC_COPY;
     if (item->other_line <= 0 || (item->other_line == item->line && !is_conflict))
         return;
     if (item->other_line == item->line)
@@ -29,7 +30,7 @@ static void append_lines(lab_finding *item)
     else if (is_conflict)
         lab_append(item->text, sizeof item->text, " The accesses are in lines %d and %d.", item->line,
                    item->other_line);
-    else if (item->kind == RUNG_EMULATOR_MISALIGNED)
+    else if (kind == RUNG_EMULATOR_MISALIGNED)
         lab_append(item->text, sizeof item->text, " Lines %d and %d compute the address and use it.",
                    item->line < item->other_line ? item->line : item->other_line,
                    item->line < item->other_line ? item->other_line : item->line);
@@ -45,12 +46,22 @@ static void write_sentence(lab_finding *item, const rung_emulator_finding *findi
     snprintf(item->text, sizeof item->text, "%s%s", finding->text, has_end ? "" : ".");
     if (item->text[0] >= 'a' && item->text[0] <= 'z')
         item->text[0] = (char)(item->text[0] - 'a' + 'A');
-    append_lines(item);
+    append_lines(item, finding->kind);
     if (*when)
         lab_append(item->text, sizeof item->text, " First seen with %s", when);
 }
 
-static void add_one(lab_finding_list *list, const rung_emulator_finding *finding, const char *when)
+/* Returns a new item; NULL if there is no room. */
+static lab_finding *append(lab_finding_list *list)
+{
+    if (list->count == LAB_FINDINGS_MAX) {
+        list->dropped++;
+        return NULL;
+    }
+    return &list->items[list->count++];
+}
+
+void lab_finding_list_add_one(lab_finding_list *list, const rung_emulator_finding *finding, const char *when)
 {
     char kernel[sizeof list->items->kernel];
     lab_kernel_source_name(finding->kernel ? finding->kernel : "", kernel, sizeof kernel);
@@ -59,13 +70,11 @@ static void add_one(lab_finding_list *list, const rung_emulator_finding *finding
         item->count += finding->count;
         return;
     }
-    if (list->count == LAB_FINDINGS_MAX) {
-        list->dropped++;
+    item = append(list);
+    if (!item)
         return;
-    }
-    item = &list->items[list->count++];
     *item = (lab_finding){
-        .kind = finding->kind,
+        .kind = rung_emulator_finding_name(finding->kind),
         .line = finding->place.line,
         .other_line = finding->other.line,
         .fix = lab_finding_fix(rung_emulator_finding_name(finding->kind), finding->memory, finding->cause),
@@ -75,10 +84,37 @@ static void add_one(lab_finding_list *list, const rung_emulator_finding *finding
     write_sentence(item, finding, when);
 }
 
+bool lab_finding_is_secondary(rung_emulator *emulator, const rung_emulator_finding *finding)
+{
+    if (finding->kind != RUNG_EMULATOR_UNINITIALIZED || finding->memory != RUNG_EMULATOR_MEMORY_SHARED)
+        return false;
+    for (int64_t i = 0; i < rung_emulator_finding_count(emulator); i++) {
+        const rung_emulator_finding *cause = rung_emulator_finding_at(emulator, i);
+        bool is_race = (cause->kind == RUNG_EMULATOR_RACE || cause->kind == RUNG_EMULATOR_ASYNC_COPY) &&
+                       cause->memory == RUNG_EMULATOR_MEMORY_SHARED &&
+                       (cause->place.line == finding->place.line || cause->other.line == finding->place.line);
+        if (is_race || cause->kind == RUNG_EMULATOR_BARRIER)
+            return true;
+    }
+    return false;
+}
+
 void lab_finding_list_add(lab_finding_list *list, rung_emulator *emulator, const char *when)
 {
     for (int64_t i = 0; i < rung_emulator_finding_count(emulator); i++)
-        add_one(list, rung_emulator_finding_at(emulator, i), when);
+        if (!lab_finding_is_secondary(emulator, rung_emulator_finding_at(emulator, i)))
+            lab_finding_list_add_one(list, rung_emulator_finding_at(emulator, i), when);
+}
+
+void lab_finding_list_add_own(lab_finding_list *list, const char *kind, const char *file, int line, const char *text,
+                              const char *fix)
+{
+    lab_finding *item = append(list);
+    if (!item)
+        return;
+    *item = (lab_finding){.kind = kind, .line = line, .fix = fix, .count = 1};
+    snprintf(item->file, sizeof item->file, "%s", file);
+    snprintf(item->text, sizeof item->text, "%s", text);
 }
 
 /* ---- Output ---- */
@@ -112,7 +148,7 @@ void lab_finding_list_print_with(const lab_finding_list *list, const lab_finding
         const lab_finding *item = &list->items[i];
         const char *source = source_of(sources, count, item->file);
         lab_colour_begin(LAB_RED, out);
-        fprintf(out, "  %s:%d: %s", lab_base_name(item->file), item->line, rung_emulator_finding_name(item->kind));
+        fprintf(out, "  %s:%d: %s", lab_base_name(item->file), item->line, item->kind);
         lab_colour_end(LAB_RED, out);
         fputc('\n', out);
         print_source_line(source, item->line, out);
@@ -138,8 +174,7 @@ void lab_finding_list_write(const lab_finding_list *list, lab_json *json)
     for (int i = 0; i < list->count; i++) {
         const lab_finding *item = &list->items[i];
         lab_json_begin(json, NULL, '{');
-        LAB_JSON_STRINGS(json, {"kind", rung_emulator_finding_name(item->kind)}, {"file", item->file},
-                         {"kernel", item->kernel});
+        LAB_JSON_STRINGS(json, {"kind", item->kind}, {"file", item->file}, {"kernel", item->kernel});
         LAB_JSON_INTEGERS(json, {"line", item->line}, {"other_line", item->other_line}, {"count", item->count});
         LAB_JSON_STRINGS(json, {"text", item->text}, {"fix", item->fix});
         lab_json_end(json, '}');

@@ -12,7 +12,7 @@ enum { LAB_FINDING_TEXT_BYTES = 1024, LAB_FINDINGS_MAX = 64 };
 
 /* One finding, once per kind and pair of lines. */
 typedef struct lab_finding {
-    rung_emulator_finding_kind kind;
+    const char *kind; /* name of a kind of the emulator, or "wrong-result" */
     char file[256];
     char kernel[256];     /* as in the source */
     int line, other_line; /* 0: none */
@@ -31,6 +31,17 @@ typedef struct lab_finding_list {
 /* Adds the findings of the emulator's last launch. `when` says in which run, for example "M = 33"; "" if it does not
  * matter. */
 void lab_finding_list_add(lab_finding_list *list, rung_emulator *emulator, const char *when);
+
+/* Returns whether another finding of the emulator's last launch explains this one: shared memory is read before it is written
+ * because of a race or a barrier. */
+bool lab_finding_is_secondary(rung_emulator *emulator, const rung_emulator_finding *finding);
+
+/* Adds one finding of the emulator. */
+void lab_finding_list_add_one(lab_finding_list *list, const rung_emulator_finding *finding, const char *when);
+
+/* Adds a finding of rung itself. `kind` and `fix` must live as long as the list. */
+void lab_finding_list_add_own(lab_finding_list *list, const char *kind, const char *file, int line, const char *text,
+                              const char *fix);
 
 /* Prints the findings for people, each with its source line. `source` is the text of the file; NULL if it is unknown. */
 void lab_finding_list_print(const lab_finding_list *list, const char *source, FILE *out);

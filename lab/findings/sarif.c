@@ -71,11 +71,11 @@ static void write_rules(lab_json *json, const lab_finding_list *list)
     for (int i = 0; i < list->count; i++) {
         bool is_known = false;
         for (int j = 0; j < i; j++)
-            is_known = is_known || list->items[j].kind == list->items[i].kind;
+            is_known = is_known || strcmp(list->items[j].kind, list->items[i].kind) == 0;
         if (is_known)
             continue;
         lab_json_begin(json, NULL, '{');
-        lab_json_string(json, "id", rung_emulator_finding_name(list->items[i].kind));
+        lab_json_string(json, "id", list->items[i].kind);
         write_text(json, "help", list->items[i].fix);
         lab_json_end(json, '}');
     }
@@ -87,7 +87,7 @@ static void write_result(lab_json *json, const lab_finding *item, bool names_abs
     char text[LAB_FINDING_TEXT_BYTES + 256];
     snprintf(text, sizeof text, "%s %s", item->text, item->fix);
     lab_json_begin(json, NULL, '{');
-    LAB_JSON_STRINGS(json, {"ruleId", rung_emulator_finding_name(item->kind)}, {"level", "error"});
+    LAB_JSON_STRINGS(json, {"ruleId", item->kind}, {"level", "error"});
     write_text(json, "message", text);
     lab_json_begin(json, "locations", '[');
     write_location(json, item->file, item->line, names_absolute);

@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "cli/interrupt.h"
 #include "common/failure.h"
+#include "common/lab_clock.h"
 #include "common/text.h"
 
 /* ---- Files ---- */
@@ -236,10 +237,14 @@ bool lab_gemm_find_launches(const lab_gemm_file *file, int function, lab_gemm_la
 
 /* ---- Compilation ---- */
 
+bool lab_gemm_is_late(const lab_gemm_kernel *kernel)
+{
+    return kernel->until > 0 && lab_now_ns() > kernel->until;
+}
+
 static int should_stop(void *user)
 {
-    (void)user;
-    return lab_is_interrupted();
+    return lab_is_interrupted() || lab_gemm_is_late(user);
 }
 
 static rung_status load(lab_gemm_kernel *kernel, const lab_gemm_settings *settings, bool evaluates)
@@ -248,8 +253,9 @@ static rung_status load(lab_gemm_kernel *kernel, const lab_gemm_settings *settin
     options.memory_bytes = (int64_t)16 << 30;
     options.threads = 1;
     options.compute_capability = settings->architecture;
-    options.max_instructions = (int64_t)(settings->seconds * 1e6);
+    options.max_instructions = (int64_t)(settings->seconds * LAB_GEMM_INSTRUCTIONS_PER_SECOND);
     options.should_stop = should_stop;
+    options.user = kernel;
     TRY(rung_emulator_create(&options, &kernel->emulator));
     TRY(rung_emulator_module_load(kernel->emulator, lab_base_name(kernel->file->path), kernel->code.ptx,
                                   (size_t)kernel->code.ptx_bytes, &kernel->module));
@@ -272,6 +278,12 @@ static void write_title(lab_gemm_kernel *kernel)
             kernel->title[length++] = *at;
     }
     kernel->title[length] = '\0';
+}
+
+static double remaining_seconds(const lab_gemm_settings *settings)
+{
+    double seconds = (double)(settings->until - lab_now_ns()) * 1e-9;
+    return seconds > 0.1 ? seconds : 0.1;
 }
 
 /* Compiles the file with the program that computes the launch. */
@@ -297,6 +309,7 @@ static lab_cuda_compile_status compile(lab_gemm_kernel *kernel, const lab_gemm_s
             .name_count = 1,
             .options = settings->options,
             .option_count = settings->option_count,
+            .elapsed_seconds = settings->until > 0 ? remaining_seconds(settings) : 0,
             .wants_cubin = settings->wants_cubin,
         };
         lab_cuda_code_free(&kernel->code);
@@ -577,6 +590,7 @@ bool lab_gemm_kernel_open(const lab_gemm_file *file, int function, const lab_cud
     char *signature = NULL;
     if (!begin_kernel(file, function, launch, kernel, why, capacity))
         return false;
+    kernel->until = settings->until;
     bool evaluates = kernel->source.launch || (kernel->source.grid && kernel->source.block);
     lab_cuda_compile_status status = compile(kernel, settings, evaluates, why, capacity);
     if (status == LAB_CUDA_REJECTED && evaluates) {
@@ -639,9 +653,12 @@ bool lab_gemm_evaluate(lab_gemm_kernel *kernel, const int64_t *values, const int
     }
     for (int i = 0; i < 4; i++)
         in[LAB_LAUNCH_VALUE_M + i] = sizes[i];
-    rung_emulator_set_checks(kernel->emulator, 0, false);
+    rung_emulator_set_checks(kernel->emulator, RUNG_EMULATOR_CHECK_ARITHMETIC, false);
+    rung_emulator_findings_clear(kernel->emulator);
     if (run_evaluation(kernel, in, out) != RUNG_OK)
         return lab_set_reason(why, capacity, "the launch could not be evaluated: %s", rung_error_text());
+    if (rung_emulator_finding_count(kernel->emulator) > 0)
+        return lab_set_reason(why, capacity, "the grid, the block or an argument of the launch divides by zero");
     for (int i = 0; i < 3; i++) {
         launch->grid[i] = (uint32_t)out[LAB_LAUNCH_RESULT_GRID + i];
         launch->block[i] = (uint32_t)out[LAB_LAUNCH_RESULT_BLOCK + i];

@@ -40,6 +40,7 @@ typedef struct lab_gemm_kernel {
     char title[256]; /* for people */
     int line;
     lab_launch_options options; /* of the command line, completed by a comment line */
+    int64_t until;              /* see lab_gemm_settings */
     lab_launch_source source;
     bool is_launch_refused; /* the file compiles, but its launch could not be evaluated */
     char assumed[256];      /* what the file does not say: "T = float"; "" if nothing is assumed */
@@ -82,9 +83,14 @@ typedef struct lab_gemm_launches {
 bool lab_gemm_find_launches(const lab_gemm_file *file, int function, lab_gemm_launches *launches, char *why,
                             size_t capacity);
 
+/* A warp that executes more instructions than this per second of the time limit is said to be in an infinite loop. All
+ * warps of a block may be, and the launch must end before the time does. */
+enum { LAB_GEMM_INSTRUCTIONS_PER_SECOND = 100000 };
+
 typedef struct lab_gemm_settings {
     int architecture;
-    double seconds;             /* limit of a launch, in million instructions of a warp; 0: none */
+    double seconds;             /* limit of the instructions of a warp, see above; 0: none */
+    int64_t until;              /* time of lab_now_ns() when everything must end; 0: none */
     const char *const *options; /* of the compiler, such as -DTILE=32 */
     int option_count;
     bool wants_cubin; /* also compile for the GPU, for registers and SASS; the log then has ptxas's report */
@@ -95,6 +101,9 @@ typedef struct lab_gemm_settings {
 bool lab_gemm_kernel_open(const lab_gemm_file *file, int function, const lab_cuda_launch *launch,
                           const lab_gemm_settings *settings, lab_gemm_kernel *kernel, char *why, size_t capacity);
 void lab_gemm_kernel_close(lab_gemm_kernel *kernel);
+
+/* Returns whether the time of the settings is over. Launches then stop. */
+bool lab_gemm_is_late(const lab_gemm_kernel *kernel);
 
 /* How to launch the kernel for one problem. */
 typedef struct lab_gemm_launch {

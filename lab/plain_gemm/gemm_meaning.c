@@ -102,17 +102,16 @@ static void exchange_inputs(lab_gemm_kernel *kernel)
 /* Returns whether other interpretations cannot help, or would take too long. */
 static bool is_final(const lab_gemm_result *result)
 {
-    return result->outcome == LAB_GEMM_ERROR || result->outcome == LAB_GEMM_ENDLESS;
+    return result->outcome == LAB_GEMM_ERROR || result->outcome == LAB_GEMM_ENDLESS || result->outcome == LAB_GEMM_LATE;
 }
 
-/* Tries every interpretation for one size. Returns whether one fits. */
-static bool try_size(lab_gemm_kernel *kernel, const int64_t size[3], lab_gemm_meaning *meaning, lab_gemm_result *result)
+/* Tries every interpretation for one problem. Returns whether one fits. */
+static bool try_interpretations(lab_gemm_kernel *kernel, const lab_gemm_problem *problem, lab_gemm_meaning *meaning,
+                                lab_gemm_result *result)
 {
     variations_t variations = variations_of(kernel);
-    lab_gemm_problem problem = {
-        .m = size[0], .n = size[1], .k = size[2], .alpha = 2, .beta = 3, .is_exact = true, .seed = 1};
     for (int i = 0; set_interpretation(&variations, i, meaning) && !lab_is_interrupted(); i++) {
-        *result = lab_gemm_run(kernel, meaning, &problem);
+        *result = lab_gemm_run(kernel, meaning, problem);
         if (result->outcome == LAB_GEMM_RIGHT) {
             if (meaning->swaps_inputs)
                 exchange_inputs(kernel);
@@ -125,19 +124,113 @@ static bool try_size(lab_gemm_kernel *kernel, const int64_t size[3], lab_gemm_me
     return false;
 }
 
-bool lab_gemm_find_meaning(lab_gemm_kernel *kernel, lab_gemm_meaning *meaning, int64_t base[3], lab_gemm_result *result)
+/* What lab_gemm_formula_try() needs in addition to the product. */
+typedef struct formula_search {
+    bool has_alpha, has_beta;
+    lab_gemm_formula *formula;
+} formula_search_t;
+
+static void inspect(void *user, const lab_gemm_product *product)
 {
-    static const int64_t rectangles[][3] = {
-        {128, 256, 64}, {128, 8, 64}, {8, 128, 64}, {256, 512, 128}, {256, 256, 256}};
-    static const int64_t squares[][3] = {{128, 128, 128}, {256, 256, 256}};
+    const formula_search_t *search = user;
+    lab_gemm_formula_try(product, search->has_alpha, search->has_beta, search->formula);
+}
+
+/* Looks for a formula that is almost right, under every interpretation of the outputs that are already known. */
+static void find_formula(lab_gemm_kernel *kernel, const lab_gemm_problem *problem, lab_gemm_formula *formula)
+{
+    formula_search_t search = {count_slots(kernel, LAB_ROLE_ALPHA, LAB_ROLE_ALPHA) > 0,
+                               count_slots(kernel, LAB_ROLE_BETA, LAB_ROLE_BETA) > 0, formula};
+    variations_t variations = variations_of(kernel);
+    lab_gemm_problem again = *problem;
+    lab_gemm_meaning meaning;
+    again.inspect = inspect;
+    again.user = &search;
+    for (int i = 0; set_interpretation(&variations, i, &meaning) && !formula->is_complete && !lab_is_interrupted(); i++)
+        lab_gemm_run(kernel, &meaning, &again);
+}
+
+/* Tries every interpretation for one size. Returns whether one fits; otherwise looks for a formula. */
+static bool try_size(lab_gemm_kernel *kernel, const int64_t size[3], lab_gemm_meaning *meaning, lab_gemm_result *result,
+                     lab_gemm_formula *formula)
+{
+    lab_gemm_outputs outputs = {.items = NULL};
+    lab_gemm_problem problem = {.m = size[0],
+                                .n = size[1],
+                                .k = size[2],
+                                .alpha = 2,
+                                .beta = 3,
+                                .is_exact = true,
+                                .seed = 1,
+                                .outputs = &outputs};
+    bool is_found = try_interpretations(kernel, &problem, meaning, result);
+    if (!is_found && !is_final(result) && !lab_gemm_formula_is_good(formula))
+        find_formula(kernel, &problem, formula);
+    lab_gemm_outputs_free(&outputs);
+    return is_found;
+}
+
+/* Returns whether a race, a barrier or shared memory makes the result of the kernel random, so that no interpretation can explain it. */
+static bool is_random(lab_gemm_kernel *kernel, const int64_t size[3])
+{
+    lab_gemm_meaning meaning = lab_gemm_meaning_default();
+    lab_gemm_problem problem = {
+        .m = size[0], .n = size[1], .k = size[2], .is_exact = true, .seed = 1, .checks = RUNG_EMULATOR_CHECK_ALL};
+    lab_gemm_run(kernel, &meaning, &problem);
+    for (int64_t i = 0; i < rung_emulator_finding_count(kernel->emulator); i++) {
+        const rung_emulator_finding *finding = rung_emulator_finding_at(kernel->emulator, i);
+        bool is_shared = finding->memory == RUNG_EMULATOR_MEMORY_SHARED;
+        if (finding->kind == RUNG_EMULATOR_BARRIER || finding->kind == RUNG_EMULATOR_ASYNC_COPY ||
+            ((finding->kind == RUNG_EMULATOR_RACE || finding->kind == RUNG_EMULATOR_OUT_OF_BOUNDS) && is_shared) ||
+            (finding->kind == RUNG_EMULATOR_UNINITIALIZED && finding->memory != RUNG_EMULATOR_MEMORY_GLOBAL))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether a few elements are wrong under the usual formula: too few for a kernel that lacks code for partial tiles,
+ * so that other sizes do not help. */
+static bool is_almost_right(const lab_gemm_formula *formula)
+{
+    return formula->is_complete || (formula->is_usual && formula->wrong * 100 < formula->elements);
+}
+
+/* The sizes differ, so that no order of them is mistaken for another; the last one is larger than some tiles. At a cube, a
+ * kernel with a wrong stride or an exchanged grid is right, too. */
+static const int64_t rectangles[][3] = {{128, 256, 64},  {128, 8, 64},    {8, 128, 64},
+                                        {128, 128, 128}, {256, 512, 128}, {256, 256, 256}};
+static const int64_t squares[][3] = {{128, 128, 128}, {256, 256, 256}};
+
+/* A kernel that is right at the cube, but not at the sizes before it, may take only a larger k than theirs. Tries this, so
+ * that the order of the sizes is known. */
+static void try_large_k(lab_gemm_kernel *kernel, lab_gemm_meaning *meaning, int64_t base[3], lab_gemm_result *result)
+{
+    static const int64_t large[3] = {128, 256, 384};
+    lab_gemm_meaning other;
+    lab_gemm_result found;
+    lab_gemm_formula unused = {.is_complete = true, .score = 1};
+    if (base[0] == base[1] && base[1] == base[2] && try_size(kernel, large, &other, &found, &unused)) {
+        *meaning = other;
+        *result = found;
+        memcpy(base, large, sizeof large);
+    }
+}
+
+bool lab_gemm_find_meaning(lab_gemm_kernel *kernel, lab_gemm_meaning *meaning, int64_t base[3], lab_gemm_result *result,
+                           lab_gemm_formula *formula)
+{
     bool is_square = lab_gemm_is_square(kernel);
     const int64_t(*sizes)[3] = is_square ? squares : rectangles;
-    int count = is_square ? 2 : 5;
+    int count = is_square ? 2 : (int)(sizeof rectangles / sizeof *rectangles);
+    *formula = (lab_gemm_formula){.difference = "", .fix = ""};
     for (int i = 0; i < count; i++) {
         memcpy(base, sizes[i], sizeof *sizes);
-        if (try_size(kernel, sizes[i], meaning, result))
+        if (try_size(kernel, sizes[i], meaning, result, formula)) {
+            if (!is_square)
+                try_large_k(kernel, meaning, base, result);
             return true;
-        if (is_final(result))
+        }
+        if (is_final(result) || is_almost_right(formula) || (i == 0 && is_random(kernel, sizes[0])))
             break;
     }
     *meaning = lab_gemm_meaning_default();
@@ -175,4 +268,33 @@ void lab_gemm_describe_meaning(const lab_gemm_kernel *kernel, const lab_gemm_mea
     else
         lab_append(text, capacity, "A %s, B %s, C %s", layout_name(meaning->is_a_transposed),
                    layout_name(meaning->is_b_transposed), layout_name(meaning->is_c_transposed));
+}
+
+lab_role lab_gemm_slot_role(const lab_gemm_kernel *kernel, const lab_gemm_meaning *meaning, int slot)
+{
+    lab_role role = kernel->slots[slot].role;
+    int unknown = 0;
+    if (role >= LAB_ROLE_M && role <= LAB_ROLE_K)
+        return meaning->sizes[role - LAB_ROLE_M];
+    if (role != LAB_ROLE_UNKNOWN || !kernel->slots[slot].type.is_integer)
+        return role;
+    for (int i = 0; i < slot; i++)
+        unknown += kernel->slots[i].role == LAB_ROLE_UNKNOWN && kernel->slots[i].type.is_integer;
+    return unknown < 3 ? meaning->unknown[unknown] : LAB_ROLE_M;
+}
+
+void lab_gemm_describe_unusual(const lab_gemm_kernel *kernel, const lab_gemm_meaning *meaning, char *text,
+                               size_t capacity)
+{
+    bool a = meaning->is_a_transposed, b = meaning->is_b_transposed, c = meaning->is_c_transposed;
+    bool exchanges = meaning->sizes[0] == LAB_ROLE_N && meaning->sizes[1] == LAB_ROLE_M &&
+                     count_slots(kernel, LAB_ROLE_M, LAB_ROLE_N) > 1;
+    *text = '\0';
+    if (a && b && c && exchanges)
+        lab_append(text, capacity,
+                   "M is the number of columns and N that of rows. With row-major matrices and M rows, the kernel "
+                   "computes C = B * A: A and B are exchanged, if A * B is meant");
+    else if (a == b && c != a)
+        lab_append(text, capacity, "C is %s, but A and B are %s. If that is not meant, check the index of C",
+                   layout_name(c), layout_name(a));
 }

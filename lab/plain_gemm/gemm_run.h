@@ -2,7 +2,7 @@
 /* gemm_run.h - runs a plain kernel for one problem on the emulator, and checks the result. */
 #pragma once
 
-#include "plain_gemm/gemm_kernel.h"
+#include "plain_gemm/gemm_check.h"
 
 /* What a kernel computes, as far as its parameters leave it open. */
 typedef struct lab_gemm_meaning {
@@ -16,35 +16,29 @@ typedef struct lab_gemm_meaning {
     bool is_bias_per_row; /* one element per row of C instead of one per column */
 } lab_gemm_meaning;
 
+/* Outputs of earlier runs. The output depends on the values of the parameters and on the data, not on how the matrices are
+ * interpreted, so one run serves many interpretations. Free with lab_gemm_outputs_free(). */
+typedef struct lab_gemm_outputs {
+    struct lab_gemm_output *items;
+    int count;
+} lab_gemm_outputs;
+
 typedef struct lab_gemm_problem {
     int64_t m, n, k;
     double alpha, beta; /* used if the kernel has them */
     bool is_exact;      /* small integers, so that every sum is exact; otherwise uniform in [-1, 1) */
     uint64_t seed;
-    uint32_t checks; /* RUNG_EMULATOR_CHECK_ values */
-    bool counts;     /* memory accesses */
+    uint32_t checks;           /* RUNG_EMULATOR_CHECK_ values */
+    bool counts;               /* memory accesses */
+    lab_gemm_outputs *outputs; /* where earlier runs of the same size and seed are; NULL: always run */
+    void (*inspect)(void *user, const lab_gemm_product *product); /* called before the result is checked; may be NULL */
+    void *user;
 } lab_gemm_problem;
-
-typedef enum lab_gemm_outcome {
-    LAB_GEMM_RIGHT,
-    LAB_GEMM_WRONG,
-    LAB_GEMM_INVALID, /* the launch is invalid, for example 0 blocks */
-    LAB_GEMM_STOPPED, /* the kernel trapped, or accessed memory far outside */
-    LAB_GEMM_ENDLESS, /* the kernel did not end within the limit */
-    LAB_GEMM_ERROR    /* of rung: out of memory, unknown parameters */
-} lab_gemm_outcome;
-
-typedef struct lab_gemm_result {
-    lab_gemm_outcome outcome;
-    lab_gemm_launch launch;
-    rung_compute compute;  /* the precision that explains the result: strict, or tf32 for single precision inputs */
-    bool is_low_precision; /* the sums were rounded to the type of C at each step */
-    int64_t finding_count; /* of the emulator, until the next run */
-    char text[512];        /* first wrong element, or the reason */
-} lab_gemm_result;
 
 /* Runs one problem. */
 lab_gemm_result lab_gemm_run(lab_gemm_kernel *kernel, const lab_gemm_meaning *meaning, const lab_gemm_problem *problem);
+
+void lab_gemm_outputs_free(lab_gemm_outputs *outputs);
 
 /* Evaluates the launch of a problem without running it. */
 bool lab_gemm_launch_of(lab_gemm_kernel *kernel, const lab_gemm_meaning *meaning, int64_t m, int64_t n, int64_t k,

@@ -9,6 +9,7 @@
 
 #include "cli/interrupt.h"
 #include "common/failure.h"
+#include "common/lab_clock.h"
 #include "common/text.h"
 #include "cuda_source/source_options.h"
 #include "plain_gemm/gemm_meaning.h"
@@ -243,9 +244,14 @@ static bool explain(const plain_session_t *session, plain_explanation_t *explana
     const lab_gemm_file *file = &session->file;
     lab_gemm_result first;
     lab_explanation *result = &explanation->result;
-    if (!lab_gemm_find_meaning(&explanation->kernel, &explanation->meaning, explanation->base, &first))
+    lab_gemm_formula formula;
+    if (!lab_gemm_find_meaning(&explanation->kernel, &explanation->meaning, explanation->base, &first, &formula)) {
+        char what[512];
+        lab_gemm_formula_describe(&formula, what, sizeof what);
         return lab_set_reason(why, capacity, "%s computes no matrix product: %s; run rung verify %s for details",
-                              explanation->kernel.title, first.text, file->path);
+                              explanation->kernel.title, lab_gemm_formula_is_good(&formula) ? what : first.text,
+                              file->path);
+    }
     if (!is_right_size(explanation, why, capacity) || !describe(explanation, why, capacity))
         return false;
     result->is_compiled = read_report(explanation->kernel.code.log, explanation->kernel.code.lowered[0], result);
@@ -395,11 +401,13 @@ int lab_plain_explain(const lab_options *options, const lab_plain_file *file, co
         code = lab_usage_error("explain", why);
     else {
         memcpy(compiler_options + 1, source.items, sizeof source.items);
-        session.settings = (lab_gemm_settings){.architecture = atoi(request->machine.arch + 3),
-                                               .seconds = request->seconds > 0 ? request->seconds : 0,
-                                               .options = compiler_options,
-                                               .option_count = source.count + 1,
-                                               .wants_cubin = true};
+        session.settings = (lab_gemm_settings){
+            .architecture = atoi(request->machine.arch + 3),
+            .seconds = request->seconds > 0 ? request->seconds : 0,
+            .until = request->seconds > 0 ? lab_now_ns() + (int64_t)(request->seconds * 1e9) : 0,
+            .options = compiler_options,
+            .option_count = source.count + 1,
+            .wants_cubin = true};
         lab_interrupt_watch();
         bool good = lab_gemm_file_open(file, &launch, &session.file, why, sizeof why);
         code = good ? explain_file(&session) : lab_fail(LAB_EXIT_USAGE, "%s", why);

@@ -7,44 +7,25 @@
 #include <string.h>
 
 #include "cli/interrupt.h"
-#include "cli/progress_line.h"
-#include "cli/terminal.h"
 #include "common/failure.h"
+#include "common/lab_clock.h"
 #include "common/text.h"
 #include "cuda_source/source_options.h"
 #include "findings/sarif.h"
-#include "plain_gemm/gemm_meaning.h"
-#include "plain_gemm/gemm_sizes.h"
 #include "plain_gemm/plain_options.h"
+#include "plain_gemm/plain_report.h"
 #include "process/supervise.h"
 #include "target/target.h"
 
 enum { KERNELS_MAX = 16, DEFAULT_SECONDS = 60 };
-
-/* What was found out about one kernel with one configuration of its launch. */
-typedef struct kernel_report {
-    lab_gemm_kernel kernel;
-    char launch_lines[64]; /* of the host code: "40, 52" */
-    char not_run[512];     /* other launches of the kernel that did not run; "" if all did */
-    bool is_open;          /* otherwise `why` says why not */
-    bool is_understood;    /* an interpretation explains the result */
-    lab_gemm_meaning meaning;
-    lab_gemm_sizes sizes;
-    lab_gemm_result first; /* at the base size */
-    rung_compute compute;  /* the least precise mode that a case needed */
-    bool is_low_precision;
-    int cases, wrong;
-    char first_wrong[768];
-    lab_finding_list findings;
-    char why[2048];
-} kernel_report_t;
 
 typedef struct plain_session {
     const lab_options *options;
     lab_gemm_file file;
     lab_source_options source;
     lab_gemm_settings settings;
-    kernel_report_t *reports[KERNELS_MAX];
+    double seconds; /* of --time-limit */
+    lab_plain_report *reports[KERNELS_MAX];
     int count;
 } plain_session_t;
 
@@ -67,17 +48,26 @@ static int64_t pick_size(const lab_gemm_sizes *sizes, int direction, int which)
     return sizes->most[direction] > 0 && size > sizes->most[direction] ? sizes->most[direction] : size;
 }
 
-static lab_gemm_result run_case(kernel_report_t *report, const lab_gemm_problem *problem)
+static lab_gemm_result run_case(lab_plain_report *report, const lab_gemm_problem *problem)
 {
     char when[96];
+    const int64_t size[3] = {problem->m, problem->n, problem->k};
     lab_gemm_result result = lab_gemm_run(&report->kernel, &report->meaning, problem);
+    if (result.outcome == LAB_GEMM_LATE) {
+        report->is_late = true;
+        return result;
+    }
     snprintf(when, sizeof when, "M = %lld, N = %lld, K = %lld.", (long long)problem->m, (long long)problem->n,
              (long long)problem->k);
     lab_finding_list_add(&report->findings, report->kernel.emulator, when);
     report->cases++;
+    for (int i = 0; i < 3; i++)
+        if (size[i] > report->sizes.largest[i])
+            report->sizes.largest[i] = size[i];
     report->is_low_precision = report->is_low_precision || result.is_low_precision;
-    if (result.compute != RUNG_COMPUTE_STRICT && result.outcome == LAB_GEMM_RIGHT)
-        report->compute = result.compute;
+    if (result.precision)
+        report->precision = result.precision;
+    report->wrong_integers += result.outcome != LAB_GEMM_RIGHT && problem->is_exact;
     if (result.outcome != LAB_GEMM_RIGHT && report->wrong++ == 0)
         snprintf(report->first_wrong, sizeof report->first_wrong, "%lld x %lld x %lld: %s", (long long)problem->m,
                  (long long)problem->n, (long long)problem->k, result.text);
@@ -85,16 +75,15 @@ static lab_gemm_result run_case(kernel_report_t *report, const lab_gemm_problem 
 }
 
 /* Runs sizes that the kernel takes: the smallest, edges, rectangles; integers and fractions; several scalars. */
-static void run_cases(kernel_report_t *report)
+static void run_cases(lab_plain_report *report)
 {
     static const int picks[][3] = {{1, 1, 1}, {0, 0, 0}, {2, 2, 2}, {4, 4, 4}, {3, 1, 0}, {0, 3, 2},
                                    {2, 0, 3}, {5, 5, 5}, {1, 0, 4}, {0, 1, 1}, {4, 2, 5}, {1, 2, 1}};
     static const double scalars[][2] = {{1, 0}, {2, 3}, {-1, 1}, {0.5, 0}};
-    bool is_square = lab_gemm_is_square(&report->kernel);
-    for (size_t i = 0; i < sizeof picks / sizeof *picks && !lab_is_interrupted(); i++) {
+    for (size_t i = 0; i < sizeof picks / sizeof *picks && !report->is_late && !lab_is_interrupted(); i++) {
         int64_t size[3];
         for (int d = 0; d < 3; d++)
-            size[d] = pick_size(&report->sizes, d, picks[i][is_square ? 0 : d]);
+            size[d] = pick_size(&report->sizes, d, picks[i][report->sizes.leader[d]]);
         lab_gemm_problem problem = {.m = size[0],
                                     .n = size[1],
                                     .k = size[2],
@@ -107,8 +96,9 @@ static void run_cases(kernel_report_t *report)
     }
 }
 
-/* Runs the kernel as its names suggest, to find out why no interpretation explains its result. */
-static void run_wrong_kernel(kernel_report_t *report)
+/* Runs the kernel as its names suggest and with all checks, to find out why no interpretation explains its result. A kernel
+ * that does not end has its finding already; the time may not suffice for a second run. */
+static void run_wrong_kernel(lab_plain_report *report)
 {
     const int64_t *base = report->sizes.base;
     lab_gemm_problem problem = {.m = base[0],
@@ -119,163 +109,146 @@ static void run_wrong_kernel(kernel_report_t *report)
                                 .is_exact = true,
                                 .seed = 1,
                                 .checks = RUNG_EMULATOR_CHECK_ALL};
-    report->first = run_case(report, &problem);
+    bool is_endless = report->first.outcome == LAB_GEMM_ENDLESS;
+    if (is_endless)
+        lab_finding_list_add(&report->findings, report->kernel.emulator, "");
+    lab_gemm_result result = run_case(report, &problem);
+    if (is_endless && result.outcome == LAB_GEMM_LATE)
+        report->is_late = false;
+    else
+        report->first = result;
+}
+
+/* ---- Wrong results ---- */
+
+/* Returns the line that stores the result, by running the base size; the line of the kernel if no line does. */
+static int find_store_line(lab_plain_report *report)
+{
+    lab_gemm_kernel *kernel = &report->kernel;
+    const int64_t *base = report->sizes.base;
+    lab_gemm_problem problem = {.m = base[0], .n = base[1], .k = base[2], .is_exact = true, .seed = 1, .counts = true};
+    rung_emulator_counts_clear(kernel->emulator);
+    lab_gemm_run(kernel, &report->meaning, &problem);
+    int line = kernel->line;
+    for (int64_t i = 0; i < rung_emulator_line_count(kernel->emulator); i++) {
+        const rung_emulator_line *row = rung_emulator_line_at(kernel->emulator, i);
+        for (int s = 0; s < kernel->slot_count; s++)
+            if ((row->kind == RUNG_EMULATOR_GLOBAL_STORE || row->kind == RUNG_EMULATOR_GLOBAL_ATOMIC) &&
+                kernel->slots[s].role == LAB_ROLE_C && strcmp(row->array, kernel->slots[s].name) == 0)
+                line = row->line;
+    }
+    rung_emulator_counts_clear(kernel->emulator);
+    return line;
+}
+
+/* Returns a line with an access beyond a matrix at a size that fails; 0 if there is none. */
+static int find_failing_line(const lab_gemm_sizes *sizes)
+{
+    for (int i = 0; i < sizes->failure_count; i++)
+        if (sizes->failures[i].line > 0)
+            return sizes->failures[i].line;
+    return 0;
+}
+
+static const char wrong_result[] = "wrong-result";
+
+static void add_wrong_formula(lab_plain_report *report)
+{
+    char text[LAB_FINDING_TEXT_BYTES], what[512];
+    const lab_gemm_formula *formula = &report->formula;
+    lab_gemm_formula_describe(formula, what, sizeof what);
+    snprintf(text, sizeof text, "The result is wrong: %s.", what);
+    const char *fix = *formula->fix ? formula->fix
+                      : formula->old == formula->wrong
+                          ? "Check that the grid covers every element of C, and the condition of the store."
+                          : "Check the condition and the index of the store.";
+    lab_finding_list_add_own(&report->findings, wrong_result, report->kernel.file->path, find_store_line(report), text,
+                             fix);
+}
+
+/* Adds that sizes must be equal, or have one value, although they are parameters. */
+static void add_wrong_sizes(lab_plain_report *report)
+{
+    char text[LAB_FINDING_TEXT_BYTES], sizes[512], failure[512] = "";
+    int line = find_failing_line(&report->sizes);
+    lab_gemm_describe_sizes(&report->kernel, &report->sizes, sizes, sizeof sizes);
+    for (int i = 0; i < 3 && !*failure; i++)
+        lab_gemm_describe_failure(&report->sizes, i, failure, sizeof failure);
+    snprintf(text, sizeof text, "The result is right only when %s, although the sizes are parameters. %s%s", sizes,
+             failure, *failure ? "." : "");
+    lab_finding_list_add_own(
+        &report->findings, wrong_result, report->kernel.file->path, line > 0 ? line : find_store_line(report), text,
+        "Check the row stride in each index (row-major: K for A, N for B and C), and which size each "
+        "dimension of the grid covers.");
+}
+
+/* Adds a finding for wrong elements that nothing else explains, so that SARIF and JSON have a line. */
+static void add_wrong_elements(lab_plain_report *report)
+{
+    char text[LAB_FINDING_TEXT_BYTES];
+    bool is_precision = report->is_understood && report->wrong_integers == 0;
+    snprintf(text, sizeof text, "The result is wrong%s. %s.",
+             is_precision ? " for fractions, but right for small integers" : "", report->first_wrong);
+    lab_finding_list_add_own(&report->findings, wrong_result, report->kernel.file->path, find_store_line(report), text,
+                             is_precision ? "Look for a conversion to an integer or to a type of lower precision."
+                                          : "Check the indices of the loads and of the store.");
+}
+
+/* ---- One kernel ---- */
+
+/* Says why the kernel did not run at all. */
+static void refuse(const plain_session_t *session, lab_plain_report *report)
+{
+    const lab_gemm_launch *launch = &report->first.launch;
+    report->is_open = false;
+    if (report->is_late) {
+        snprintf(report->why, sizeof report->why, "the kernel did not end within %g seconds", session->seconds);
+        if (launch->grid[0] > 0)
+            lab_append(report->why, sizeof report->why, " with %u x %u x %u blocks of %u x %u x %u threads",
+                       launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0], launch->block[1],
+                       launch->block[2]);
+        lab_append(report->why, sizeof report->why,
+                   "; launch fewer blocks, or raise the limit with --time-limit SECONDS");
+        return;
+    }
+    bool is_empty = launch->grid[0] == 0 || launch->grid[1] == 0 || launch->grid[2] == 0;
+    snprintf(report->why, sizeof report->why, "the launch is invalid: %s%s", report->first.text,
+             report->first.outcome == LAB_GEMM_INVALID && is_empty
+                 ? "; look for a division by 0, or a division that rounds down to 0"
+                 : "");
 }
 
 static void verify_launch(plain_session_t *session, int function, const lab_cuda_launch *launch,
-                          kernel_report_t *report)
+                          lab_plain_report *report)
 {
     report->is_open = lab_gemm_kernel_open(&session->file, function, launch, &session->settings, &report->kernel,
                                            report->why, sizeof report->why);
     if (!report->is_open)
         return;
-    report->is_understood = lab_gemm_find_meaning(&report->kernel, &report->meaning, report->sizes.base,
-                                                  &report->first);
-    if (!report->is_understood) {
-        run_wrong_kernel(report);
-        return;
-    }
-    int64_t base[3];
-    memcpy(base, report->sizes.base, sizeof base);
-    report->sizes = lab_gemm_find_sizes(&report->kernel, &report->meaning, base);
-    run_cases(report);
-}
-
-/* ---- Text ---- */
-
-static void print_field(const char *name, const char *text)
-{
-    printf("  %-9s ", name);
-    lab_text_wrap(text, 12, 12, lab_terminal_width(stdout), stdout);
-}
-
-static void print_parameters(const kernel_report_t *report)
-{
-    char text[1024] = "";
-    for (int i = 0; i < report->kernel.slot_count; i++) {
-        const lab_gemm_slot *slot = &report->kernel.slots[i];
-        if (slot->type.is_struct)
-            continue;
-        const char *role = lab_role_name(slot->role);
-        lab_append(text, sizeof text, "%s%s", *text ? ", " : "", slot->name);
-        if (strcmp(role, slot->name) != 0)
-            lab_append(text, sizeof text, " = %s", slot->role == LAB_ROLE_UNKNOWN ? "a size" : role);
-    }
-    print_field("takes", text);
-}
-
-static void print_launch(const kernel_report_t *report)
-{
-    const lab_gemm_launch *launch = &report->first.launch;
-    const lab_launch_source *source = &report->kernel.source;
-    char text[1024], place[128];
-    snprintf(text, sizeof text, "%u x %u x %u blocks of %u x %u x %u threads for %lld x %lld x %lld", launch->grid[0],
-             launch->grid[1], launch->grid[2], launch->block[0], launch->block[1], launch->block[2],
-             (long long)report->sizes.base[0], (long long)report->sizes.base[1], (long long)report->sizes.base[2]);
-    if (launch->shared_bytes > 0)
-        lab_append(text, sizeof text, ", %lld bytes of dynamic shared memory", (long long)launch->shared_bytes);
-    if (source->grid || source->block)
-        lab_append(text, sizeof text,
-                   report->kernel.options.line > 0 ? " (from the comment in line %d)" : " (as given)",
-                   report->kernel.options.line);
-    else if (source->launch) {
-        lab_gemm_name_launches(report->launch_lines, place, sizeof place);
-        lab_append(text, sizeof text, " (from %s)", place);
-    }
-    print_field("launch", text);
-    if (*report->not_run)
-        print_field("not run", report->not_run);
-}
-
-static void print_assumption(const kernel_report_t *report)
-{
-    char text[512];
-    if (!*report->kernel.assumed)
-        return;
-    snprintf(text, sizeof text, "%s, because the file does not name the type; choose another with --template",
-             report->kernel.assumed);
-    print_field("assumes", text);
-}
-
-static void print_sizes(const kernel_report_t *report)
-{
-    char text[1536], sizes[512];
-    if (lab_gemm_takes_any_size(&report->sizes)) {
-        print_field("sizes", "any");
-        return;
-    }
-    lab_gemm_describe_sizes(&report->kernel, &report->sizes, sizes, sizeof sizes);
-    snprintf(text, sizeof text, "correct only when %s", sizes);
-    print_field("sizes", text);
-    for (int i = 0; i < 3; i++)
-        if (*report->sizes.first_wrong[i])
-            print_field("", report->sizes.first_wrong[i]);
-}
-
-static void print_result(const kernel_report_t *report)
-{
-    char text[1536];
-    snprintf(text, sizeof text, "%d of %d right", report->cases - report->wrong, report->cases);
-    if (report->is_low_precision)
-        lab_append(text, sizeof text, "; the sums are rounded to the type of C at every step");
-    else if (report->compute == RUNG_COMPUTE_TF32)
-        lab_append(text, sizeof text, "; the precision is that of tf32");
-    print_field("cases", text);
-    if (report->wrong > 0)
-        print_field("wrong", report->first_wrong);
-}
-
-static void print_report(const plain_session_t *session, const kernel_report_t *report)
-{
-    char meaning[512];
-    if (!report->is_open) {
-        printf("%s\n", *report->kernel.title ? report->kernel.title : session->file.path);
-        print_field("not run", report->why);
-        return;
-    }
-    printf("%s, %s:%d\n", report->kernel.title, lab_base_name(session->file.path), report->kernel.line);
-    print_parameters(report);
-    print_assumption(report);
+    report->is_understood = lab_gemm_find_meaning(&report->kernel, &report->meaning, report->sizes.base, &report->first,
+                                                  &report->formula);
     if (report->is_understood) {
-        lab_gemm_describe_meaning(&report->kernel, &report->meaning, meaning, sizeof meaning);
-        print_field("computes", meaning);
-    } else
-        print_field("computes", "no matrix product: no layout and no order of the sizes explains the result");
-    print_launch(report);
-    if (report->is_understood)
-        print_sizes(report);
-    print_result(report);
-    if (report->findings.count == 0)
-        print_field("findings", "none");
-    else
-        lab_finding_list_print(&report->findings, session->file.text, stdout);
-}
-
-/* ---- JSON ---- */
-
-static void write_report(const kernel_report_t *report, lab_json *json)
-{
-    char text[512] = "";
-    lab_json_begin(json, NULL, '{');
-    lab_json_string(json, "kernel", report->kernel.title);
-    lab_json_boolean(json, "ran", report->is_open);
-    if (!report->is_open)
-        lab_json_string(json, "reason", report->why);
-    else {
-        lab_json_integer(json, "line", report->kernel.line);
-        LAB_JSON_STRINGS(json, {"launch_lines", report->launch_lines}, {"launches_not_run", report->not_run},
-                         {"assumed", report->kernel.assumed});
-        if (report->is_understood)
-            lab_gemm_describe_meaning(&report->kernel, &report->meaning, text, sizeof text);
-        lab_json_string(json, "computes", text);
-        if (report->is_understood)
-            lab_gemm_describe_sizes(&report->kernel, &report->sizes, text, sizeof text);
-        lab_json_string(json, "sizes", report->is_understood && !*text ? "any" : text);
-        LAB_JSON_INTEGERS(json, {"cases", report->cases}, {"wrong", report->wrong});
-        lab_json_string(json, "first_wrong", report->first_wrong);
+        int64_t base[3];
+        memcpy(base, report->sizes.base, sizeof base);
+        report->sizes = lab_gemm_find_sizes(&report->kernel, &report->meaning, base, &report->findings);
+        run_cases(report);
+        report->is_late = report->is_late || lab_gemm_is_late(&report->kernel);
+        if (report->sizes.is_defect && !report->is_late)
+            add_wrong_sizes(report);
+    } else {
+        report->is_late = report->first.outcome == LAB_GEMM_LATE;
+        if (!report->is_late)
+            run_wrong_kernel(report);
+        if (report->is_late || report->first.outcome == LAB_GEMM_INVALID || report->first.outcome == LAB_GEMM_ERROR)
+            refuse(session, report);
+        else if (report->findings.count == 0 && lab_gemm_formula_is_good(&report->formula))
+            add_wrong_formula(report);
     }
-    lab_json_end(json, '}');
+    if (report->wrong > 0 && report->findings.count == 0)
+        add_wrong_elements(report);
 }
+
+/* ---- Output ---- */
 
 /* Returns the findings of all kernels in one list, for free(); NULL if memory is exhausted. */
 static lab_finding_list *collect_findings(const plain_session_t *session)
@@ -311,7 +284,7 @@ static void write_json(const plain_session_t *session)
     LAB_JSON_INTEGERS(&json, {"cases", cases}, {"wrong", wrong});
     lab_json_begin(&json, "kernels", '[');
     for (int i = 0; i < session->count; i++)
-        write_report(session->reports[i], &json);
+        lab_plain_report_write(session->reports[i], &json);
     lab_json_end(&json, ']');
     lab_finding_list *findings = collect_findings(session);
     if (findings)
@@ -329,12 +302,14 @@ static bool read_options(plain_session_t *session, lab_launch_options *launch, c
     session->settings = (lab_gemm_settings){.architecture = session->source.architecture,
                                             .options = session->source.items,
                                             .option_count = session->source.count};
-    if (!lab_parse_time_limit(session->options->time_limit, DEFAULT_SECONDS, &session->settings.seconds))
+    if (!lab_parse_time_limit(session->options->time_limit, DEFAULT_SECONDS, &session->seconds))
         return lab_set_reason(why, capacity, "%s", LAB_TIME_LIMIT_USAGE);
+    session->settings.seconds = session->seconds;
+    session->settings.until = session->seconds > 0 ? lab_now_ns() + (int64_t)(session->seconds * 1e9) : 0;
     return lab_plain_options_read(session->options, launch, why, capacity);
 }
 
-static void close_report(kernel_report_t *report)
+static void close_report(lab_plain_report *report)
 {
     lab_gemm_kernel_close(&report->kernel);
     free(report);
@@ -343,12 +318,12 @@ static void close_report(kernel_report_t *report)
 /* Removes the reports of a kernel's launches that could not be evaluated if another one ran, which then names them. */
 static void merge_refused(plain_session_t *session, int first)
 {
-    kernel_report_t *ran = NULL;
+    lab_plain_report *ran = NULL;
     int count = first;
     for (int i = first; i < session->count && !ran; i++)
         ran = session->reports[i]->is_open ? session->reports[i] : NULL;
     for (int i = first; i < session->count; i++) {
-        kernel_report_t *report = session->reports[i];
+        lab_plain_report *report = session->reports[i];
         if (!ran ? i == first : report->is_open) {
             session->reports[count++] = report;
             continue;
@@ -360,7 +335,7 @@ static void merge_refused(plain_session_t *session, int first)
     session->count = count;
 }
 
-static void note_not_run(kernel_report_t *report, const char *lines, const char *reason)
+static void note_not_run(lab_plain_report *report, const char *lines, const char *reason)
 {
     char place[128];
     lab_gemm_name_launches(lines, place, sizeof place);
@@ -376,7 +351,7 @@ static bool verify_kernel(plain_session_t *session, int function)
     char why[1024] = "";
     bool good = lab_gemm_find_launches(&session->file, function, &launches, why, sizeof why);
     for (int i = 0; i < launches.count && !lab_is_interrupted(); i++) {
-        kernel_report_t *report = session->count < KERNELS_MAX ? calloc(1, sizeof *report) : NULL;
+        lab_plain_report *report = session->count < KERNELS_MAX ? calloc(1, sizeof *report) : NULL;
         if (!report)
             return false;
         session->reports[session->count++] = report;
@@ -412,8 +387,9 @@ static int exit_code(const plain_session_t *session)
 {
     bool ran = false;
     for (int i = 0; i < session->count; i++) {
-        const kernel_report_t *report = session->reports[i];
-        if (report->is_open && (report->wrong > 0 || !report->is_understood || report->findings.count > 0))
+        const lab_plain_report *report = session->reports[i];
+        if (report->is_late ||
+            (report->is_open && (report->wrong > 0 || !report->is_understood || report->findings.count > 0)))
             return LAB_EXIT_WRONG;
         ran = ran || report->is_open;
     }
@@ -432,7 +408,7 @@ static int verify_file(plain_session_t *session)
     else if (options->json)
         write_json(session);
     for (int i = 0; i < session->count && !options->json; i++)
-        print_report(session, session->reports[i]);
+        lab_plain_report_print(session->reports[i], &session->file, session->seconds);
     if (options->sarif && !save_sarif(session))
         return LAB_EXIT_USAGE;
     return exit_code(session);

@@ -33,7 +33,7 @@ says 'broken.cu(6)'
 
 # Hostile input ends within its limits. The test of the compiler has macro bombs and templates without end.
 change endless.cu '7s/t < N \/ TILE/true/'
-run 1 verify "$work/endless.cu" "${launch[@]}" --time-limit 0.1
+run 1 verify "$work/endless.cu" --block 16,2 --grid 8,8 --time-limit 20
 says "infinite-loop"
 change system.cu '1s/^/#include "\/etc\/passwd"\n/'
 run 2 verify "$work/system.cu" "${launch[@]}"
