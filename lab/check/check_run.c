@@ -143,7 +143,8 @@ static void name_files(lab_check_session *session)
         if (session->is_ptx)
             continue;
         item->line = kernel_line(session, item->kernel);
-        session->has_hidden_cause = session->has_hidden_cause || item->kind == RUNG_EMULATOR_TRAP;
+        bool is_trap = strcmp(item->kind, rung_emulator_finding_name(RUNG_EMULATOR_TRAP)) == 0;
+        session->has_hidden_cause = session->has_hidden_cause || is_trap;
     }
 }
 

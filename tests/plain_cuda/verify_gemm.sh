@@ -27,7 +27,7 @@ verify() {
     cp "$1" "$work/$name"
     line=$(awk -F '\t' -v name="$name" '$1 == name { print $2 }' "$here/launch_lines.tsv")
     [ -z "$line" ] || echo "$line" >> "$work/$name"
-    "$RUNG" verify "$work/$name" --json > "$work/$name.json" 2> "$work/$name.error" || cat "$work/$name.error" >&2
+    "$RUNG" verify "$work/$name" --time-limit 600 --json > "$work/$name.json" 2> "$work/$name.error" || cat "$work/$name.error" >&2
     python3 "$work/row.py" "$work/$name.json" "$name" "${line:+one line}" > "$work/$name.tsv"
 }
 
