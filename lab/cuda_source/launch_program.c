@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_source/launch_host.h"
 #include "cuda_source/launch_slice.h"
 
 /* A program that is being written. */
@@ -20,6 +21,7 @@ typedef struct program_writer {
     const char *name;                                            /* of the kernel, with template arguments */
     rungi_string_view declared[2 * LAB_CUDA_PARAMETERS_MAX + 8]; /* local variables so far */
     int declared_count;
+    lab_host_values host;
     lab_tokens given; /* template arguments of source->templates */
     lab_token_range given_parts[LAB_CUDA_PARAMETERS_MAX];
     int given_count;
@@ -109,6 +111,24 @@ static void find_slices(program_writer_t *writer)
     if (!source->shared)
         lab_launch_slice_need(&writer->values, launch->shared);
     lab_launch_slice_find(&writer->values);
+    writer->host.outline = writer->outline;
+    writer->host.source = source;
+    lab_host_values_find(&writer->host, &writer->values);
+    snprintf(writer->program->unknown, sizeof writer->program->unknown, "%s", writer->host.unknown);
+}
+
+/* Writes the statements before the launch, each with the values that its variable has for the problem. */
+static void write_statements(const program_writer_t *writer)
+{
+    const lab_launch_slice *slice = &writer->values;
+    if (writer->source->launch)
+        lab_host_values_write_parameters(&writer->host, slice, writer->out);
+    for (int i = 0; i < slice->count; i++) {
+        rungi_string_view name = writer->outline->tokens.items[slice->statements[i].name].text;
+        bool is_constant = lab_launch_slice_write_statement(slice, i, writer->out);
+        if (!is_constant)
+            lab_host_values_write(&writer->host, name, slice->statements[i].type.last >= 0, writer->out);
+    }
 }
 
 /* ---- Host functions ---- */
@@ -561,7 +581,7 @@ static void write_evaluation(program_writer_t *writer)
     fputs("extern \"C\" __global__ void rung_evaluate_launch(const long long *values, long long *results) {\n",
           writer->out);
     declare_values(writer);
-    lab_launch_slice_write(&writer->values, writer->out);
+    write_statements(writer);
     if (source->templates || (source->launch && (source->grid || source->block)) || !source->launch)
         write_kernel_templates(writer);
     write_dimensions(writer, source->block, source->launch ? source->launch->block : none, "block",

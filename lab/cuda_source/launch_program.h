@@ -9,21 +9,7 @@
  *     rung_evaluate_launch(values, results)  grid, block, dynamic shared memory and arguments */
 #pragma once
 
-#include "cuda_source/cuda_outline.h"
-
-/* How a kernel is launched. Texts are NULL if the launch of the host code has them. */
-typedef struct lab_launch_source {
-    int kernel;                             /* index of a function */
-    const lab_cuda_launch *launch;          /* of the host code; NULL if the file does not launch the kernel */
-    const char *templates;                  /* arguments of the kernel's template: "64, 8" */
-    const char *grid, *block;               /* up to three expressions each, separated by commas */
-    const char *shared;                     /* bytes of dynamic shared memory */
-    bool is_given[LAB_CUDA_PARAMETERS_MAX]; /* by parameter: the caller gives the value, such as that of a size */
-    /* Returns the index of the value that a variable of the host code has, such as LAB_LAUNCH_VALUE_M for "hA"; -1 if the
-     * variable is no size of the problem. May be NULL. */
-    int (*find_size)(const void *user, rungi_string_view name);
-    const void *user;
-} lab_launch_source;
+#include "cuda_source/launch_source.h"
 
 /* Where rung_evaluate_launch() reads and writes, as indices of arrays of long long. Value i is that of parameter i. The
  * sizes of the problem follow, under the names M, N and K, unless the file uses these names for something else. */
@@ -46,6 +32,7 @@ typedef struct lab_launch_program {
     char *text;                                 /* for free() */
     char *name;                                 /* expression that names the kernel: "space::gemm<64, 8>"; for free() */
     bool is_evaluated[LAB_CUDA_PARAMETERS_MAX]; /* by parameter: the argument's value is among the results */
+    char unknown[256]; /* a value of the launch that only a run of the program knows; "" if there is none */
     char assumed
         [256]; /* type parameters of the launching function that no call gives: "T = float"; "" if there are none */
 } lab_launch_program;

@@ -184,14 +184,23 @@ void lab_launch_slice_find(lab_launch_slice *slice)
 
 /* ---- Results ---- */
 
+bool lab_launch_slice_write_statement(const lab_launch_slice *slice, int index, FILE *out)
+{
+    const lab_slice_statement *statement = &slice->statements[index];
+    rungi_string_view type = lab_tokens_text(tokens_of(slice), statement->type.first, statement->type.last);
+    rungi_string_view rest = lab_tokens_text(tokens_of(slice), statement->rest.first, statement->rest.last);
+    bool is_constant = false;
+    fprintf(out, "%.*s %.*s;\n", (int)type.length, type.text, (int)rest.length, rest.text);
+    for (int i = statement->type.first; i <= statement->type.last; i++)
+        is_constant = is_constant || lab_token_is(tokens_of(slice), i, "const") ||
+                      lab_token_is(tokens_of(slice), i, "constexpr");
+    return is_constant;
+}
+
 void lab_launch_slice_write(const lab_launch_slice *slice, FILE *out)
 {
-    for (int i = 0; i < slice->count; i++) {
-        const lab_slice_statement *statement = &slice->statements[i];
-        rungi_string_view type = lab_tokens_text(tokens_of(slice), statement->type.first, statement->type.last);
-        rungi_string_view rest = lab_tokens_text(tokens_of(slice), statement->rest.first, statement->rest.last);
-        fprintf(out, "%.*s %.*s;\n", (int)type.length, type.text, (int)rest.length, rest.text);
-    }
+    for (int i = 0; i < slice->count; i++)
+        lab_launch_slice_write_statement(slice, i, out);
 }
 
 bool lab_launch_slice_defines(const lab_launch_slice *slice, rungi_string_view name)

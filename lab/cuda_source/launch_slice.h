@@ -41,6 +41,9 @@ void lab_launch_slice_need(lab_launch_slice *slice, lab_token_range expression);
 /* Finds the statements, from the last to the first before the launch. */
 void lab_launch_slice_find(lab_launch_slice *slice);
 
+/* Writes one statement as C++. Returns whether the statement declares a constant. */
+bool lab_launch_slice_write_statement(const lab_launch_slice *slice, int index, FILE *out);
+
 /* Writes the statements as C++, one per line. */
 void lab_launch_slice_write(const lab_launch_slice *slice, FILE *out);
 

@@ -382,13 +382,13 @@ static int compile_in_turn(nvrtc_work_t *work, lab_cuda_code *code)
     return error;
 }
 
-/* Puts the notes before the compiler's log. */
+/* Puts the notes after the compiler's log, which begins with the error. */
 static void add_notes(const nvrtc_work_t *work, lab_cuda_code *code)
 {
     const char *notes = work->notes ? work->notes : "", *log = code->log ? code->log : "";
-    char *both = malloc(strlen(notes) + strlen(log) + 1);
+    char *both = malloc(strlen(notes) + strlen(log) + 2);
     if (both)
-        sprintf(both, "%s%s", notes, log);
+        sprintf(both, "%s%s%s", log, *log && log[strlen(log) - 1] != '\n' ? "\n" : "", notes);
     code->log = both;
 }
 

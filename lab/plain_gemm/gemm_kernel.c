@@ -12,8 +12,27 @@
 #include "common/failure.h"
 #include "common/lab_clock.h"
 #include "common/text.h"
+#include "explain/explain.h"
 
 /* ---- Files ---- */
+
+/* Returns whether the file has the kernel of --kernel, or the option is missing. Otherwise `why` lists the kernels. */
+static bool has_named_kernel(const lab_gemm_file *file, char *why, size_t capacity)
+{
+    char list[1024] = "";
+    for (int i = 0; i < file->outline.function_count; i++) {
+        const lab_cuda_function *function = &file->outline.functions[i];
+        rungi_string_view name = lab_cuda_name(&file->outline, function->name);
+        if (function->kind != LAB_FUNCTION_KERNEL || function->body.last < function->body.first)
+            continue;
+        if (!*file->options.kernel || rungi_string_view_equals(name, file->options.kernel))
+            return true;
+        lab_append(list, sizeof list, "%s%.*s", *list ? ", " : "", (int)name.length, name.text);
+    }
+    return !*file->options.kernel || !*list ||
+           lab_set_reason(why, capacity, "%s has no kernel \"%s\"; its kernels are: %s", file->path,
+                          file->options.kernel, list);
+}
 
 bool lab_gemm_file_open(const lab_plain_file *plain, const lab_launch_options *options, lab_gemm_file *file, char *why,
                         size_t capacity)
@@ -24,7 +43,7 @@ bool lab_gemm_file_open(const lab_plain_file *plain, const lab_launch_options *o
         return lab_set_reason(why, capacity, "%s, %s", plain->path, reason);
     if (!lab_cuda_outline_read(file->text, file->bytes, &file->outline))
         return lab_set_reason(why, capacity, "out of memory");
-    return true;
+    return has_named_kernel(file, why, capacity);
 }
 
 void lab_gemm_file_close(lab_gemm_file *file)
@@ -110,18 +129,30 @@ static lab_role integer_role(const lab_gemm_kernel *kernel, int parameter)
     return role;
 }
 
+static bool is_template_parameter(const lab_cuda_function *function, const lab_cuda_outline *outline,
+                                  rungi_string_view name)
+{
+    for (int i = 0; i < function->template_count; i++)
+        if (rungi_string_views_equal(lab_cuda_name(outline, function->template_parameters[i].name), name))
+            return true;
+    return false;
+}
+
 /* Returns the value of a host variable whose name is that of a size that is not a parameter of the kernel. */
 static int find_host_size(const void *user, rungi_string_view name)
 {
     const lab_gemm_kernel *kernel = user;
     const lab_cuda_outline *outline = &kernel->file->outline;
     const lab_cuda_function *function = &outline->functions[kernel->source.kernel];
+    bool is_member = memchr(name.text, '.', name.length) != NULL; /* dimsA.x, which has no other value */
     lab_role role = lab_role_of_integer(name);
+    if (is_template_parameter(function, outline, name))
+        return -1;
     if (role != LAB_ROLE_M && role != LAB_ROLE_N && role != LAB_ROLE_K && role != LAB_ROLE_BATCH)
         return -1;
     for (int i = 0; i < function->parameter_count; i++)
         if (lab_cuda_looks_integer(&outline->tokens, function->parameters[i].type) && integer_role(kernel, i) == role)
-            return -1;
+            return is_member ? i : -1;
     return role == LAB_ROLE_BATCH ? LAB_LAUNCH_VALUE_BATCH : LAB_LAUNCH_VALUE_M + (int)(role - LAB_ROLE_M);
 }
 
@@ -157,6 +188,23 @@ static bool begin_kernel(const lab_gemm_file *file, int function, const lab_cuda
     };
     find_given(kernel);
     return true;
+}
+
+/* Describes the GPU that the host code may ask about: the first one of the architecture in gpus.def. */
+static void describe_gpu(lab_gemm_kernel *kernel, int architecture)
+{
+    lab_gpu gpu;
+    char name[16];
+    snprintf(name, sizeof name, "sm_%d", architecture);
+    const lab_sm_limits *limits = lab_sm_limits_of(name);
+    kernel->source.gpu.capability = architecture;
+    if (lab_gpu_of_arch(name, &gpu))
+        kernel->source.gpu.multiprocessors = (int64_t)gpu.sm_count;
+    if (limits) {
+        kernel->source.gpu.threads = 32 * limits->warps;
+        kernel->source.gpu.shared = limits->shared;
+        kernel->source.gpu.shared_block = limits->shared_block;
+    }
 }
 
 /* ---- Several launches ---- */
@@ -319,6 +367,7 @@ static lab_cuda_compile_status compile(lab_gemm_kernel *kernel, const lab_gemm_s
         kernel->name = program.name;
         program.name = NULL;
         snprintf(kernel->assumed, sizeof kernel->assumed, "%s", program.assumed);
+        snprintf(kernel->unknown, sizeof kernel->unknown, "%s", program.unknown);
         write_title(kernel);
     }
     free(text);
@@ -466,7 +515,10 @@ static void find_pointer_roles(lab_gemm_kernel *kernel)
         const lab_gemm_slot *slot = &kernel->slots[i];
         if (slot->type.pointers == 0)
             continue;
-        pointers[count] = (lab_pointer_parameter){operand_name(kernel, slot), slot->type.is_const, LAB_ROLE_UNKNOWN};
+        bool may_count = !slot->type.is_const &&
+                         (slot->type.element == RUNG_I32 || slot->type.element == RUNG_TYPE_NONE);
+        pointers[count] = (lab_pointer_parameter){operand_name(kernel, slot), slot->type.is_const, may_count,
+                                                  LAB_ROLE_UNKNOWN};
         slots[count++] = i;
     }
     lab_roles_of_pointers(pointers, count);
@@ -535,7 +587,9 @@ static bool apply_arguments(lab_gemm_kernel *kernel, char *why, size_t capacity)
                                   kernel->title, (int)name.length, name.text);
         char value[64], *end;
         snprintf(value, sizeof value, "%.*s", (int)word.length, word.text);
-        lab_role role = lab_role_find(word);
+        const char *contents = strchr(value, ':');
+        bool is_zeros = contents && strcmp(contents, ":zero") == 0 && kernel->slots[found].type.pointers > 0;
+        lab_role role = is_zeros ? LAB_ROLE_ZEROS : lab_role_find(word);
         kernel->slots[found].value = strtod(value, &end);
         kernel->slots[found].has_value = *value && !*end;
         if (!kernel->slots[found].has_value && role == LAB_ROLE_UNKNOWN)
@@ -570,18 +624,120 @@ static bool find_roles(lab_gemm_kernel *kernel, char *why, size_t capacity)
 
 /* ---- Interface ---- */
 
-/* Explains why the launch is not known. */
-static bool refuse_launch(const lab_gemm_kernel *kernel, const char *reason, char *why, size_t capacity)
+#define GIVE_LAUNCH "give --block and --grid, for example --block 16,16 --grid '(N+15)/16,(M+15)/16'"
+
+/* Appends the parameters of the kernel's template if their values are not known: "; give --template T,BS". */
+static void append_template_hint(const lab_gemm_kernel *kernel, char *why, size_t capacity)
 {
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    const lab_cuda_function *function = &outline->functions[kernel->source.kernel];
+    char list[256] = "";
+    if (function->template_count <= 0 || kernel->source.templates)
+        return;
+    for (int i = 0; i < function->template_count; i++) {
+        rungi_string_view name = lab_cuda_name(outline, function->template_parameters[i].name);
+        lab_append(list, sizeof list, "%s%.*s", i > 0 ? "," : "", (int)name.length, name.text);
+    }
+    lab_append(why, capacity, "; --template takes the values of %s", list);
+}
+
+/* Explains why the launch is not known. Returns false. */
+static bool refuse_launch(lab_gemm_kernel *kernel, const char *reason, char *why, size_t capacity)
+{
+    kernel->is_launch_refused = true;
     if (!kernel->source.launch)
-        return lab_set_reason(why, capacity,
-                              "the file does not launch %s; give --block and --grid, for example --block 16,16 --grid "
-                              "'(N+15)/16,(M+15)/16'",
-                              kernel->title);
+        lab_set_reason(why, capacity, "no <<<>>> launch of %s was recognised; " GIVE_LAUNCH, kernel->title);
+    else
+        lab_set_reason(why, capacity, "the launch in line %d could not be evaluated (%s); " GIVE_LAUNCH,
+                       kernel->source.launch->line, reason);
+    append_template_hint(kernel, why, capacity);
+    return false;
+}
+
+/* Returns the number that a file defines for a name outside of functions: `const int N = 1024;` or `#define N 1024`; 0 if
+ * there is none. *line is its line. */
+static long long find_constant(const lab_cuda_outline *outline, rungi_string_view name, int *line)
+{
+    const lab_tokens *tokens = &outline->tokens;
+    for (int i = 0; i < tokens->count; i++) {
+        for (int f = 0; f < outline->function_count; f++)
+            if (outline->functions[f].whole.first == i)
+                i = outline->functions[f].whole.last + 1;
+        if (i >= tokens->count)
+            break;
+        char text[64], defined[64] = "";
+        long long value = 0;
+        snprintf(text, sizeof text, "%.*s", (int)tokens->items[i].text.length, tokens->items[i].text.text);
+        *line = tokens->items[i].line;
+        if (tokens->items[i].kind == LAB_TOKEN_DIRECTIVE) {
+            if (sscanf(text, "# define %63s %lld", defined, &value) == 2 && rungi_string_view_equals(name, defined))
+                return value;
+        } else if (rungi_string_views_equal(tokens->items[i].text, name) && lab_token_is(tokens, i + 1, "=") &&
+                   i + 2 < tokens->count && tokens->items[i + 2].kind == LAB_TOKEN_NUMBER)
+            return strtoll(tokens->items[i + 2].text.text, NULL, 10);
+    }
+    return 0;
+}
+
+/* Refuses a kernel whose size is a constant of the file that is larger than every size that rung verify runs. */
+static bool has_possible_sizes(lab_gemm_kernel *kernel, char *why, size_t capacity)
+{
+    enum { LARGEST = 512 };
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    lab_token_range body = outline->functions[kernel->source.kernel].body;
+    for (int i = body.first; i <= body.last; i++) {
+        int line;
+        rungi_string_view name = outline->tokens.items[i].text;
+        if (outline->tokens.items[i].kind != LAB_TOKEN_NAME || find_host_size(kernel, name) < 0)
+            continue;
+        long long value = find_constant(outline, name, &line);
+        if (value > LARGEST)
+            return lab_set_reason(why, capacity,
+                                  "the kernel uses %.*s = %lld of line %d as a size; rung verify runs sizes up to %d. "
+                                  "Make %.*s a parameter of the kernel, or make the constant smaller",
+                                  (int)name.length, name.text, value, line, LARGEST, (int)name.length, name.text);
+    }
+    return true;
+}
+
+/* Names the value of the launch that is not known. Returns false. */
+static bool refuse_unknown(lab_gemm_kernel *kernel, char *why, size_t capacity)
+{
+    kernel->is_launch_refused = true;
     return lab_set_reason(why, capacity,
-                          "the launch in line %d could not be evaluated (%s); give --block and --grid, for example "
-                          "--block 16,16 --grid '(N+15)/16,(M+15)/16'",
-                          kernel->source.launch->line, reason);
+                          "the launch in line %d depends on %s, so its value is unknown before the program runs; "
+                          "" GIVE_LAUNCH,
+                          kernel->source.launch->line, kernel->unknown);
+}
+
+/* Returns false if a dimension of the grid or of the block is 0 even for large matrices. */
+static bool has_threads(lab_gemm_kernel *kernel, char *why, size_t capacity)
+{
+    enum { LARGE = 4096 };
+    int64_t values[LAB_GEMM_SLOTS_MAX] = {0};
+    const int64_t sizes[4] = {LARGE, LARGE, LARGE, 2};
+    lab_gemm_launch launch;
+    for (int i = 0; i < kernel->slot_count; i++)
+        values[i] = kernel->slots[i].has_value ? (int64_t)kernel->slots[i].value : LARGE;
+    if (!lab_gemm_evaluate(kernel, values, sizes, &launch, why, capacity))
+        return false;
+    for (int i = 0; i < 6; i++) {
+        bool is_grid = i < 3;
+        const char *given = is_grid ? kernel->source.grid : kernel->source.block;
+        const lab_cuda_launch *host = kernel->source.launch;
+        if ((is_grid ? launch.grid[i] : launch.block[i - 3]) > 0)
+            continue;
+        rungi_string_view text = host ? lab_tokens_text(&kernel->file->outline.tokens,
+                                                        is_grid ? host->grid.first : host->block.first,
+                                                        is_grid ? host->grid.last : host->block.last)
+                                      : rungi_string_view_of("", 0);
+        if (given)
+            text = rungi_string_view_of(given, strlen(given));
+        kernel->is_launch_refused = true;
+        return lab_set_reason(why, capacity, "%s \"%.*s\" is 0 in dimension %c for M = N = K = %d; " GIVE_LAUNCH,
+                              is_grid ? "the grid" : "the block", (int)text.length, text.text, "xyz"[i % 3], LARGE);
+    }
+    return true;
 }
 
 bool lab_gemm_kernel_open(const lab_gemm_file *file, int function, const lab_cuda_launch *launch,
@@ -591,18 +747,24 @@ bool lab_gemm_kernel_open(const lab_gemm_file *file, int function, const lab_cud
     if (!begin_kernel(file, function, launch, kernel, why, capacity))
         return false;
     kernel->until = settings->until;
+    describe_gpu(kernel, settings->architecture);
+    if (!has_possible_sizes(kernel, why, capacity))
+        return false;
     bool evaluates = kernel->source.launch || (kernel->source.grid && kernel->source.block);
     lab_cuda_compile_status status = compile(kernel, settings, evaluates, why, capacity);
     if (status == LAB_CUDA_REJECTED && evaluates) {
         char reason[1024];
         snprintf(reason, sizeof reason, "%s", why);
         status = compile(kernel, settings, false, why, capacity);
-        kernel->is_launch_refused = status == LAB_CUDA_COMPILED;
-        if (kernel->is_launch_refused)
+        if (status == LAB_CUDA_COMPILED)
             return refuse_launch(kernel, reason, why, capacity);
     }
+    if (status == LAB_CUDA_REJECTED)
+        append_template_hint(kernel, why, capacity);
     if (status != LAB_CUDA_COMPILED)
         return false;
+    if (*kernel->unknown && evaluates && !(kernel->source.grid && kernel->source.block))
+        return refuse_unknown(kernel, why, capacity);
     if (!evaluates)
         return refuse_launch(kernel, "", why, capacity);
     bool good = load(kernel, settings, evaluates) == RUNG_OK && read_signature(kernel, &signature) == RUNG_OK;
@@ -611,7 +773,7 @@ bool lab_gemm_kernel_open(const lab_gemm_file *file, int function, const lab_cud
     else
         lab_set_reason(why, capacity, "%s", rung_error_text());
     free(signature);
-    return good && find_roles(kernel, why, capacity);
+    return good && find_roles(kernel, why, capacity) && has_threads(kernel, why, capacity);
 }
 
 void lab_gemm_kernel_close(lab_gemm_kernel *kernel)

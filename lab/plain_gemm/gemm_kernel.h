@@ -44,6 +44,7 @@ typedef struct lab_gemm_kernel {
     lab_launch_source source;
     bool is_launch_refused; /* the file compiles, but its launch could not be evaluated */
     char assumed[256];      /* what the file does not say: "T = float"; "" if nothing is assumed */
+    char unknown[256];      /* of the launch, before the program runs; "" if everything is known */
     bool is_evaluated[LAB_CUDA_PARAMETERS_MAX];
     lab_cuda_code code;
     rung_emulator *emulator;

@@ -274,6 +274,12 @@ lab_role lab_role_of_integer(rungi_string_view text)
         {"apitch", LAB_ROLE_LDA},
         {"bpitch", LAB_ROLE_LDB},
         {"cpitch", LAB_ROLE_LDC},
+        {"dimsax", LAB_ROLE_K}, /* dimsA.x of a dim3: columns; dimsA.y: rows */
+        {"dimsay", LAB_ROLE_M},
+        {"dimsbx", LAB_ROLE_N},
+        {"dimsby", LAB_ROLE_K},
+        {"dimscx", LAB_ROLE_N},
+        {"dimscy", LAB_ROLE_M},
         {"batch", LAB_ROLE_BATCH},
         {"batchsize", LAB_ROLE_BATCH},
         {"batchcount", LAB_ROLE_BATCH},
@@ -374,6 +380,15 @@ static void assign_in_order(lab_pointer_parameter *pointers, int count)
                 pointers[i].role = inputs[r];
 }
 
+static bool is_counter_name(const char *name)
+{
+    static const char *const words[] = {"counter", "semaphore", "lock", "workspace", "barrier", "flag", "sync"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i]))
+            return true;
+    return false;
+}
+
 void lab_roles_of_pointers(lab_pointer_parameter *pointers, int count)
 {
     enum { POINTERS_MAX = 16 };
@@ -381,10 +396,11 @@ void lab_roles_of_pointers(lab_pointer_parameter *pointers, int count)
     count = count < POINTERS_MAX ? count : POINTERS_MAX;
     for (int i = 0; i < count; i++) {
         normalize(pointers[i].name, names[i]);
-        pointers[i].role = strstr(names[i], "bias")    ? LAB_ROLE_BIAS
-                           : strstr(names[i], "alpha") ? LAB_ROLE_ALPHA
-                           : strstr(names[i], "beta")  ? LAB_ROLE_BETA
-                                                       : LAB_ROLE_UNKNOWN;
+        pointers[i].role = pointers[i].may_count && is_counter_name(names[i]) ? LAB_ROLE_ZEROS
+                           : strstr(names[i], "bias")                         ? LAB_ROLE_BIAS
+                           : strstr(names[i], "alpha")                        ? LAB_ROLE_ALPHA
+                           : strstr(names[i], "beta")                         ? LAB_ROLE_BETA
+                                                                              : LAB_ROLE_UNKNOWN;
     }
     /* D = A B + C: the result is D if C is an input. */
     for (int i = 0; i < count; i++)

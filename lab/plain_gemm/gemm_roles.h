@@ -30,7 +30,8 @@
     X(BATCH_A,  "strideA")                                      \
     X(BATCH_B,  "strideB")                                      \
     X(BATCH_C,  "strideC")                                      \
-    X(VALUE,    "value")    /* a number that the host code or --args gives */
+    X(VALUE,    "value")    /* a number that the host code or --args gives */ \
+    X(ZEROS,    "zeros")    /* an array of zeros for each launch: a counter of tiles, a semaphore */
 /* clang-format on */
 
 typedef enum lab_role {
@@ -67,7 +68,8 @@ lab_role lab_role_of_scalar(rungi_string_view name);
 typedef struct lab_pointer_parameter {
     rungi_string_view name;
     bool is_const;
-    lab_role role; /* filled by lab_roles_of_pointers() */
+    bool may_count; /* points to integers that the kernel may change */
+    lab_role role;  /* filled by lab_roles_of_pointers() */
 } lab_pointer_parameter;
 
 /* Gives each pointer a role, by names if they are known, otherwise by const and by order. */

@@ -210,6 +210,11 @@ static rung_status upload_indirect(gemm_run_t *run, int index)
     const lab_gemm_slot *slot = &run->kernel->slots[index];
     rung_emulator *emulator = run->kernel->emulator;
     unsigned char scalar[16] = {0};
+    static const unsigned char zeros[1 << 16]; /* more than the counters of a GEMM need */
+    if (slot->role == LAB_ROLE_ZEROS) {
+        TRY(rung_emulator_allocate(emulator, sizeof zeros, slot->name, &run->scalars[index]));
+        return rung_emulator_write(emulator, run->scalars[index], zeros, sizeof zeros);
+    }
     if (slot->role == LAB_ROLE_ALPHA || slot->role == LAB_ROLE_BETA) {
         store_scalar(slot, scalar_value(run, slot), scalar);
         TRY(rung_emulator_allocate(emulator, sizeof scalar, slot->name, &run->scalars[index]));
