@@ -69,8 +69,11 @@ static rung_status decode_access(ptx_parser_t *parser, ptx_instruction_t *instru
     instruction->list_length = 0;
     TRY(decode_data(parser, instruction, data, is_load));
     const char *action = is_load ? "load" : "store";
-    if (instruction->space == PTX_SPACE_FUNCTION_PARAM)
+    if (instruction->space == PTX_SPACE_FUNCTION_PARAM) {
+        if (instruction->offset + instruction->element_bytes * instruction->vector_length > instruction->offset2)
+            return PTX_DECODE_FAIL(parser, RUNG_STATUS_INVALID, "the access ends outside of the parameter");
         return rungi_ptx_decode_executor(parser, instruction, "%s_function_param", action);
+    }
     if (instruction->space == PTX_SPACE_PARAM && is_load && instruction->operand[0] == 0)
         return rungi_ptx_decode_executor(parser, instruction, "load_param");
     bool is_word = instruction->element_bytes == 4 && instruction->register_bytes == 4;
