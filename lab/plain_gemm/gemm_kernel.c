@@ -334,6 +334,15 @@ static double remaining_seconds(const lab_gemm_settings *settings)
     return seconds > 0.1 ? seconds : 0.1;
 }
 
+/* Appends the first line of the compiler's log, which is the error, and the first note on a header that was not found. */
+static void append_log(const char *log, char *why, size_t capacity)
+{
+    const char *note = strstr(log, "\nnote: ");
+    lab_append(why, capacity, ": %.*s", (int)strcspn(log, "\n"), log);
+    if (note)
+        lab_append(why, capacity, "; %.*s", (int)strcspn(note + 1, "\n"), note + 1);
+}
+
 /* Compiles the file with the program that computes the launch. */
 static lab_cuda_compile_status compile(lab_gemm_kernel *kernel, const lab_gemm_settings *settings, bool evaluates,
                                        char *why, size_t capacity)
@@ -373,7 +382,7 @@ static lab_cuda_compile_status compile(lab_gemm_kernel *kernel, const lab_gemm_s
     free(text);
     lab_launch_program_free(&program);
     if (status == LAB_CUDA_REJECTED && kernel->code.log)
-        lab_append(why, capacity, ": %.*s", (int)strcspn(kernel->code.log, "\n"), kernel->code.log);
+        append_log(kernel->code.log, why, capacity);
     return status;
 }
 

@@ -418,7 +418,7 @@ static bool find_rows(const uint32_t cells[PTX_WARP_LANES], uint32_t first[2], u
 {
     uint32_t difference = 0;
     for (int half = 0; half < 2; half++) {
-        const uint32_t *row = cells + 16 * half;
+        const uint32_t *row = cells + 16 * (ptrdiff_t)half;
         first[half] = row[0];
         step[half] = row[1] - row[0];
         for (uint32_t lane = 0; lane < 16; lane++)

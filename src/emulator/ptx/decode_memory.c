@@ -70,7 +70,8 @@ static rung_status decode_access(ptx_parser_t *parser, ptx_instruction_t *instru
     TRY(decode_data(parser, instruction, data, is_load));
     const char *action = is_load ? "load" : "store";
     if (instruction->space == PTX_SPACE_FUNCTION_PARAM) {
-        if (instruction->offset + instruction->element_bytes * instruction->vector_length > instruction->offset2)
+        int64_t bytes = (int64_t)instruction->element_bytes * instruction->vector_length;
+        if (instruction->offset + bytes > instruction->offset2)
             return PTX_DECODE_FAIL(parser, RUNG_STATUS_INVALID, "the access ends outside of the parameter");
         return rungi_ptx_decode_executor(parser, instruction, "%s_function_param", action);
     }
