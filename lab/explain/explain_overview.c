@@ -55,6 +55,7 @@ static void write_job_json(lab_json *json, const lab_explain_job *job)
     lab_json_string(json, "params", job->explanation.parameters);
     lab_json_string(json, "arch", job->request.machine.arch);
     lab_json_string(json, "machine", job->request.machine.name);
+    lab_json_string(json, "machine_title", job->request.machine.title);
     lab_json_string(json, "dtype", job->request.dtype.name);
     lab_json_sizes(json, job->request.m, job->request.n, job->request.k);
     lab_json_string(json, "error", job->good ? "" : job->why);
