@@ -14,8 +14,8 @@ cd "$work"
 export DEBIAN_FRONTEND=noninteractive APT_CONFIG=$work/apt.conf
 echo 'APT::Get::Assume-Yes "true";' > "$APT_CONFIG"
 command -v sudo > /dev/null || { mkdir bin && printf '#!/bin/sh\nexec "$@"\n' > bin/sudo && chmod +x bin/sudo; }
-# The venv where NumPy is, if the tests have one.
-PATH=$work/bin:$RUNG_TEST_TOOLS/python/bin:$PATH
+# Debian's Python, whose packages the page installs: the tests may run with another one.
+PATH=$work/bin:/usr/bin:/bin:$PATH
 
 awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$page" > commands.sh
 [ "$(grep -c . commands.sh)" -gt 5 ] || { echo "$page has no commands?"; exit 1; }
