@@ -13,7 +13,7 @@ bool lab_check_find_kernel(const lab_check_session *session, const lab_launch_li
 void lab_check_list_kernels(const lab_cuda_outline *outline, char *text, size_t capacity);
 
 /* Returns the template arguments of a kernel: those of the launch line, or else those of a launch or of an instantiation in the
- * file. Empty if there are none. */
+ * file. Empty if the file does not instantiate the template. */
 rungi_string_view lab_check_templates(const lab_check_session *session, const lab_launch_line *line,
                                       const lab_cuda_function *function);
 

@@ -273,7 +273,8 @@ static bool is_same_word(rungi_string_view a, rungi_string_view b)
     }
 }
 
-/* Writes the argument of the kernel's template that has the name of a variable. Returns false if there is none. */
+/* Writes the argument of the kernel's template that has the name of a variable. Returns false if no
+ * parameter has it. */
 static bool write_template_value(const lab_host_values *values, rungi_string_view name, FILE *out)
 {
     const lab_cuda_function *kernel = &values->outline->functions[values->source->kernel];
@@ -292,7 +293,8 @@ static bool write_template_value(const lab_host_values *values, rungi_string_vie
     return false;
 }
 
-/* Finds a call of the launching function. Returns its "("; *function is the function that calls. -1: there is none. */
+/* Finds a call of the launching function. Returns its "("; *function is the function that calls. Returns -1
+ * if the file does not call it. */
 static int find_call(const lab_host_values *values, int *function)
 {
     const lab_tokens *tokens = tokens_of(values);

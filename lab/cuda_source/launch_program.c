@@ -222,7 +222,7 @@ static void read_given_templates(program_writer_t *writer)
                                              writer->given_parts, LAB_CUDA_PARAMETERS_MAX);
 }
 
-/* Returns an argument of source->templates; its length is 0 if there is none. */
+/* Returns an argument of source->templates; its length is 0 if the list is shorter. */
 static rungi_string_view given_template(const program_writer_t *writer, int index)
 {
     if (index >= writer->given_count)

@@ -32,9 +32,9 @@ typedef struct lab_launch_program {
     char *text;                                 /* for free() */
     char *name;                                 /* expression that names the kernel: "space::gemm<64, 8>"; for free() */
     bool is_evaluated[LAB_CUDA_PARAMETERS_MAX]; /* by parameter: the argument's value is among the results */
-    char unknown[256]; /* a value of the launch that only a run of the program knows; "" if there is none */
+    char unknown[256]; /* a value of the launch that only a run of the program knows; "" if all are known */
     char assumed
-        [256]; /* type parameters of the launching function that no call gives: "T = float"; "" if there are none */
+        [256]; /* type parameters of the launching function that no call gives: "T = float"; "" if all are given */
 } lab_launch_program;
 
 /* Writes the program. `evaluates` false leaves out rung_evaluate_launch(), for launches that do not compile. Returns false

@@ -113,6 +113,9 @@ typedef struct lab_launch_traits {
     double batch;             /* products per launch; 0: one */
 } lab_launch_traits;
 
+/* Returns whether the hottest loop multiplies on tensor cores. */
+bool lab_explanation_uses_engine(const lab_explanation *explanation);
+
 /* Computes the occupancy from the registers and the shared memory of the explanation. */
 void lab_explain_compute_occupancy(lab_explanation *explanation);
 

@@ -278,7 +278,7 @@ static double iteration_length(const lab_issue_loop *loop)
     return loop->count + (double)(loop->repeats - 1) * (loop->repeat_end - loop->repeat_begin);
 }
 
-/* Advances until the warps have done so many iterations of all blocks together. A block may be ahead of the others: the
+/* Advances until all blocks together have completed this number of iterations. A block may be ahead of the others: the
  * schedulers prefer the oldest warps. Returns false without progress. */
 static bool run_until(simulation_t *simulation, double iterations)
 {

@@ -30,6 +30,12 @@ static double mac_rate_of(const lab_explain_request *request, bool uses_engine, 
     }
 }
 
+bool lab_explanation_uses_engine(const lab_explanation *explanation)
+{
+    const lab_sass *code = &explanation->code;
+    return explanation->is_disassembled && code->has_loop && strstr(code->loop.operation, "MMA") != NULL;
+}
+
 /* Returns whether the multiply-adds of the loop are known. Integer multiply-adds may also compute addresses. */
 static bool has_known_loop(const lab_explanation *explanation)
 {

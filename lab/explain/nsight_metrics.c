@@ -45,12 +45,6 @@ static double per_request(const lab_explanation *explanation, lab_access_kind ki
     return requests > 0 ? block_sum(explanation, kind, counter) / requests : NAN;
 }
 
-static bool uses_matrix_engine(const lab_explanation *explanation)
-{
-    const char *operation = explanation->code.loop.operation;
-    return strstr(operation, "MMA") != NULL;
-}
-
 static bool is_known(const lab_explanation *explanation, origin_t origin)
 {
     return origin == COUNTED    ? explanation->is_counted && explanation->work.blocks > 0

@@ -9,7 +9,8 @@
 
 #include "common/text.h"
 
-/* Reads one part of a mangled name, a length with a name behind it. Returns the position behind it; NULL if there is none. */
+/* Reads one part of a mangled name: a length and a name. Returns the position after it; NULL if the text has no such
+ * part. */
 static const char *read_part(const char *at, const char **part, size_t *length)
 {
     char *end;

@@ -53,7 +53,8 @@ void lab_gemm_file_close(lab_gemm_file *file)
     file->lines = (lab_launch_lines){.items = NULL};
 }
 
-/* Returns the comment line of a kernel: the first that names it, or that names no kernel; NULL if there is none. */
+/* Returns the comment line of a kernel: the first that names it, or that names no kernel. Returns NULL without
+ * such a line. */
 static const lab_launch_line *find_line(const lab_gemm_file *file, rungi_string_view kernel)
 {
     const lab_launch_line *general = NULL;
@@ -663,8 +664,8 @@ static bool refuse_launch(lab_gemm_kernel *kernel, const char *reason, char *why
     return false;
 }
 
-/* Returns the number that a file defines for a name outside of functions: `const int N = 1024;` or `#define N 1024`; 0 if
- * there is none. *line is its line. */
+/* Returns the number that a file defines for a name outside of functions: `const int N = 1024;` or `#define N 1024`. *line
+ * is its line. Returns 0 if the file defines no such number. */
 static long long find_constant(const lab_cuda_outline *outline, rungi_string_view name, int *line)
 {
     const lab_tokens *tokens = &outline->tokens;

@@ -186,11 +186,6 @@ static double find_tiles(plain_explanation_t *explanation)
     return blocks;
 }
 
-static bool uses_engine(const lab_explanation *result)
-{
-    return result->is_disassembled && result->code.has_loop && strstr(result->code.loop.operation, "MMA") != NULL;
-}
-
 static bool describe(plain_explanation_t *explanation, char *why, size_t capacity)
 {
     lab_explanation *result = &explanation->result;
@@ -258,7 +253,7 @@ static bool explain(const plain_session_t *session, plain_explanation_t *explana
     disassemble(session, explanation);
     count_accesses(explanation);
     lab_explain_compute_occupancy(result);
-    lab_launch_traits traits = {.uses_engine = uses_engine(result),
+    lab_launch_traits traits = {.uses_engine = lab_explanation_uses_engine(result),
                                 .grouped_tile_rows = 1,
                                 .blocks = find_tiles(explanation),
                                 .batch = (double)lab_gemm_batch(&explanation->kernel)};

@@ -16,7 +16,7 @@ typedef struct lab_plain_file {
 bool lab_plain_file_read(const char *path, lab_plain_file *file);
 
 /* Returns NULL, or a sentence if an option for plain CUDA files is given with another argument. `path` is the argument;
- * NULL if there is none. `takes_arch`: --arch applies to other arguments, too. */
+ * NULL without an argument. `takes_arch`: --arch applies to other arguments, too. */
 const char *lab_plain_options_misused(const lab_options *options, const char *path, bool takes_arch);
 
 /* Returns NULL, or a sentence if an option is given that does not apply to plain CUDA files: rung verify chooses its own

@@ -141,7 +141,7 @@ static int find_store_line(lab_plain_report *report)
     return line;
 }
 
-/* Returns a line with an access beyond a matrix at a size that fails; 0 if there is none. */
+/* Returns a line with an access beyond a matrix at a size that fails; 0 if no line has one. */
 static int find_failing_line(const lab_gemm_sizes *sizes)
 {
     for (int i = 0; i < sizes->failure_count; i++)

@@ -34,7 +34,7 @@ typedef enum rungi_fat_binary_step {
     RUNGI_FAT_BINARY_DAMAGED
 } rungi_fat_binary_step;
 
-/* Begins to read the container at an offset. Returns false if there is none. */
+/* Begins to read the container at an offset. Returns false if no container begins there. */
 bool rungi_fat_binary_open(rungi_fat_binary *file, rungi_fat_binary_read *read, const void *image, uint64_t offset);
 
 /* Reads the next entry. No entry extends behind the end of the container. */

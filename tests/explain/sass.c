@@ -119,7 +119,7 @@ static void knows_shapes(void **state)
     assert_int_equal(multiply_adds("DMMA.884"), 8 * 8 * 4);
 }
 
-/* Scalar halves are one multiply-add per thread, and a constant made of zeros is none. */
+/* Scalar halves are one multiply-add per thread, and a constant made of zeros is not a multiply-add. */
 static void tells_halves_and_constants_apart(void **state)
 {
     (void)state;

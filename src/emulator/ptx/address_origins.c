@@ -36,7 +36,7 @@ typedef struct search {
     bool has_changed;
 } search_t;
 
-/* Returns the array whose address is a constant; NUMBER if the constant is none. */
+/* Returns the array whose address is a constant; NUMBER if it is a plain number. */
 static origin_t origin_of_constant(const search_t *search, ptx_operand_t operand)
 {
     int64_t constant = (int64_t)(operand & ~(ptx_operand_t)PTX_BASE_MASK);
