@@ -44,6 +44,12 @@ int lab_outline_angle_end(const lab_tokens *tokens, int open)
     return -1;
 }
 
+int lab_outline_call(const lab_tokens *tokens, int name)
+{
+    int open = lab_token_is(tokens, name + 1, "<") ? lab_outline_angle_end(tokens, name + 1) + 1 : name + 1;
+    return open > name && lab_token_is(tokens, open, "(") && tokens->items[open].match > open ? open : -1;
+}
+
 int lab_cuda_split(const lab_tokens *tokens, lab_token_range range, lab_token_range *parts, int capacity)
 {
     int count = 0, start = range.first;

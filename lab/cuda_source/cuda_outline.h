@@ -48,9 +48,12 @@ typedef struct lab_cuda_struct {
 
 enum { LAB_CUDA_ARGUMENTS_MAX = 32 };
 
-/* kernel<templates><<<grid, block, shared, stream>>>(arguments) */
+/* kernel<templates><<<grid, block, shared, stream>>>(arguments), or a call of cudaLaunchKernel() or
+ * cudaLaunchCooperativeKernel(). A variable that holds the kernel is replaced by the kernel that is assigned to it. */
 typedef struct lab_cuda_launch {
     int function;              /* that contains the launch; index in the outline */
+    int at;                    /* token where the launch begins */
+    int call;                  /* "(" of the call of `function` whose argument is the kernel; 0 otherwise */
     lab_token_range kernel;    /* name with scope, without template arguments */
     lab_token_range templates; /* between < and >; may be empty */
     bool has_templates;
@@ -107,6 +110,10 @@ int lab_cuda_split(const lab_tokens *tokens, lab_token_range range, lab_token_ra
 
 /* Returns the ">" that closes the "<" at `open`; -1 if a statement ends first. */
 int lab_outline_angle_end(const lab_tokens *tokens, int open);
+
+/* Returns the "(" of a call whose function's name is the token at `name`, after template arguments if there are any; -1 if the
+ * name is not called. */
+int lab_outline_call(const lab_tokens *tokens, int name);
 
 /* Reads the parameters of a list without its brackets; there is room for LAB_CUDA_PARAMETERS_MAX. Returns their number. */
 int lab_outline_parameters(const lab_tokens *tokens, lab_token_range list, lab_cuda_parameter *parameters);

@@ -121,7 +121,7 @@ static void add_case(lab_host_values *values, int open, int body)
 {
     const lab_tokens *tokens = tokens_of(values);
     int found = -1;
-    for (int i = body + 1; i < launch_of(values)->kernel.first; i++)
+    for (int i = body + 1; i < launch_of(values)->at; i++)
         if (lab_token_is(tokens, i, "case"))
             found = i + 1;
     if (found >= 0 && is_name(tokens, open + 1) && tokens->items[open].match == open + 2 &&
@@ -133,7 +133,7 @@ static void add_case(lab_host_values *values, int open, int body)
 static void find_conditions(lab_host_values *values)
 {
     const lab_tokens *tokens = tokens_of(values);
-    int launch = launch_of(values)->kernel.first;
+    int launch = launch_of(values)->at;
     for (int i = launcher_of(values)->body.first; i < launch; i++) {
         bool is_if = lab_token_is(tokens, i, "if"), is_switch = lab_token_is(tokens, i, "switch");
         if ((!is_if && !is_switch) || !lab_token_is(tokens, i + 1, "(") || tokens->items[i + 1].match < 0)
@@ -200,7 +200,7 @@ static void add_properties(lab_host_values *values, rungi_string_view name, rung
         int64_t value = device_value(values->source, member);
         if (value >= 0)
             add_integer(values, name, member, value);
-        else if (i < launch_of(values)->kernel.first && !lab_token_is(tokens, i + 3, "[") &&
+        else if (i < launch_of(values)->at && !lab_token_is(tokens, i + 3, "[") &&
                  !lab_token_is(tokens, i - 1, ",")) /* an argument, as of printf */
             add_unknown(values, (lab_token_range){i, i + 2}, function, tokens->items[i].line);
     }
@@ -236,7 +236,7 @@ static bool is_free(const lab_launch_slice *slice, rungi_string_view name)
 static void find_answers(lab_host_values *values, const lab_launch_slice *slice)
 {
     const lab_tokens *tokens = tokens_of(values);
-    int end = launch_of(values)->kernel.first;
+    int end = launch_of(values)->at;
     int opens[64], depth = 0;
     for (int i = launcher_of(values)->body.first; i < end; i++) {
         if (lab_token_is(tokens, i, "(") && depth < 64)
@@ -299,13 +299,14 @@ static int find_call(const lab_host_values *values, int *function)
 {
     const lab_tokens *tokens = tokens_of(values);
     rungi_string_view name = lab_cuda_name(values->outline, launcher_of(values)->name);
+    int known = launch_of(values)->call;
     for (*function = 0; *function < values->outline->function_count; ++*function) {
         lab_token_range body = values->outline->functions[*function].body;
         for (int i = body.first; i < body.last && *function != launch_of(values)->function; i++) {
             if (!rungi_string_views_equal(tokens->items[i].text, name))
                 continue;
-            int open = lab_token_is(tokens, i + 1, "<") ? lab_outline_angle_end(tokens, i + 1) + 1 : i + 1;
-            if (open > i && lab_token_is(tokens, open, "("))
+            int open = lab_outline_call(tokens, i);
+            if (open > 0 && (known == 0 || open == known))
                 return open;
         }
     }
@@ -372,7 +373,7 @@ static bool write_call_value(const lab_host_values *values, int parameter, FILE 
                                arguments, LAB_CUDA_PARAMETERS_MAX);
     if (parameter >= count)
         return false;
-    call.kernel = (lab_token_range){open - 1, open - 1};
+    call.at = open - 1;
     lab_launch_slice_begin(&slice, values->outline, &call);
     fputs("[&]() { ", out);
     write_caller_sizes(values, arguments, count, &slice, out);

@@ -150,7 +150,7 @@ static bool is_wanted(const lab_launch_slice *slice, rungi_string_view name)
 static void list_statements(const lab_launch_slice *slice, statement_list_t *list)
 {
     const lab_tokens *tokens = tokens_of(slice);
-    int end = slice->launch->kernel.first;
+    int end = slice->launch->at;
     for (int i = slice->outline->functions[slice->launch->function].body.first + 1; i < end;) {
         bool is_closed_block = lab_token_is(tokens, i, "{") && tokens->items[i].match < end;
         int last = begins_other_statement(tokens, i) ? -1 : statement_end(tokens, i, end);
