@@ -163,6 +163,7 @@ static bool read_runtime_launch(const lab_cuda_outline *outline, int name, lab_c
         !read_kernel_expression(tokens, parts[KERNEL], launch))
         return false;
     launch->at = name;
+    launch->is_cooperative = lab_token_is(tokens, name, "cudaLaunchCooperativeKernel");
     launch->grid = parts[GRID];
     launch->block = parts[BLOCK];
     launch->shared = parts[SHARED];

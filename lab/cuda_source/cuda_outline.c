@@ -239,14 +239,16 @@ static int class_body(const lab_tokens *tokens, int i, int *name)
     return -1;
 }
 
-static bool add_struct(lab_cuda_outline *outline, const char *scope, int name, lab_token_range body)
+static bool add_struct(const declaration_t *declaration, int name, lab_token_range body)
 {
+    lab_cuda_outline *outline = declaration->outline;
+    lab_token_range templates = declaration->is_template ? declaration->template_tokens : (lab_token_range){0, -1};
     lab_cuda_struct *all = lab_array_grow(outline->structs, outline->struct_count, sizeof *all);
     if (!all)
         return false;
     outline->structs = all;
-    all[outline->struct_count] = (lab_cuda_struct){.name = name, .body = body};
-    snprintf(all[outline->struct_count++].scope, LAB_CUDA_SCOPE_BYTES, "%s", scope);
+    all[outline->struct_count] = (lab_cuda_struct){.name = name, .templates = templates, .body = body};
+    snprintf(all[outline->struct_count++].scope, LAB_CUDA_SCOPE_BYTES, "%s", declaration->scope);
     return true;
 }
 
@@ -260,7 +262,7 @@ static int read_class(const declaration_t *declaration, int open, int name)
     /* `typedef struct {...} Matrix;` has its name at the end. */
     if (lab_token_is(tokens, end + 2, ";") && tokens->items[end + 1].kind == LAB_TOKEN_NAME && name < 0)
         name = end + 1;
-    if (name >= 0 && !add_struct(declaration->outline, declaration->scope, name, (lab_token_range){open, end}))
+    if (name >= 0 && !add_struct(declaration, name, (lab_token_range){open, end}))
         return OUT_OF_MEMORY;
     if (!read_scope(declaration->outline, declaration->scope, true, open + 1, end - 1))
         return OUT_OF_MEMORY;

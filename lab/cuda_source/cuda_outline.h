@@ -43,6 +43,7 @@ typedef struct lab_cuda_function {
 typedef struct lab_cuda_struct {
     int name; /* token */
     char scope[LAB_CUDA_SCOPE_BYTES];
+    lab_token_range templates; /* between < and > of template<...>; may be empty */
     lab_token_range body;
 } lab_cuda_struct;
 
@@ -61,6 +62,7 @@ typedef struct lab_cuda_launch {
     lab_token_range arguments[LAB_CUDA_ARGUMENTS_MAX];
     int argument_count;
     int line;
+    bool is_cooperative;
 } lab_cuda_launch;
 
 typedef struct lab_cuda_outline {
@@ -89,6 +91,12 @@ bool lab_cuda_looks_integer(const lab_tokens *tokens, lab_token_range type);
 
 /* Finds the struct of the file that is the type of a parameter; NULL for other types. */
 const lab_cuda_struct *lab_cuda_parameter_struct(const lab_cuda_outline *outline, const lab_cuda_parameter *parameter);
+
+/* Finds the class of a member function, which is defined in the class or outside of it; NULL for other functions. */
+const lab_cuda_struct *lab_cuda_class_of(const lab_cuda_outline *outline, const lab_cuda_function *function);
+
+/* Returns the token after the declaration or function at `i` in the body of a class. *is_function tells which. */
+int lab_cuda_member_end(const lab_tokens *tokens, int i, int last, bool *is_function);
 
 /* A field of a struct. */
 typedef struct lab_cuda_field {

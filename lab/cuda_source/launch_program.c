@@ -9,6 +9,7 @@
 
 #include "cuda_source/launch_host.h"
 #include "cuda_source/launch_slice.h"
+#include "cuda_source/launch_types.h"
 
 /* A program that is being written. */
 typedef struct program_writer {
@@ -59,12 +60,15 @@ static bool is_template_parameter(const program_writer_t *writer, rungi_string_v
     return false;
 }
 
+static bool is_launcher_template(const program_writer_t *writer, rungi_string_view name);
+
 /* Returns the value of a host variable that is a size of the problem, though not an argument of the kernel; -1 for other
  * names. */
 static int host_size(const program_writer_t *writer, rungi_string_view name)
 {
     const lab_launch_source *source = writer->source;
-    return source->find_size && source->launch ? source->find_size(source->user, name) : -1;
+    bool may_be_size = source->find_size && source->launch && !is_launcher_template(writer, name);
+    return may_be_size ? source->find_size(source->user, name) : -1;
 }
 
 /* Does not follow host variables that are sizes. */
@@ -75,6 +79,113 @@ static void free_sizes(program_writer_t *writer)
     for (int i = body.first; i <= body.last; i++)
         if (tokens->items[i].kind == LAB_TOKEN_NAME && host_size(writer, tokens->items[i].text) >= 0)
             lab_launch_slice_free(&writer->values, tokens->items[i].text);
+}
+
+/* Returns whether the type of a kernel's parameter is a parameter of its template, and which one: -1 otherwise. */
+static int template_of_parameter(const program_writer_t *writer, int parameter)
+{
+    lab_token_range type = writer->kernel->parameters[parameter].type;
+    int found = -1;
+    for (int t = type.first; t <= type.last; t++)
+        for (int i = 0; i < writer->kernel->template_count; i++)
+            if (rungi_string_views_equal(lab_cuda_name(writer->outline, writer->kernel->template_parameters[i].name),
+                                         writer->outline->tokens.items[t].text))
+                found = i;
+            else if (lab_token_is(&writer->outline->tokens, t, "*") || lab_token_is(&writer->outline->tokens, t, "<"))
+                return -1;
+    return found;
+}
+
+static lab_call_site launch_site(const program_writer_t *writer)
+{
+    const lab_cuda_launch *launch = writer->source->launch;
+    return (lab_call_site){.outline = writer->outline,
+                           .callee = writer->kernel,
+                           .arguments = launch->arguments,
+                           .argument_count = launch->argument_count,
+                           .function = launch->function,
+                           .at = launch->at};
+}
+
+static bool has_name(const lab_tokens *tokens, lab_token_range range, rungi_string_view name)
+{
+    for (int i = range.first; i <= range.last; i++)
+        if (rungi_string_views_equal(tokens->items[i].text, name))
+            return true;
+    return false;
+}
+
+/* Returns the struct that the launch passes for a parameter whose type is a template parameter, such as a functor; NULL for
+ * other parameters. */
+static const lab_cuda_struct *passed_struct(const program_writer_t *writer, int parameter)
+{
+    const lab_cuda_launch *launch = writer->source->launch;
+    int index = template_of_parameter(writer, parameter);
+    lab_token_range parts[LAB_CUDA_PARAMETERS_MAX];
+    lab_deduced_type type;
+    if (index < 0 || parameter >= launch->argument_count)
+        return NULL;
+    int count = launch->has_templates
+                    ? lab_cuda_split(&writer->outline->tokens, launch->templates, parts, LAB_CUDA_PARAMETERS_MAX)
+                    : 0;
+    for (int i = 0; i < writer->outline->struct_count; i++) {
+        const lab_cuda_struct *found = &writer->outline->structs[i];
+        rungi_string_view name = lab_cuda_name(writer->outline, found->name);
+        bool is_given = index < writer->given_count && has_name(&writer->given, writer->given_parts[index], name);
+        if (is_given || (index < count && has_name(&writer->outline->tokens, parts[index], name)))
+            return found;
+    }
+    lab_call_site site = launch_site(writer);
+    rungi_string_view name = lab_cuda_name(writer->outline, writer->kernel->template_parameters[index].name);
+    return index >= count && !writer->source->templates && lab_deduce_type(&site, name, &type)
+               ? lab_deduced_struct(writer->outline, &type)
+               : NULL;
+}
+
+/* Returns whether the host code sets the values of a parameter that is a struct. */
+static bool is_copied(const program_writer_t *writer, int parameter)
+{
+    lab_cuda_field fields[LAB_CUDA_FIELDS_MAX];
+    if (parameter >= writer->source->launch->argument_count)
+        return false;
+    if (writer->source->is_copied[parameter])
+        return true;
+    const lab_cuda_struct *type = passed_struct(writer, parameter);
+    return type && lab_cuda_struct_fields(writer->outline, type, fields) > 0;
+}
+
+/* Adds what the bodies of member functions need that the values call, such as grid(). */
+static void need_methods(program_writer_t *writer)
+{
+    const lab_cuda_outline *outline = writer->outline;
+    const lab_cuda_function *launcher = &outline->functions[writer->source->launch->function];
+    const lab_cuda_struct *type = lab_cuda_class_of(outline, launcher);
+    for (int i = 0; type && i < outline->function_count; i++) {
+        const lab_cuda_function *method = &outline->functions[i];
+        if (lab_cuda_class_of(outline, method) == type && method != launcher &&
+            lab_launch_slice_needs(&writer->values, lab_cuda_name(outline, method->name)))
+            lab_launch_slice_need(&writer->values, method->body);
+    }
+}
+
+/* Writes the member functions that the values call, as lambdas of the same names. */
+static void write_methods(const program_writer_t *writer)
+{
+    const lab_cuda_outline *outline = writer->outline;
+    const lab_cuda_function *launcher = &outline->functions[writer->source->launch->function];
+    const lab_cuda_struct *type = lab_cuda_class_of(outline, launcher);
+    for (int i = 0; type && i < outline->function_count; i++) {
+        const lab_cuda_function *method = &outline->functions[i];
+        rungi_string_view name = lab_cuda_name(outline, method->name);
+        if (lab_cuda_class_of(outline, method) != type || method == launcher ||
+            method->body.last <= method->body.first || !lab_launch_slice_needs(&writer->values, name))
+            continue;
+        fprintf(writer->out, "const auto %.*s = [&]", (int)name.length, name.text);
+        put(writer,
+            range_text(writer, (lab_token_range){method->name + 1, outline->tokens.items[method->name + 1].match}));
+        put(writer, range_text(writer, method->body));
+        fputs(";\n", writer->out);
+    }
 }
 
 static void find_slices(program_writer_t *writer)
@@ -90,6 +201,11 @@ static void find_slices(program_writer_t *writer)
     lab_launch_slice_find(&writer->constants);
     for (int i = 0; i < writer->kernel->parameter_count; i++) {
         rungi_string_view name = bare_name(writer, i);
+        if (is_copied(writer, i)) {
+            lab_launch_slice_need(&writer->values, launch->arguments[i]);
+            writer->program->is_copied[i] = true;
+            continue;
+        }
         if (lab_cuda_parameter_struct(writer->outline, &writer->kernel->parameters[i])) {
             lab_launch_slice_free(&writer->values, name);
             lab_launch_slice_free(&writer->values, lab_cuda_name(writer->outline, writer->kernel->parameters[i].name));
@@ -111,6 +227,8 @@ static void find_slices(program_writer_t *writer)
     if (!source->shared)
         lab_launch_slice_need(&writer->values, launch->shared);
     lab_launch_slice_find(&writer->values);
+    need_methods(writer);
+    lab_launch_slice_find(&writer->values);
     writer->host.outline = writer->outline;
     writer->host.source = source;
     lab_host_values_find(&writer->host, &writer->values);
@@ -124,11 +242,15 @@ static void write_statements(const program_writer_t *writer)
     if (writer->source->launch)
         lab_host_values_write_parameters(&writer->host, slice, writer->out);
     for (int i = 0; i < slice->count; i++) {
+        if (i == slice->member_count && writer->source->launch)
+            write_methods(writer);
         rungi_string_view name = writer->outline->tokens.items[slice->statements[i].name].text;
         bool is_constant = lab_launch_slice_write_statement(slice, i, writer->out);
         if (!is_constant)
             lab_host_values_write(&writer->host, name, slice->statements[i].type.last >= 0, writer->out);
     }
+    if (slice->count == slice->member_count && writer->source->launch)
+        write_methods(writer);
 }
 
 /* ---- Host functions ---- */
@@ -192,6 +314,18 @@ static lab_token_range find_template_call(const program_writer_t *writer, const 
             return (lab_token_range){i + 2, close - 1};
     }
     return (lab_token_range){0, -1};
+}
+
+/* Returns whether a token is a parameter of the template of a class. */
+static bool is_class_template(const program_writer_t *writer, const lab_cuda_struct *type, int token)
+{
+    lab_cuda_parameter parameters[LAB_CUDA_PARAMETERS_MAX];
+    int count = lab_outline_parameters(&writer->outline->tokens, type->templates, parameters);
+    for (int i = 0; i < count; i++)
+        if (rungi_string_views_equal(lab_cuda_name(writer->outline, parameters[i].name),
+                                     writer->outline->tokens.items[token].text))
+            return true;
+    return false;
 }
 
 static bool is_type_parameter(const program_writer_t *writer, const lab_cuda_parameter *parameter)
@@ -259,6 +393,107 @@ static rungi_string_view assume_type(const program_writer_t *writer, rungi_strin
     return rungi_string_view_of("float", 5);
 }
 
+/* Writes a type that follows from an argument. With `is_outside`, template parameters of the launching function are
+ * qualified. */
+static void write_deduced(const program_writer_t *writer, const lab_deduced_type *type, bool is_outside, FILE *out)
+{
+    const lab_tokens *tokens = &writer->outline->tokens;
+    fputs(type->is_expression ? "decltype(" : "", out);
+    for (int i = type->tokens.first, count = 0; i <= type->tokens.last; i++) {
+        rungi_string_view text = tokens->items[i].text;
+        if (!type->is_expression && lab_type_is_decoration(tokens, i))
+            continue;
+        fprintf(out, "%s%s%.*s", count++ > 0 ? " " : "",
+                is_outside && is_launcher_template(writer, text) ? "rung_host::" : "", (int)text.length, text.text);
+    }
+    fputs(type->is_expression ? ")" : "", out);
+}
+
+/* Finds the arguments of the call of the launching function that reaches the launch, or of its first call. */
+static bool find_launcher_call(const program_writer_t *writer, lab_call_site *site,
+                               lab_token_range arguments[LAB_CUDA_PARAMETERS_MAX])
+{
+    const lab_cuda_outline *outline = writer->outline;
+    const lab_cuda_launch *launch = writer->source->launch;
+    const lab_cuda_function *function = &outline->functions[launch->function];
+    rungi_string_view name = lab_cuda_name(outline, function->name);
+    for (int f = 0; f < outline->function_count; f++)
+        for (int i = outline->functions[f].body.first; i < outline->functions[f].body.last; i++) {
+            int open = rungi_string_views_equal(outline->tokens.items[i].text, name)
+                           ? lab_outline_call(&outline->tokens, i)
+                           : -1;
+            if (open < 0 || f == launch->function || (launch->call > 0 && open != launch->call))
+                continue;
+            lab_token_range list = {open + 1, outline->tokens.items[open].match - 1};
+            int count = lab_cuda_split(&outline->tokens, list, arguments, LAB_CUDA_PARAMETERS_MAX);
+            *site = (lab_call_site){outline, function, arguments, count, f, i};
+            return true;
+        }
+    return false;
+}
+
+/* Returns whether an argument of the call is the kernel itself, whose type is not needed. */
+static bool is_kernel_argument(const program_writer_t *writer, const lab_call_site *site, int argument)
+{
+    rungi_string_view kernel = lab_cuda_name(writer->outline, writer->kernel->name);
+    return argument >= 0 && writer->source->launch->call > 0 &&
+           has_name(&writer->outline->tokens, site->arguments[argument], kernel);
+}
+
+/* Writes the binding of a type parameter that follows from the arguments of the call of the launching function. Returns
+ * false if they do not tell it. */
+static bool write_called_type(const program_writer_t *writer, rungi_string_view name)
+{
+    lab_token_range arguments[LAB_CUDA_PARAMETERS_MAX];
+    lab_call_site site;
+    lab_deduced_type type;
+    if (!find_launcher_call(writer, &site, arguments))
+        return false;
+    bool is_known = lab_deduce_type(&site, name, &type);
+    if (is_known) {
+        fprintf(writer->out, "using %.*s = ", (int)name.length, name.text);
+        write_deduced(writer, &type, false, writer->out);
+        fputs(";\n", writer->out);
+    }
+    return is_known || is_kernel_argument(writer, &site, type.parameter);
+}
+
+/* Returns the arguments of the class whose member launches the kernel, from the first use such as Gemm<16> that names other
+ * values than the class's own parameters; empty if the file has none. */
+static lab_token_range find_class_arguments(const program_writer_t *writer, const lab_cuda_struct *type)
+{
+    const lab_tokens *tokens = &writer->outline->tokens;
+    for (int i = type->body.last; i + 2 < tokens->count; i++) {
+        int close = rungi_string_views_equal(tokens->items[i].text, lab_cuda_name(writer->outline, type->name)) &&
+                            lab_token_is(tokens, i + 1, "<")
+                        ? lab_outline_angle_end(tokens, i + 1)
+                        : -1;
+        lab_token_range range = {i + 2, close - 1};
+        bool is_own = false;
+        for (int t = range.first; t <= range.last; t++)
+            is_own = is_own || (tokens->items[t].kind == LAB_TOKEN_NAME && is_class_template(writer, type, t));
+        if (close > 0 && !is_own)
+            return range;
+    }
+    return (lab_token_range){0, -1};
+}
+
+/* Binds the template parameters of the class whose member launches the kernel. */
+static void write_class_templates(const program_writer_t *writer, const lab_cuda_struct *type)
+{
+    lab_cuda_parameter parameters[LAB_CUDA_PARAMETERS_MAX];
+    lab_token_range values[LAB_CUDA_PARAMETERS_MAX];
+    int count = lab_outline_parameters(&writer->outline->tokens, type->templates, parameters);
+    int value_count = lab_cuda_split(&writer->outline->tokens, find_class_arguments(writer, type), values,
+                                     LAB_CUDA_PARAMETERS_MAX);
+    for (int i = 0; i < count; i++) {
+        rungi_string_view value = range_text(writer, i < value_count ? values[i] : parameters[i].preset);
+        if (value.length == 0 && is_type_parameter(writer, &parameters[i]))
+            value = assume_type(writer, lab_cuda_name(writer->outline, parameters[i].name));
+        write_binding(writer, &parameters[i], value);
+    }
+}
+
 /* Binds the template parameters of the function that launches the kernel: to the arguments that the user gives, or to
  * those of the function's first call. */
 static void write_launcher_templates(const program_writer_t *writer)
@@ -266,7 +501,12 @@ static void write_launcher_templates(const program_writer_t *writer)
     const lab_cuda_launch *launch = writer->source->launch;
     const lab_cuda_function *function = launch ? &writer->outline->functions[launch->function] : NULL;
     lab_token_range values[LAB_CUDA_PARAMETERS_MAX];
-    if (!function || function->template_count <= 0)
+    const lab_cuda_struct *type = function ? lab_cuda_class_of(writer->outline, function) : NULL;
+    bool has_class = type && type->templates.last >= type->templates.first;
+    if (has_class)
+        write_class_templates(writer, type);
+    bool is_outside = has_class && !function->is_member; /* template <int BS> void Gemm<BS>::run() */
+    if (!function || function->template_count <= 0 || is_outside)
         return;
     int count = lab_cuda_split(&writer->outline->tokens, find_template_call(writer, function), values,
                                LAB_CUDA_PARAMETERS_MAX);
@@ -276,8 +516,11 @@ static void write_launcher_templates(const program_writer_t *writer)
         rungi_string_view value = given_for_name(writer, name);
         if (value.length == 0)
             value = range_text(writer, i < count ? values[i] : parameter->preset);
-        if (value.length == 0 && is_type_parameter(writer, parameter))
+        if (value.length == 0 && is_type_parameter(writer, parameter)) {
+            if (write_called_type(writer, name))
+                continue;
             value = assume_type(writer, name);
+        }
         write_binding(writer, parameter, value);
     }
 }
@@ -286,8 +529,14 @@ static bool is_launcher_template(const program_writer_t *writer, rungi_string_vi
 {
     const lab_cuda_launch *launch = writer->source->launch;
     const lab_cuda_function *function = launch ? &writer->outline->functions[launch->function] : NULL;
+    const lab_cuda_struct *type = function ? lab_cuda_class_of(writer->outline, function) : NULL;
+    lab_cuda_parameter parameters[LAB_CUDA_PARAMETERS_MAX];
+    int count = type ? lab_outline_parameters(&writer->outline->tokens, type->templates, parameters) : 0;
     for (int i = 0; function && i < function->template_count; i++)
         if (rungi_string_views_equal(lab_cuda_name(writer->outline, function->template_parameters[i].name), name))
+            return true;
+    for (int i = 0; i < count; i++)
+        if (rungi_string_views_equal(lab_cuda_name(writer->outline, parameters[i].name), name))
             return true;
     return false;
 }
@@ -315,8 +564,16 @@ static void write_deduced_types(const program_writer_t *writer, int first, FILE 
         const lab_cuda_parameter *parameter = &writer->kernel->template_parameters[i];
         if (parameter->preset.last >= parameter->preset.first || !is_type_parameter(writer, parameter))
             return;
-        rungi_string_view type = assume_type(writer, lab_cuda_name(writer->outline, parameter->name));
-        fprintf(out, "%s%.*s", i > 0 ? ", " : "", (int)type.length, type.text);
+        rungi_string_view name = lab_cuda_name(writer->outline, parameter->name);
+        lab_deduced_type deduced;
+        fputs(i > 0 ? ", " : "", out);
+        lab_call_site site = writer->source->launch ? launch_site(writer) : (lab_call_site){.outline = NULL};
+        if (site.outline && lab_deduce_type(&site, name, &deduced)) {
+            write_deduced(writer, &deduced, true, out);
+            continue;
+        }
+        rungi_string_view type = assume_type(writer, name);
+        fprintf(out, "%.*s", (int)type.length, type.text);
     }
 }
 
@@ -362,6 +619,10 @@ static const char signature_helpers[] =
     "  do { digits[count++] = (char)('0' + offset % 10); offset /= 10; } while (offset);\n"
     "  while (count > 0) *to++ = digits[--count];\n"
     "  *to++ = ' '; rung_put(type, to);\n"
+    "}\n"
+    "template <class rung_T> __device__ void rung_copy(long long *to, const rung_T &value) {\n"
+    "  static_assert(sizeof(rung_T) <= 64, \"a struct that the launch passes has more than 64 bytes\");\n"
+    "  for (unsigned i = 0; i < sizeof(rung_T); i++) ((char *)to)[i] = ((const char *)&value)[i];\n"
     "}\n"
     "template <int rung_I, class rung_F> struct rung_parameter;\n"
     "template <class rung_P, class... rung_R> struct rung_parameter<0, void(rung_P, rung_R...)> { typedef rung_P type; };\n"
@@ -489,8 +750,14 @@ static void declare_struct(program_writer_t *writer, int parameter, const lab_cu
     if (name.length == 0 || is_declared(writer, name))
         return;
     writer->declared[writer->declared_count++] = name;
-    fprintf(writer->out, "rung_parameter<%d, decltype(%s)>::type %.*s;\n", parameter, writer->name, (int)name.length,
-            name.text);
+    /* No constructor is called: the class may have none without arguments. */
+    fprintf(writer->out,
+            "typedef rung_parameter<%d, decltype(%s)>::type rung_type_%.*s;\n"
+            "alignas(rung_type_%.*s) char rung_bytes_%.*s[sizeof(rung_type_%.*s)];\n"
+            "rung_type_%.*s &%.*s = *reinterpret_cast<rung_type_%.*s *>(rung_bytes_%.*s);\n",
+            parameter, writer->name, (int)name.length, name.text, (int)name.length, name.text, (int)name.length,
+            name.text, (int)name.length, name.text, (int)name.length, name.text, (int)name.length, name.text,
+            (int)name.length, name.text, (int)name.length, name.text);
     for (int i = 0; i < count; i++) {
         rungi_string_view field = lab_cuda_name(writer->outline, fields[i].name);
         if (lab_cuda_looks_integer(&writer->outline->tokens, fields[i].type))
@@ -504,7 +771,7 @@ static void declare_structs(program_writer_t *writer)
     for (int i = 0; i < writer->kernel->parameter_count; i++) {
         const lab_cuda_parameter *parameter = &writer->kernel->parameters[i];
         const lab_cuda_struct *type = lab_cuda_parameter_struct(writer->outline, parameter);
-        if (!type)
+        if (!type || writer->program->is_copied[i])
             continue;
         declare_struct(writer, i, type, bare_name(writer, i));
         declare_struct(writer, i, type, lab_cuda_name(writer->outline, parameter->name));
@@ -599,6 +866,15 @@ static void write_evaluation(program_writer_t *writer)
             rungi_string_view argument = range_text(writer, source->launch->arguments[i]);
             fprintf(writer->out, "results[%d] = (long long)(%.*s);\n", LAB_LAUNCH_RESULT_ARGUMENTS + i,
                     (int)argument.length, argument.text);
+        }
+    for (int i = 0; i < writer->kernel->parameter_count; i++)
+        if (writer->program->is_copied[i]) {
+            rungi_string_view argument = range_text(writer, source->launch->arguments[i]);
+            fprintf(
+                writer->out,
+                "{ rung_parameter<%d, decltype(%s)>::type rung_value = %.*s; rung_copy(results + %d, rung_value); }\n",
+                i, writer->name, (int)argument.length, argument.text,
+                LAB_LAUNCH_RESULT_BYTES + i * LAB_LAUNCH_STRUCT_BYTES / 8);
         }
     fputs("}\n", writer->out);
 }

@@ -24,7 +24,9 @@ enum {
     LAB_LAUNCH_RESULT_BLOCK = 3,
     LAB_LAUNCH_RESULT_SHARED = 6,
     LAB_LAUNCH_RESULT_ARGUMENTS = 8, /* of integer parameters that are not given */
-    LAB_LAUNCH_RESULTS = LAB_LAUNCH_RESULT_ARGUMENTS + LAB_CUDA_PARAMETERS_MAX
+    LAB_LAUNCH_RESULT_BYTES = LAB_LAUNCH_RESULT_ARGUMENTS + LAB_CUDA_PARAMETERS_MAX, /* of structs of values */
+    LAB_LAUNCH_STRUCT_BYTES = 64,                                                    /* of each parameter */
+    LAB_LAUNCH_RESULTS = LAB_LAUNCH_RESULT_BYTES + LAB_CUDA_PARAMETERS_MAX * LAB_LAUNCH_STRUCT_BYTES / 8
 };
 enum { LAB_SIGNATURE_BYTES = 16384 }; /* room of the signature's text */
 
@@ -32,7 +34,10 @@ typedef struct lab_launch_program {
     char *text;                                 /* for free() */
     char *name;                                 /* expression that names the kernel: "space::gemm<64, 8>"; for free() */
     bool is_evaluated[LAB_CUDA_PARAMETERS_MAX]; /* by parameter: the argument's value is among the results */
-    char unknown[256]; /* a value of the launch that only a run of the program knows; "" if all are known */
+    bool is_copied
+        [LAB_CUDA_PARAMETERS_MAX]; /* by parameter: the bytes of the argument, a struct of values, are among the
+                                              * results */
+    char unknown[256];             /* a value of the launch that only a run of the program knows; "" if all are known */
     char assumed
         [256]; /* type parameters of the launching function that no call gives: "T = float"; "" if all are given */
 } lab_launch_program;

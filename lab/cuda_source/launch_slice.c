@@ -19,7 +19,7 @@ void lab_launch_slice_begin(lab_launch_slice *slice, const lab_cuda_outline *out
 {
     slice->outline = outline;
     slice->launch = launch;
-    slice->needed_count = slice->free_count = slice->count = 0;
+    slice->needed_count = slice->free_count = slice->count = slice->member_count = 0;
 }
 
 void lab_launch_slice_free(lab_launch_slice *slice, rungi_string_view name)
@@ -146,6 +146,22 @@ static bool is_wanted(const lab_launch_slice *slice, rungi_string_view name)
     return lab_launch_slice_needs(slice, name) && !contains(slice->free, slice->free_count, name);
 }
 
+/* Lists the members of the function's class that have a value: constants, and fields with an initializer. */
+static void list_members(const lab_launch_slice *slice, statement_list_t *list)
+{
+    const lab_tokens *tokens = tokens_of(slice);
+    const lab_cuda_struct *type = lab_cuda_class_of(slice->outline,
+                                                    &slice->outline->functions[slice->launch->function]);
+    for (int i = type ? type->body.first + 1 : 0, next; type && i < type->body.last; i = next) {
+        bool is_function, has_value = false;
+        next = lab_cuda_member_end(tokens, i, type->body.last, &is_function);
+        for (int at = i; at < next; at++)
+            has_value = has_value || lab_token_is(tokens, at, "=") || lab_token_is(tokens, at, "{");
+        if (has_value && !is_function && !begins_other_statement(tokens, i) && lab_token_is(tokens, next - 1, ";"))
+            add_definitions(tokens, (lab_token_range){i, next - 1}, list);
+    }
+}
+
 /* Lists the definitions before the launch that are in scope there. */
 static void list_statements(const lab_launch_slice *slice, statement_list_t *list)
 {
@@ -169,8 +185,10 @@ void lab_launch_slice_find(lab_launch_slice *slice)
     lab_slice_statement all[ALL_MAX];
     bool is_taken[ALL_MAX] = {false};
     statement_list_t list = {.items = all, .capacity = ALL_MAX};
+    list_members(slice, &list);
+    int member_count = list.count;
     list_statements(slice, &list);
-    slice->count = 0;
+    slice->count = slice->member_count = 0;
     for (int i = list.count - 1; i >= 0; i--)
         if (is_wanted(slice, tokens_of(slice)->items[all[i].name].text)) {
             is_taken[i] = true;
@@ -178,8 +196,10 @@ void lab_launch_slice_find(lab_launch_slice *slice)
             lab_launch_slice_need(slice, all[i].rest);
         }
     for (int i = 0; i < list.count && slice->count < LAB_SLICE_STATEMENTS_MAX; i++)
-        if (is_taken[i])
+        if (is_taken[i]) {
+            slice->member_count += i < member_count;
             slice->statements[slice->count++] = all[i];
+        }
 }
 
 /* ---- Results ---- */

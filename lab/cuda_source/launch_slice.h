@@ -27,6 +27,7 @@ typedef struct lab_launch_slice {
     int free_count;
     lab_slice_statement statements[LAB_SLICE_STATEMENTS_MAX]; /* in the order of the file */
     int count;
+    int member_count; /* of the first statements: constants and fields of the class that the function belongs to */
 } lab_launch_slice;
 
 /* Starts an empty slice. */

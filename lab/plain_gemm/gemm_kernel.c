@@ -12,6 +12,7 @@
 #include "common/failure.h"
 #include "common/lab_clock.h"
 #include "common/text.h"
+#include "cuda_source/public_view.h"
 #include "explain/explain.h"
 
 /* ---- Files ---- */
@@ -157,7 +158,20 @@ static int find_host_size(const void *user, rungi_string_view name)
     return role == LAB_ROLE_BATCH ? LAB_LAUNCH_VALUE_BATCH : LAB_LAUNCH_VALUE_M + (int)(role - LAB_ROLE_M);
 }
 
-/* Decides which parameters get their values from the problem. */
+/* Returns whether a struct has only values that the problem does not give: no pointers, sizes, alpha or beta. */
+static bool has_own_values(const lab_cuda_outline *outline, const lab_cuda_struct *type)
+{
+    lab_cuda_field fields[LAB_CUDA_FIELDS_MAX];
+    int count = lab_cuda_struct_fields(outline, type, fields);
+    for (int i = 0; i < count; i++) {
+        rungi_string_view name = lab_cuda_name(outline, fields[i].name);
+        if (lab_role_of_integer(name) != LAB_ROLE_UNKNOWN || lab_role_of_scalar(name) != LAB_ROLE_UNKNOWN)
+            return false;
+    }
+    return count > 0 && count_pointer_fields(outline, type) == 0;
+}
+
+/* Decides which parameters get their values from the problem, and which from the host code. */
 static void find_given(lab_gemm_kernel *kernel)
 {
     const lab_cuda_outline *outline = &kernel->file->outline;
@@ -165,6 +179,10 @@ static void find_given(lab_gemm_kernel *kernel)
     for (int i = 0; i < function->parameter_count; i++)
         kernel->source.is_given[i] = lab_cuda_looks_integer(&outline->tokens, function->parameters[i].type) &&
                                      (!kernel->source.launch || integer_role(kernel, i) != LAB_ROLE_UNKNOWN);
+    for (int i = 0; i < function->parameter_count && kernel->source.launch; i++) {
+        const lab_cuda_struct *type = lab_cuda_parameter_struct(outline, &function->parameters[i]);
+        kernel->source.is_copied[i] = type && has_own_values(outline, type);
+    }
 }
 
 /* Starts a kernel: the options that apply to it, and how it is launched. */
@@ -353,15 +371,15 @@ static lab_cuda_compile_status compile(lab_gemm_kernel *kernel, const lab_gemm_s
     snprintf(why, capacity, "out of memory");
     if (!lab_launch_program_write(&kernel->file->outline, &kernel->source, evaluates, &program))
         return status;
-    size_t length = strlen(program.text), bytes = kernel->file->bytes;
-    char *text = malloc(bytes + length + 1);
+    size_t bytes;
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    char *text = lab_public_view(outline, &outline->functions[kernel->source.kernel],
+                                 rungi_string_view_of(kernel->file->text, kernel->file->bytes), program.text, &bytes);
     if (text) {
-        memcpy(text, kernel->file->text, bytes);
-        memcpy(text + bytes, program.text, length + 1);
         lab_cuda_job job = {
             .file = kernel->file->path,
             .text = text,
-            .bytes = bytes + length,
+            .bytes = bytes,
             .architecture = settings->architecture,
             .names = (const char *const[]){program.name},
             .name_count = 1,
@@ -373,6 +391,7 @@ static lab_cuda_compile_status compile(lab_gemm_kernel *kernel, const lab_gemm_s
         lab_cuda_code_free(&kernel->code);
         status = lab_cuda_compile(&job, &kernel->code, why, capacity);
         memcpy(kernel->is_evaluated, program.is_evaluated, sizeof kernel->is_evaluated);
+        memcpy(kernel->is_copied, program.is_copied, sizeof kernel->is_copied);
         free(kernel->name);
         kernel->name = program.name;
         program.name = NULL;
@@ -621,7 +640,7 @@ static bool find_roles(lab_gemm_kernel *kernel, char *why, size_t capacity)
                                      : rungi_string_view_of(slot->name, strlen(slot->name));
         if (slot->type.pointers > 0 || slot->type.is_struct)
             continue;
-        if (slot->field < 0 && kernel->is_evaluated[slot->parameter])
+        if ((slot->field < 0 && kernel->is_evaluated[slot->parameter]) || kernel->is_copied[slot->parameter])
             slot->role = LAB_ROLE_VALUE;
         else if (slot->type.is_integer)
             slot->role = slot->field < 0 ? integer_role(kernel, slot->parameter) : lab_role_of_integer(name);
@@ -644,11 +663,18 @@ static void append_template_hint(const lab_gemm_kernel *kernel, char *why, size_
     char list[256] = "";
     if (function->template_count <= 0 || kernel->source.templates)
         return;
+    for (int i = 0; kernel->source.launch && i < kernel->source.launch->argument_count; i++)
+        if (lab_token_is(&outline->tokens, kernel->source.launch->arguments[i].first, "[")) {
+            lab_append(
+                why, capacity,
+                "; the launch passes a lambda, whose type has no name: write a struct with operator() in its place");
+            return;
+        }
     for (int i = 0; i < function->template_count; i++) {
         rungi_string_view name = lab_cuda_name(outline, function->template_parameters[i].name);
         lab_append(list, sizeof list, "%s%.*s", i > 0 ? "," : "", (int)name.length, name.text);
     }
-    lab_append(why, capacity, "; --template takes the values of %s", list);
+    lab_append(why, capacity, "; give the values of the template parameters with --template %s", list);
 }
 
 /* Explains why the launch is not known. Returns false. */
@@ -656,7 +682,7 @@ static bool refuse_launch(lab_gemm_kernel *kernel, const char *reason, char *why
 {
     kernel->is_launch_refused = true;
     if (!kernel->source.launch)
-        lab_set_reason(why, capacity, "no <<<>>> launch of %s was recognised; " GIVE_LAUNCH, kernel->title);
+        lab_set_reason(why, capacity, "no launch of %s was recognised; " GIVE_LAUNCH, kernel->title);
     else
         lab_set_reason(why, capacity, "the launch in line %d could not be evaluated (%s); " GIVE_LAUNCH,
                        kernel->source.launch->line, reason);
@@ -838,5 +864,6 @@ bool lab_gemm_evaluate(lab_gemm_kernel *kernel, const int64_t *values, const int
     launch->shared_bytes = out[LAB_LAUNCH_RESULT_SHARED];
     for (int i = 0; i < LAB_CUDA_PARAMETERS_MAX; i++)
         launch->arguments[i] = out[LAB_LAUNCH_RESULT_ARGUMENTS + i];
+    memcpy(launch->structs, out + LAB_LAUNCH_RESULT_BYTES, sizeof launch->structs);
     return true;
 }

@@ -45,7 +45,7 @@ typedef struct lab_gemm_kernel {
     bool is_launch_refused; /* the file compiles, but its launch could not be evaluated */
     char assumed[256];      /* what the file does not say: "T = float"; "" if nothing is assumed */
     char unknown[256];      /* of the launch, before the program runs; "" if everything is known */
-    bool is_evaluated[LAB_CUDA_PARAMETERS_MAX];
+    bool is_evaluated[LAB_CUDA_PARAMETERS_MAX], is_copied[LAB_CUDA_PARAMETERS_MAX]; /* see lab_launch_program */
     lab_cuda_code code;
     rung_emulator *emulator;
     rung_emulator_module *module;
@@ -110,7 +110,8 @@ bool lab_gemm_is_late(const lab_gemm_kernel *kernel);
 typedef struct lab_gemm_launch {
     uint32_t grid[3], block[3];
     int64_t shared_bytes;
-    int64_t arguments[LAB_CUDA_PARAMETERS_MAX]; /* where kernel->is_evaluated */
+    int64_t arguments[LAB_CUDA_PARAMETERS_MAX];                              /* where kernel->is_evaluated */
+    unsigned char structs[LAB_CUDA_PARAMETERS_MAX][LAB_LAUNCH_STRUCT_BYTES]; /* where kernel->is_copied */
 } lab_gemm_launch;
 
 /* Evaluates the launch for the values of the slots (those of integers) and the sizes m, n, k and batch. */

@@ -269,7 +269,10 @@ static void write_parameters(const gemm_run_t *run, const lab_gemm_launch *launc
         bool is_evaluated = slot->field < 0 && run->kernel->is_evaluated[slot->parameter] && !slot->has_value;
         int64_t value = is_evaluated ? launch->arguments[slot->parameter] : run->values[i];
         uint64_t pointer = slot->type.pointers > 0 ? pointer_value(run, i) : 0;
-        if (slot->type.is_struct)
+        if (slot->field < 0 && run->kernel->is_copied[slot->parameter])
+            memcpy(to, launch->structs[slot->parameter],
+                   (size_t)(slot->bytes < LAB_LAUNCH_STRUCT_BYTES ? slot->bytes : LAB_LAUNCH_STRUCT_BYTES));
+        if (slot->type.is_struct || run->kernel->is_copied[slot->parameter])
             continue;
         if (slot->type.pointers > 0)
             memcpy(to, &pointer, sizeof pointer);
@@ -328,6 +331,7 @@ static bool launch_kernel(gemm_run_t *run)
     memcpy(launch.grid, how->grid, sizeof launch.grid);
     memcpy(launch.block, how->block, sizeof launch.block);
     launch.dynamic_shared_bytes = how->shared_bytes;
+    launch.is_cooperative = run->kernel->source.launch && run->kernel->source.launch->is_cooperative;
     launch.parameter_buffer = buffer;
     launch.parameter_bytes = run->kernel->parameter_bytes;
     rung_status status = rung_emulator_launch_kernel(run->kernel->handle, &launch);

@@ -37,7 +37,7 @@ static void print_parameters(const lab_plain_report *report)
     char text[1024] = "", value[64];
     for (int i = 0; i < report->kernel.slot_count; i++) {
         const lab_gemm_slot *slot = &report->kernel.slots[i];
-        if (slot->type.is_struct)
+        if (slot->type.is_struct || report->kernel.is_copied[slot->parameter])
             continue;
         describe_slot(report, i, value, sizeof value);
         lab_append(text, sizeof text, "%s%s", *text ? ", " : "", slot->name);
@@ -181,7 +181,7 @@ static void write_parameters(const lab_plain_report *report, lab_json *json)
     char value[64];
     lab_json_begin(json, "takes", '[');
     for (int i = 0; i < report->kernel.slot_count; i++) {
-        if (report->kernel.slots[i].type.is_struct)
+        if (report->kernel.slots[i].type.is_struct || report->kernel.is_copied[report->kernel.slots[i].parameter])
             continue;
         describe_slot(report, i, value, sizeof value);
         lab_json_begin(json, NULL, '{');

@@ -126,7 +126,7 @@ run 2 verify "$work/stride.cu" --kernel nothing
 says 'has no kernel "nothing"; its kernels are: matmul'
 sed '/<<</d' "$work/called.cu" > "$work/unlaunched.cu"
 run 2 verify "$work/unlaunched.cu" --template 16
-says "no <<<>>> launch of matmul<16> was recognised; give --block and --grid"
+says "no launch of matmul<16> was recognised; give --block and --grid"
 
 # The error of the compiler precedes notes about headers that were not found.
 sed '1i #include "missing_header.h"' "$work/stride.cu" > "$work/missing.cu"
