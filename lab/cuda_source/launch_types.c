@@ -169,12 +169,42 @@ static bool deduce_expression(const lab_call_site *site, lab_token_range express
     return deduce_constructor(site, expression, type);
 }
 
+/* Splits the arguments of a type such as Matrix<T, 4>. Returns their number. */
+static int type_arguments(const lab_tokens *tokens, lab_token_range type, lab_token_range *parts)
+{
+    int open = type.first;
+    while (open <= type.last && !lab_token_is(tokens, open, "<"))
+        open++;
+    int close = open <= type.last ? lab_outline_angle_end(tokens, open) : -1;
+    return close > 0 ? lab_cuda_split(tokens, (lab_token_range){open + 1, close - 1}, parts, LAB_CUDA_PARAMETERS_MAX)
+                     : 0;
+}
+
+/* Finds the type if the parameter is a class with the template parameter among its arguments: Matrix<T>. */
+static bool deduce_inside(const lab_call_site *site, int parameter, rungi_string_view name, lab_deduced_type *type)
+{
+    const lab_tokens *tokens = tokens_of(site);
+    lab_token_range declared = site->callee->parameters[parameter].type;
+    lab_token_range wanted[LAB_CUDA_PARAMETERS_MAX], given[LAB_CUDA_PARAMETERS_MAX];
+    int count = type_arguments(tokens, declared, wanted), index = 0;
+    while (index < count && !is_type_called(tokens, wanted[index], name))
+        index++;
+    if (index == count || !deduce_expression(site, site->arguments[parameter], 0, 0, type) || type->is_expression ||
+        type_arguments(tokens, type->tokens, given) <= index)
+        return false;
+    type->parameter = parameter;
+    type->tokens = given[index];
+    return is_named(tokens, given[index]);
+}
+
 bool lab_deduce_type(const lab_call_site *site, rungi_string_view name, lab_deduced_type *type)
 {
     const lab_tokens *tokens = tokens_of(site);
     *type = (lab_deduced_type){.parameter = -1};
     for (int i = 0; i < site->callee->parameter_count && i < site->argument_count; i++) {
         lab_token_range parameter = site->callee->parameters[i].type;
+        if (deduce_inside(site, i, name, type))
+            return true;
         if (!is_type_called(tokens, parameter, name))
             continue;
         type->parameter = i;

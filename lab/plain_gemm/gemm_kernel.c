@@ -536,6 +536,42 @@ static rungi_string_view operand_name(const lab_gemm_kernel *kernel, const lab_g
     return rungi_string_view_of(slot->name, length);
 }
 
+/* Returns the last token of the element that begins at `name`: of "C", "C[row][col]" or "C.elements[i]". */
+static int element_last(const lab_tokens *tokens, int name)
+{
+    int last = name;
+    for (;; last++) {
+        if (lab_token_is(tokens, last + 1, "[") && tokens->items[last + 1].match > 0)
+            last = tokens->items[last + 1].match - 1;
+        else if (lab_token_is(tokens, last + 1, ".") || lab_token_is(tokens, last + 1, "->"))
+            last++;
+        else
+            return last;
+    }
+}
+
+/* Returns whether the kernel stores to elements of an array, or uses it in atomic operations: C[i] = x, C[i] += x,
+ * atomicAdd(&C[i], x), atomicAdd(C + i, x). */
+static bool is_written(const lab_gemm_kernel *kernel, rungi_string_view array)
+{
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    const lab_tokens *tokens = &outline->tokens;
+    lab_token_range body = outline->functions[kernel->source.kernel].body;
+    for (int i = body.first; i < body.last; i++) {
+        bool is_array = rungi_string_views_equal(tokens->items[i].text, array) && !lab_token_is(tokens, i - 1, ".");
+        int last = is_array ? element_last(tokens, i) : i;
+        int before = lab_token_is(tokens, i - 1, "&") ? i - 2 : i - 1;
+        bool is_atomic = is_array && lab_token_is(tokens, before, "(") && before > 0 &&
+                         tokens->items[before - 1].text.length > 6 &&
+                         memcmp(tokens->items[before - 1].text.text, "atomic", 6) == 0;
+        bool is_store = is_array && last > i &&
+                        (lab_token_is(tokens, last + 1, "=") || lab_token_is(tokens, last + 1, "+="));
+        if (is_atomic || is_store)
+            return true;
+    }
+    return false;
+}
+
 static void find_pointer_roles(lab_gemm_kernel *kernel)
 {
     lab_pointer_parameter pointers[LAB_GEMM_SLOTS_MAX];
@@ -546,8 +582,12 @@ static void find_pointer_roles(lab_gemm_kernel *kernel)
             continue;
         bool may_count = !slot->type.is_const &&
                          (slot->type.element == RUNG_I32 || slot->type.element == RUNG_TYPE_NONE);
-        pointers[count] = (lab_pointer_parameter){operand_name(kernel, slot), slot->type.is_const, may_count,
-                                                  LAB_ROLE_UNKNOWN};
+        rungi_string_view array = rungi_string_view_of(slot->name, strcspn(slot->name, "."));
+        pointers[count] = (lab_pointer_parameter){.name = operand_name(kernel, slot),
+                                                  .is_const = slot->type.is_const,
+                                                  .may_count = may_count,
+                                                  .is_written = !slot->type.is_const && slot->field < 0 &&
+                                                                is_written(kernel, array)};
         slots[count++] = i;
     }
     lab_roles_of_pointers(pointers, count);
@@ -559,7 +599,7 @@ static int count_role(const lab_gemm_kernel *kernel, lab_role role)
 {
     int count = 0;
     for (int i = 0; i < kernel->slot_count; i++)
-        count += kernel->slots[i].role == role;
+        count += kernel->slots[i].role == role && !kernel->slots[i].type.is_struct; /* fields have slots of their own */
     return count;
 }
 
@@ -630,6 +670,23 @@ static bool apply_arguments(lab_gemm_kernel *kernel, char *why, size_t capacity)
     return true;
 }
 
+/* Returns the role of an integer field. The matrix of a struct is that of its pointer: A.ld of lhs.ld, if lhs.data is A. */
+static lab_role field_role(const lab_gemm_kernel *kernel, const lab_gemm_slot *slot, rungi_string_view name)
+{
+    char text[64];
+    lab_role role = lab_role_of_integer(name);
+    const char *field = strchr(slot->name, '.');
+    for (int i = 0; i < kernel->slot_count && role == LAB_ROLE_UNKNOWN && field; i++) {
+        lab_role operand = kernel->slots[i].role;
+        if (kernel->slots[i].parameter != slot->parameter || is_in_common_struct(kernel, slot) ||
+            operand < LAB_ROLE_A || operand > LAB_ROLE_C)
+            continue;
+        snprintf(text, sizeof text, "%c%s", "ABC"[operand - LAB_ROLE_A], field);
+        role = lab_role_of_integer(rungi_string_view_of(text, strlen(text)));
+    }
+    return role;
+}
+
 static bool find_roles(lab_gemm_kernel *kernel, char *why, size_t capacity)
 {
     find_pointer_roles(kernel);
@@ -643,7 +700,7 @@ static bool find_roles(lab_gemm_kernel *kernel, char *why, size_t capacity)
         if ((slot->field < 0 && kernel->is_evaluated[slot->parameter]) || kernel->is_copied[slot->parameter])
             slot->role = LAB_ROLE_VALUE;
         else if (slot->type.is_integer)
-            slot->role = slot->field < 0 ? integer_role(kernel, slot->parameter) : lab_role_of_integer(name);
+            slot->role = slot->field < 0 ? integer_role(kernel, slot->parameter) : field_role(kernel, slot, name);
         if (slot->role == LAB_ROLE_UNKNOWN)
             slot->role = lab_role_of_scalar(name);
     }

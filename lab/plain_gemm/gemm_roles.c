@@ -271,6 +271,9 @@ lab_role lab_role_of_integer(rungi_string_view text)
         {"pitcha", LAB_ROLE_LDA},
         {"pitchb", LAB_ROLE_LDB},
         {"pitchc", LAB_ROLE_LDC},
+        {"ald", LAB_ROLE_LDA}, /* A.ld of a struct */
+        {"bld", LAB_ROLE_LDB},
+        {"cld", LAB_ROLE_LDC},
         {"apitch", LAB_ROLE_LDA},
         {"bpitch", LAB_ROLE_LDB},
         {"cpitch", LAB_ROLE_LDC},
@@ -350,7 +353,7 @@ static void apply_convention(size_t convention, const char names[][NAME_BYTES], 
         else if (found[2] < 0 && !pointers[i].is_const && is_listed(names[i], conventions[convention].c, 6))
             found[2] = i;
     }
-    if (found[0] < 0 || found[1] < 0 || found[2] < 0)
+    if (found[0] < 0 || found[1] < 0 || found[2] < 0 || pointers[found[0]].is_written || pointers[found[1]].is_written)
         return;
     for (int i = 0; i < 3; i++)
         pointers[found[i]].role = (lab_role)(LAB_ROLE_A + i);
@@ -364,13 +367,18 @@ static bool has_role(const lab_pointer_parameter *pointers, int count, lab_role 
     return false;
 }
 
-/* Takes pointers without a role in their order: inputs are const where anything is. */
+/* Takes pointers without a role in their order: the kernel writes the output, and inputs are const where anything is. */
 static void assign_in_order(lab_pointer_parameter *pointers, int count)
 {
     static const lab_role inputs[] = {LAB_ROLE_A, LAB_ROLE_B};
     bool has_const = false;
     for (int i = 0; i < count; i++)
         has_const = has_const || (pointers[i].is_const && pointers[i].role == LAB_ROLE_UNKNOWN);
+    for (int integers = 0; integers < 2; integers++) /* a pointer to integers may be a counter */
+        for (int i = count - 1; i >= 0 && !has_role(pointers, count, LAB_ROLE_C); i--)
+            if (pointers[i].role == LAB_ROLE_UNKNOWN && pointers[i].is_written &&
+                pointers[i].may_count == (integers == 1))
+                pointers[i].role = LAB_ROLE_C;
     for (int i = count - 1; i >= 0 && !has_role(pointers, count, LAB_ROLE_C); i--)
         if (pointers[i].role == LAB_ROLE_UNKNOWN && (!has_const || !pointers[i].is_const))
             pointers[i].role = LAB_ROLE_C;

@@ -68,8 +68,9 @@ lab_role lab_role_of_scalar(rungi_string_view name);
 typedef struct lab_pointer_parameter {
     rungi_string_view name;
     bool is_const;
-    bool may_count; /* points to integers that the kernel may change */
-    lab_role role;  /* filled by lab_roles_of_pointers() */
+    bool may_count;  /* points to integers that the kernel may change */
+    bool is_written; /* the kernel stores to it or uses it in atomic operations, as far as its tokens tell */
+    lab_role role;   /* filled by lab_roles_of_pointers() */
 } lab_pointer_parameter;
 
 /* Gives each pointer a role, by names if they are known, otherwise by const and by order. */
