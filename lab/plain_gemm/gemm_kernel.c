@@ -140,6 +140,21 @@ static bool is_template_parameter(const lab_cuda_function *function, const lab_c
     return false;
 }
 
+/* Returns whether a name is a constant of the file that is a size of the kernel. */
+static bool is_fixed_name(const lab_gemm_kernel *kernel, rungi_string_view name)
+{
+    const char *found = kernel->constants;
+    while ((found = strstr(found, " = ")) != NULL) {
+        const char *start = found;
+        while (start > kernel->constants && rungi_is_name_character(start[-1]))
+            start--;
+        if (rungi_string_views_equal(rungi_string_view_of(start, (size_t)(found - start)), name))
+            return true;
+        found++;
+    }
+    return false;
+}
+
 /* Returns the value of a host variable whose name is that of a size that is not a parameter of the kernel. */
 static int find_host_size(const void *user, rungi_string_view name)
 {
@@ -148,7 +163,7 @@ static int find_host_size(const void *user, rungi_string_view name)
     const lab_cuda_function *function = &outline->functions[kernel->source.kernel];
     bool is_member = memchr(name.text, '.', name.length) != NULL; /* dimsA.x, which has no other value */
     lab_role role = lab_role_of_integer(name);
-    if (is_template_parameter(function, outline, name))
+    if (is_template_parameter(function, outline, name) || is_fixed_name(kernel, name))
         return -1;
     if (role != LAB_ROLE_M && role != LAB_ROLE_N && role != LAB_ROLE_K && role != LAB_ROLE_BATCH)
         return -1;
@@ -156,6 +171,204 @@ static int find_host_size(const void *user, rungi_string_view name)
         if (lab_cuda_looks_integer(&outline->tokens, function->parameters[i].type) && integer_role(kernel, i) == role)
             return is_member ? i : -1;
     return role == LAB_ROLE_BATCH ? LAB_LAUNCH_VALUE_BATCH : LAB_LAUNCH_VALUE_M + (int)(role - LAB_ROLE_M);
+}
+
+/* ---- Sizes that are constants of the file ---- */
+
+enum { LARGEST_SIZE = 512 };
+
+/* Reads `#define NAME 512`. Returns 0 for other directives and other values. */
+static long long read_macro(rungi_string_view directive, rungi_string_view name)
+{
+    char text[128], defined[64] = "", rest[4] = "";
+    long long value = 0;
+    snprintf(text, sizeof text, "%.*s", (int)directive.length, directive.text);
+    int count = sscanf(text, "# define %63s %lld %3s", defined, &value, rest);
+    if (count < 2)
+        count = sscanf(text, "# define %63s (%lld ) %3s", defined, &value, rest);
+    bool is_number = count == 2 || (count == 3 && (strncmp(rest, "//", 2) == 0 || strncmp(rest, "/*", 2) == 0));
+    return is_number && rungi_string_view_equals(name, defined) ? value : 0;
+}
+
+/* Returns the number that a file defines for a name outside of functions: `const int N = 1024;` or `#define N 1024`. *line
+ * is its line. Returns 0 if the file defines no such number. */
+static long long find_constant(const lab_cuda_outline *outline, rungi_string_view name, int *line)
+{
+    const lab_tokens *tokens = &outline->tokens;
+    for (int i = 0; i < tokens->count; i++) {
+        for (int f = 0; f < outline->function_count; f++)
+            if (outline->functions[f].whole.first == i)
+                i = outline->functions[f].whole.last + 1;
+        if (i >= tokens->count)
+            break;
+        *line = tokens->items[i].line;
+        long long value = 0;
+        bool is_value = rungi_string_views_equal(tokens->items[i].text, name) && lab_token_is(tokens, i + 1, "=") &&
+                        (lab_token_is(tokens, i + 3, ";") || lab_token_is(tokens, i + 3, ",") ||
+                         lab_token_is(tokens, i + 3, "}"));
+        if (tokens->items[i].kind == LAB_TOKEN_DIRECTIVE)
+            value = read_macro(tokens->items[i].text, name);
+        else if (is_value && tokens->items[i + 2].kind == LAB_TOKEN_NUMBER)
+            value = strtoll(tokens->items[i + 2].text.text, NULL, 10);
+        if (value != 0)
+            return value;
+    }
+    return 0;
+}
+
+static bool is_compared_at(const lab_tokens *tokens, int i)
+{
+    bool is_template = lab_token_is(tokens, i - 1, "<") && lab_token_is(tokens, i + 1, ">");
+    bool follows = lab_token_is(tokens, i - 1, "<") || lab_token_is(tokens, i - 1, "<=") ||
+                   lab_token_is(tokens, i - 1, ">") ||
+                   (lab_token_is(tokens, i - 1, "=") && lab_token_is(tokens, i - 2, ">"));
+    bool precedes = lab_token_is(tokens, i + 1, "<") || lab_token_is(tokens, i + 1, "<=") ||
+                    lab_token_is(tokens, i + 1, ">");
+    return !is_template && (follows || precedes);
+}
+
+/* Returns whether the statement that contains a token declares shared memory. */
+static bool is_in_shared(const lab_tokens *tokens, int i, int first)
+{
+    for (; i > first && !lab_token_is(tokens, i, ";") && !lab_token_is(tokens, i, "{"); i--)
+        if (lab_token_is(tokens, i, "__shared__"))
+            return true;
+    return false;
+}
+
+/* How a kernel uses a constant. */
+typedef enum constant_use {
+    USE_OTHER, /* not at all, or as a tile: multiplied by blockIdx, or the size of an array in shared memory */
+    USE_BOUND, /* indices are compared with it: a size if other constants are strides, too */
+    USE_STRIDE /* and multiplied by it: a size */
+} constant_use_t;
+
+static constant_use_t find_use(const lab_cuda_outline *outline, const lab_cuda_function *kernel, rungi_string_view name)
+{
+    const lab_tokens *tokens = &outline->tokens;
+    bool is_bound = false, is_stride = false;
+    for (int i = kernel->body.first; i <= kernel->body.last; i++) {
+        if (!rungi_string_views_equal(tokens->items[i].text, name))
+            continue;
+        bool is_block = lab_token_is(tokens, i - 1, "*") && lab_token_is(tokens, i - 3, ".") &&
+                        lab_token_is(tokens, i - 4, "blockIdx");
+        bool is_assigned = lab_token_is(tokens, i + 1, "="); /* a variable of the kernel has the same name */
+        if (is_block || is_assigned || is_in_shared(tokens, i, kernel->body.first))
+            return USE_OTHER;
+        is_bound = is_bound || is_compared_at(tokens, i);
+        is_stride = is_stride || lab_token_is(tokens, i - 1, "*") || lab_token_is(tokens, i + 1, "*");
+    }
+    return !is_bound ? USE_OTHER : is_stride ? USE_STRIDE : USE_BOUND;
+}
+
+/* Returns whether the kernel uses a parameter with a role, or one that is the size in all directions. */
+static bool uses_parameter(const lab_gemm_kernel *kernel, lab_role role)
+{
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    const lab_cuda_function *function = &outline->functions[kernel->source.kernel];
+    for (int i = 0; i < function->parameter_count; i++) {
+        rungi_string_view name = lab_cuda_name(outline, function->parameters[i].name);
+        lab_role own = lab_role_of_integer(name);
+        if (!lab_cuda_looks_integer(&outline->tokens, function->parameters[i].type) ||
+            (own != role && own != LAB_ROLE_SIZE))
+            continue;
+        for (int t = function->body.first; t <= function->body.last; t++) {
+            bool is_declared = t > 0 && outline->tokens.items[t - 1].kind == LAB_TOKEN_NAME; /* for (int k = 0 ... */
+            if (!rungi_string_views_equal(outline->tokens.items[t].text, name))
+                continue;
+            if (is_declared)
+                break;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_parameter(const lab_cuda_outline *outline, const lab_cuda_function *function, rungi_string_view name)
+{
+    for (int i = 0; i < function->parameter_count; i++)
+        if (rungi_string_views_equal(lab_cuda_name(outline, function->parameters[i].name), name))
+            return true;
+    return is_template_parameter(function, outline, name);
+}
+
+/* Sets a size that a constant fixes, and describes it once. */
+static void fix_size(lab_gemm_kernel *kernel, int direction, rungi_string_view name, long long value, int line)
+{
+    char text[96];
+    snprintf(text, sizeof text, "%.*s = %lld in line %d", (int)name.length, name.text, value, line);
+    if (kernel->fixed[direction] > 0 || uses_parameter(kernel, (lab_role)(LAB_ROLE_M + direction)))
+        return;
+    kernel->fixed[direction] = value;
+    if (!strstr(kernel->constants, text))
+        lab_append(kernel->constants, sizeof kernel->constants, "%s%s", *kernel->constants ? ", " : "", text);
+}
+
+/* Returns whether the text of a token occurs before it. */
+static bool is_earlier_token(const lab_cuda_outline *outline, int first, int token)
+{
+    for (int i = first; i < token; i++)
+        if (rungi_string_views_equal(outline->tokens.items[i].text, outline->tokens.items[token].text))
+            return true;
+    return false;
+}
+
+/* Finds sizes that are constants of the file: strides, or all that indices are compared with. Returns the number of constants. */
+static int fix_sizes(lab_gemm_kernel *kernel, constant_use_t least)
+{
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    const lab_cuda_function *function = &outline->functions[kernel->source.kernel];
+    rungi_string_view only = rungi_string_view_of("", 0);
+    long long only_value = 0;
+    int count = 0, only_line = 0;
+    kernel->fixed[0] = kernel->fixed[1] = kernel->fixed[2] = 0;
+    *kernel->constants = '\0';
+    for (int i = function->body.first; i <= function->body.last; i++) {
+        rungi_string_view name = outline->tokens.items[i].text;
+        if (outline->tokens.items[i].kind != LAB_TOKEN_NAME || is_earlier_token(outline, function->body.first, i))
+            continue;
+        lab_role role = lab_role_of_integer(name);
+        bool is_size = role == LAB_ROLE_SIZE || (role >= LAB_ROLE_M && role <= LAB_ROLE_K);
+        int line;
+        long long value = is_size && !is_parameter(outline, function, name) ? find_constant(outline, name, &line) : 0;
+        if (value < 1 || find_use(outline, function, name) < least)
+            continue;
+        for (int d = 0; d < 3; d++)
+            if (role == LAB_ROLE_SIZE || role == (lab_role)(LAB_ROLE_M + d))
+                fix_size(kernel, d, name, value, line);
+        count++;
+        only = name, only_value = value, only_line = line;
+    }
+    for (int d = 0; d < 3 && count == 1; d++) /* the only constant is the size in all directions */
+        fix_size(kernel, d, only, only_value, only_line);
+    return count;
+}
+
+static void find_fixed_sizes(lab_gemm_kernel *kernel)
+{
+    if (fix_sizes(kernel, USE_STRIDE) > 0)
+        fix_sizes(kernel, USE_BOUND);
+}
+
+/* Refuses a kernel whose size is a constant of the file that is larger than every size that rung verify runs. */
+static bool has_possible_sizes(lab_gemm_kernel *kernel, char *why, size_t capacity)
+{
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    lab_token_range body = outline->functions[kernel->source.kernel].body;
+    for (int i = body.first; i <= body.last; i++) {
+        int line;
+        rungi_string_view name = outline->tokens.items[i].text;
+        if (outline->tokens.items[i].kind != LAB_TOKEN_NAME ||
+            (find_host_size(kernel, name) < 0 && !is_fixed_name(kernel, name)))
+            continue;
+        long long value = find_constant(outline, name, &line);
+        if (value > LARGEST_SIZE)
+            return lab_set_reason(why, capacity,
+                                  "the kernel uses %.*s = %lld of line %d as a size; rung verify runs sizes up to %d. "
+                                  "Make %.*s a parameter of the kernel, or make the constant smaller",
+                                  (int)name.length, name.text, value, line, LARGEST_SIZE, (int)name.length, name.text);
+    }
+    return true;
 }
 
 /* Returns whether a struct has only values that the problem does not give: no pointers, sizes, alpha or beta. */
@@ -205,6 +418,7 @@ static bool begin_kernel(const lab_gemm_file *file, int function, const lab_cuda
         .find_size = find_host_size,
         .user = kernel,
     };
+    find_fixed_sizes(kernel);
     find_given(kernel);
     return true;
 }
@@ -745,52 +959,6 @@ static bool refuse_launch(lab_gemm_kernel *kernel, const char *reason, char *why
                        kernel->source.launch->line, reason);
     append_template_hint(kernel, why, capacity);
     return false;
-}
-
-/* Returns the number that a file defines for a name outside of functions: `const int N = 1024;` or `#define N 1024`. *line
- * is its line. Returns 0 if the file defines no such number. */
-static long long find_constant(const lab_cuda_outline *outline, rungi_string_view name, int *line)
-{
-    const lab_tokens *tokens = &outline->tokens;
-    for (int i = 0; i < tokens->count; i++) {
-        for (int f = 0; f < outline->function_count; f++)
-            if (outline->functions[f].whole.first == i)
-                i = outline->functions[f].whole.last + 1;
-        if (i >= tokens->count)
-            break;
-        char text[64], defined[64] = "";
-        long long value = 0;
-        snprintf(text, sizeof text, "%.*s", (int)tokens->items[i].text.length, tokens->items[i].text.text);
-        *line = tokens->items[i].line;
-        if (tokens->items[i].kind == LAB_TOKEN_DIRECTIVE) {
-            if (sscanf(text, "# define %63s %lld", defined, &value) == 2 && rungi_string_view_equals(name, defined))
-                return value;
-        } else if (rungi_string_views_equal(tokens->items[i].text, name) && lab_token_is(tokens, i + 1, "=") &&
-                   i + 2 < tokens->count && tokens->items[i + 2].kind == LAB_TOKEN_NUMBER)
-            return strtoll(tokens->items[i + 2].text.text, NULL, 10);
-    }
-    return 0;
-}
-
-/* Refuses a kernel whose size is a constant of the file that is larger than every size that rung verify runs. */
-static bool has_possible_sizes(lab_gemm_kernel *kernel, char *why, size_t capacity)
-{
-    enum { LARGEST = 512 };
-    const lab_cuda_outline *outline = &kernel->file->outline;
-    lab_token_range body = outline->functions[kernel->source.kernel].body;
-    for (int i = body.first; i <= body.last; i++) {
-        int line;
-        rungi_string_view name = outline->tokens.items[i].text;
-        if (outline->tokens.items[i].kind != LAB_TOKEN_NAME || find_host_size(kernel, name) < 0)
-            continue;
-        long long value = find_constant(outline, name, &line);
-        if (value > LARGEST)
-            return lab_set_reason(why, capacity,
-                                  "the kernel uses %.*s = %lld of line %d as a size; rung verify runs sizes up to %d. "
-                                  "Make %.*s a parameter of the kernel, or make the constant smaller",
-                                  (int)name.length, name.text, value, line, LARGEST, (int)name.length, name.text);
-    }
-    return true;
 }
 
 /* Names the value of the launch that is not known. Returns false. */

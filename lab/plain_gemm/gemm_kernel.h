@@ -53,6 +53,8 @@ typedef struct lab_gemm_kernel {
     lab_gemm_slot slots[LAB_GEMM_SLOTS_MAX];
     int slot_count;
     int64_t parameter_bytes;
+    int64_t fixed[3];    /* sizes m, n and k that are constants of the file; 0: any */
+    char constants[256]; /* these constants: "N = 512 in line 1"; "" if the file has none */
 } lab_gemm_kernel;
 
 /* Reads the outline and the comment lines of a file. `options` are those of the command line. The file's text must live

@@ -216,6 +216,17 @@ static void try_large_k(lab_gemm_kernel *kernel, lab_gemm_meaning *meaning, int6
     }
 }
 
+/* Copies sizes, with those that are constants of the file in their places. Returns whether there are any. */
+static bool fix_sizes(const lab_gemm_kernel *kernel, const int64_t sizes[3], int64_t to[3])
+{
+    bool is_fixed = false;
+    for (int i = 0; i < 3; i++) {
+        to[i] = kernel->fixed[i] > 0 ? kernel->fixed[i] : sizes[i];
+        is_fixed = is_fixed || kernel->fixed[i] > 0;
+    }
+    return is_fixed;
+}
+
 bool lab_gemm_find_meaning(lab_gemm_kernel *kernel, lab_gemm_meaning *meaning, int64_t base[3], lab_gemm_result *result,
                            lab_gemm_formula *formula)
 {
@@ -224,17 +235,18 @@ bool lab_gemm_find_meaning(lab_gemm_kernel *kernel, lab_gemm_meaning *meaning, i
     int count = is_square ? 2 : (int)(sizeof rectangles / sizeof *rectangles);
     *formula = (lab_gemm_formula){.difference = "", .fix = ""};
     for (int i = 0; i < count; i++) {
-        memcpy(base, sizes[i], sizeof *sizes);
-        if (try_size(kernel, sizes[i], meaning, result, formula)) {
-            if (!is_square)
+        bool is_fixed = fix_sizes(kernel, sizes[i], base);
+        if (try_size(kernel, base, meaning, result, formula)) {
+            if (!is_square && !is_fixed)
                 try_large_k(kernel, meaning, base, result);
             return true;
         }
-        if (is_final(result) || is_almost_right(formula) || (i == 0 && is_random(kernel, sizes[0])))
+        bool is_only = kernel->fixed[0] > 0 && kernel->fixed[1] > 0 && kernel->fixed[2] > 0;
+        if (is_final(result) || is_almost_right(formula) || is_only || (i == 0 && is_random(kernel, base)))
             break;
     }
     *meaning = lab_gemm_meaning_default();
-    memcpy(base, sizes[0], sizeof *sizes);
+    fix_sizes(kernel, sizes[0], base);
     return false;
 }
 

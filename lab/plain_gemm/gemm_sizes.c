@@ -243,7 +243,7 @@ static void find_equal_sizes(size_search_t *search)
     lab_gemm_sizes *sizes = search->sizes;
     bool is_tied[3];
     int count = 0, first = -1, parameters = 0;
-    if (sizes->base[1] != sizes->base[0] || sizes->base[2] != sizes->base[0])
+    if (sizes->base[1] != sizes->base[0] || sizes->base[2] != sizes->base[0] || *search->kernel->constants)
         return;
     for (int i = 0; i < 3; i++) {
         search->direction = i;
@@ -269,6 +269,9 @@ static void find_limits(size_search_t *search, int direction)
 {
     lab_gemm_sizes *sizes = search->sizes;
     search->direction = direction;
+    sizes->least[direction] = sizes->base[direction];
+    if (search->kernel->fixed[direction] > 0)
+        return; /* the kernel is compiled for this size */
     sizes->step[direction] = find_step(search, &sizes->most[direction]);
     sizes->least[direction] = sizes->step[direction] > 0 ? find_least(search, sizes->step[direction])
                                                          : sizes->base[direction];
@@ -282,7 +285,9 @@ lab_gemm_sizes lab_gemm_find_sizes(lab_gemm_kernel *kernel, const lab_gemm_meani
 {
     lab_gemm_sizes sizes = {.base = {base[0], base[1], base[2]}, .leader = {0, 1, 2}, .reason = {-1, -1, -1}};
     size_search_t search = {.kernel = kernel, .meaning = meaning, .sizes = &sizes, .findings = findings};
-    search.base_has_findings = run_size(&search, base).finding_count > 0;
+    const int64_t *fixed = kernel->fixed;
+    if (fixed[0] == 0 || fixed[1] == 0 || fixed[2] == 0)
+        search.base_has_findings = run_size(&search, base).finding_count > 0;
     if (lab_gemm_is_square(kernel))
         sizes.leader[1] = sizes.leader[2] = 0;
     else

@@ -144,14 +144,17 @@ static void count_accesses(plain_explanation_t *explanation)
     lab_access_counters short_run = {.line_count = 0};
     lab_gemm_launch launch;
     int64_t longer[3] = {explanation->base[0], explanation->base[1], 2 * explanation->base[2]};
+    bool is_fixed = explanation->kernel.fixed[2] > 0; /* the only k is that of the problem */
+    if (is_fixed)
+        longer[2] = explanation->base[2];
     if (lab_gemm_is_square(&explanation->kernel))
         longer[0] = longer[1] = longer[2];
-    result->is_counted = count_run(explanation, explanation->base, &short_run, &launch, result->why_uncounted,
-                                   LAB_EXPLAIN_WHY_BYTES) &&
+    result->is_counted = (is_fixed || count_run(explanation, explanation->base, &short_run, &launch,
+                                                result->why_uncounted, LAB_EXPLAIN_WHY_BYTES)) &&
                          count_run(explanation, longer, &result->counters, &launch, result->why_uncounted,
                                    LAB_EXPLAIN_WHY_BYTES);
     if (result->is_counted) {
-        double steps = (double)(result->k - explanation->base[2]) / (double)explanation->base[2];
+        double steps = is_fixed ? 1 : (double)(result->k - explanation->base[2]) / (double)explanation->base[2];
         lab_explain_extrapolate(&short_run, result, steps);
         result->threads = (int64_t)launch.block[0] * launch.block[1] * launch.block[2];
         result->shared_bytes += launch.shared_bytes;
@@ -176,6 +179,8 @@ static double find_tiles(plain_explanation_t *explanation)
         for (int i = 0; i < 3; i++)
             if (taller.grid[i] > all.grid[i])
                 rows = all.grid[i];
+        if (explanation->kernel.fixed[0] > 0) /* the grid does not depend on m; y usually numbers the rows */
+            rows = all.grid[1];
     }
     rows = rows > 0 ? rows : 1;
     double item_blocks = blocks / (double)lab_gemm_batch(&explanation->kernel);
@@ -247,6 +252,10 @@ static bool explain(const plain_session_t *session, plain_explanation_t *explana
                               explanation->kernel.title, lab_gemm_formula_is_good(&formula) ? what : first.text,
                               file->path);
     }
+    int64_t *wanted[3] = {&explanation->request.m, &explanation->request.n, &explanation->request.k};
+    for (int i = 0; i < 3; i++)
+        if (explanation->kernel.fixed[i] > 0)
+            *wanted[i] = explanation->kernel.fixed[i];
     if (!is_right_size(explanation, why, capacity) || !describe(explanation, why, capacity))
         return false;
     result->is_compiled = read_report(explanation->kernel.code.log, explanation->kernel.code.lowered[0], result);
@@ -287,6 +296,8 @@ static void describe_choice(const plain_explanation_t *explanation, const lab_ge
     if (*others)
         lab_append(text, capacity, "these are the numbers of %s; %s %s", own, place,
                    strchr(others, ',') ? "differ" : "differs");
+    if (*kernel->constants)
+        lab_append(text, capacity, "%sthe sizes are constants of the file: %s", *text ? "; " : "", kernel->constants);
     if (*kernel->assumed)
         lab_append(text, capacity,
                    "%sassumes %s, because the file does not name the type; choose another with --template",

@@ -93,6 +93,10 @@ static void print_sizes(const lab_plain_report *report)
     lab_gemm_describe_sizes(&report->kernel, all, sizes, sizeof sizes);
     snprintf(text, sizeof text, "correct only when %s", sizes);
     print_field("sizes", text);
+    if (*report->kernel.constants) {
+        snprintf(text, sizeof text, "constants of the file: %s", report->kernel.constants);
+        print_field("", text);
+    }
     for (int i = 0; i < 3; i++) {
         lab_gemm_describe_failure(all, i, text, sizeof text);
         if (*text)

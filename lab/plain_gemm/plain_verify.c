@@ -74,13 +74,25 @@ static lab_gemm_result run_case(lab_plain_report *report, const lab_gemm_problem
     return result;
 }
 
+enum { CASES = 12 };
+
+/* Returns the number of cases. If all sizes are constants of the file, only the elements and the scalars differ. */
+static size_t count_cases(const lab_gemm_kernel *kernel)
+{
+    const int64_t *fixed = kernel->fixed;
+    if (fixed[0] == 0 || fixed[1] == 0 || fixed[2] == 0)
+        return CASES;
+    return fixed[0] * fixed[1] * fixed[2] > 1 << 24 ? 2 : 4;
+}
+
 /* Runs sizes that the kernel takes: the smallest, edges, rectangles; integers and fractions; several scalars. */
 static void run_cases(lab_plain_report *report)
 {
-    static const int picks[][3] = {{1, 1, 1}, {0, 0, 0}, {2, 2, 2}, {4, 4, 4}, {3, 1, 0}, {0, 3, 2},
-                                   {2, 0, 3}, {5, 5, 5}, {1, 0, 4}, {0, 1, 1}, {4, 2, 5}, {1, 2, 1}};
+    static const int picks[CASES][3] = {{1, 1, 1}, {0, 0, 0}, {2, 2, 2}, {4, 4, 4}, {3, 1, 0}, {0, 3, 2},
+                                        {2, 0, 3}, {5, 5, 5}, {1, 0, 4}, {0, 1, 1}, {4, 2, 5}, {1, 2, 1}};
     static const double scalars[][2] = {{1, 0}, {2, 3}, {-1, 1}, {0.5, 0}};
-    for (size_t i = 0; i < sizeof picks / sizeof *picks && !report->is_late && !lab_is_interrupted(); i++) {
+    const size_t count = count_cases(&report->kernel);
+    for (size_t i = 0; i < count && !report->is_late && !lab_is_interrupted(); i++) {
         int64_t size[3];
         for (int d = 0; d < 3; d++)
             size[d] = pick_size(&report->sizes, d, picks[i][report->sizes.leader[d]]);
