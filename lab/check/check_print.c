@@ -172,6 +172,9 @@ void lab_check_print(lab_check_session *session)
 {
     for (int i = 0; i < session->lines.count; i++)
         print_launch(session, &session->launches[i]);
+    char note[512];
+    for (const char *at = session->code.log; lab_cuda_note_next(&at, note, sizeof note);)
+        print_field("note", note);
     if (session->repeat > 1) {
         char text[64];
         snprintf(text, sizeof text, "%lld launches", (long long)session->cases);
@@ -257,6 +260,11 @@ void lab_check_write_json(lab_check_session *session)
     lab_json_string(&json, "file", session->path);
     LAB_JSON_INTEGERS(&json, {"cases", session->cases}, {"wrong", wrong});
     lab_json_string(&json, "stopped", session->stopped);
+    char note[512];
+    lab_json_begin(&json, "notes", '[');
+    for (const char *at = session->code.log; lab_cuda_note_next(&at, note, sizeof note);)
+        lab_json_string(&json, NULL, note);
+    lab_json_end(&json, ']');
     write_launches(session, &json);
     write_expectations(session, &json);
     lab_finding_list_write(&session->findings, &json);

@@ -113,6 +113,22 @@ void lab_cuda_code_free(lab_cuda_code *code)
     *code = (lab_cuda_code){.ptx = NULL};
 }
 
+bool lab_cuda_note_next(const char **at, char *note, size_t capacity)
+{
+    static const char mark[] = "note: ";
+    const size_t length = sizeof mark - 1;
+    while (*at && **at) {
+        const char *line = *at;
+        size_t bytes = strcspn(line, "\n");
+        *at = line + bytes + (line[bytes] == '\n');
+        if (bytes > length && strncmp(line, mark, length) == 0) {
+            snprintf(note, capacity, "%.*s", (int)(bytes - length), line + length);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- nvcc ---- */
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place)

@@ -13,3 +13,7 @@
  * `why` receives a sentence for the user if the status is not LAB_CUDA_COMPILED. */
 lab_cuda_compile_status lab_cuda_compile(const lab_cuda_job *job, lab_cuda_code *code, char *why, size_t capacity);
 void lab_cuda_code_free(lab_cuda_code *code);
+
+/* Finds the next note in a log: a sentence on a header that was replaced by an empty one. *at is the position, which begins as
+ * the log. Returns false after the last note. */
+bool lab_cuda_note_next(const char **at, char *note, size_t capacity);

@@ -24,6 +24,19 @@ static int count_unknown_integers(const lab_gemm_kernel *kernel)
     return count;
 }
 
+/* Returns whether the launch passes a struct without matrices, which may be a function of the result. */
+static bool has_functor(const lab_gemm_kernel *kernel)
+{
+    for (int i = 0; i < kernel->slot_count; i++) {
+        int fields = 0;
+        for (int f = 0; f < kernel->slot_count; f++)
+            fields += kernel->slots[f].parameter == kernel->slots[i].parameter && kernel->slots[f].field >= 0;
+        if (kernel->slots[i].type.is_struct && (fields == 0 || kernel->is_copied[kernel->slots[i].parameter]))
+            return true;
+    }
+    return false;
+}
+
 bool lab_gemm_is_square(const lab_gemm_kernel *kernel)
 {
     return count_slots(kernel, LAB_ROLE_SIZE, LAB_ROLE_SIZE) > 0 && count_slots(kernel, LAB_ROLE_M, LAB_ROLE_K) == 0;
@@ -31,18 +44,30 @@ bool lab_gemm_is_square(const lab_gemm_kernel *kernel)
 
 /* ---- Interpretations ---- */
 
+/* Epilogues: activation, and whether the bias has one element per row. */
+static const struct {
+    rung_activation activation;
+    bool is_per_row;
+} epilogues[] = {{RUNG_ACTIVATION_NONE, false},      {RUNG_ACTIVATION_RELU, false}, {RUNG_ACTIVATION_GELU, false},
+                 {RUNG_ACTIVATION_GELU_TANH, false}, {RUNG_ACTIVATION_SILU, false}, {RUNG_ACTIVATION_NONE, true},
+                 {RUNG_ACTIVATION_RELU, true}};
+enum { EPILOGUES = sizeof epilogues / sizeof *epilogues, FUNCTOR_EPILOGUES = 2 };
+
 /* What may vary for a kernel. */
 typedef struct variations {
-    int orders; /* of sizes: 1 or 6 */
-    bool has_bias;
-    bool can_add; /* there is no beta, and C may be an addend */
+    int orders;    /* of sizes: 1 or 6 */
+    int epilogues; /* with a bias all, with a functor those without a bias that are common */
+    bool can_add;  /* there is no beta, and C may be an addend */
 } variations_t;
 
 static variations_t variations_of(const lab_gemm_kernel *kernel)
 {
+    bool has_bias = count_slots(kernel, LAB_ROLE_BIAS, LAB_ROLE_BIAS) > 0;
     bool has_sizes = count_slots(kernel, LAB_ROLE_M, LAB_ROLE_K) > 1 || count_unknown_integers(kernel) > 0;
     return (variations_t){.orders = has_sizes ? 6 : 1,
-                          .has_bias = count_slots(kernel, LAB_ROLE_BIAS, LAB_ROLE_BIAS) > 0,
+                          .epilogues = has_bias              ? EPILOGUES
+                                       : has_functor(kernel) ? FUNCTOR_EPILOGUES
+                                                             : 1,
                           .can_add = count_slots(kernel, LAB_ROLE_BETA, LAB_ROLE_BETA) == 0 &&
                                      count_slots(kernel, LAB_ROLE_D, LAB_ROLE_D) == 0};
 }
@@ -56,19 +81,10 @@ static const lab_role orders[6][3] = {{LAB_ROLE_M, LAB_ROLE_N, LAB_ROLE_K}, {LAB
                                       {LAB_ROLE_N, LAB_ROLE_M, LAB_ROLE_K}, {LAB_ROLE_K, LAB_ROLE_M, LAB_ROLE_N},
                                       {LAB_ROLE_N, LAB_ROLE_K, LAB_ROLE_M}, {LAB_ROLE_K, LAB_ROLE_N, LAB_ROLE_M}};
 
-/* Epilogues: activation, and whether the bias has one element per row. */
-static const struct {
-    rung_activation activation;
-    bool is_per_row;
-} epilogues[] = {{RUNG_ACTIVATION_NONE, false},      {RUNG_ACTIVATION_RELU, false}, {RUNG_ACTIVATION_GELU, false},
-                 {RUNG_ACTIVATION_GELU_TANH, false}, {RUNG_ACTIVATION_SILU, false}, {RUNG_ACTIVATION_NONE, true},
-                 {RUNG_ACTIVATION_RELU, true}};
-enum { EPILOGUES = sizeof epilogues / sizeof *epilogues };
-
 /* Sets interpretation number `index`. Returns false after the last one. */
 static bool set_interpretation(const variations_t *variations, int index, lab_gemm_meaning *meaning)
 {
-    int adds = variations->can_add ? 2 : 1, ends = variations->has_bias ? EPILOGUES : 1;
+    int adds = variations->can_add ? 2 : 1, ends = variations->epilogues;
     int layout = index % 8, end = index / 8 % ends, add = index / (8 * ends) % adds, rest = index / (8 * ends * adds);
     int order = rest % variations->orders, swap = rest / variations->orders;
     if (swap > 1)

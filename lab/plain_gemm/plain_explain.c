@@ -313,6 +313,8 @@ static void print(const plain_explanation_t *explanation, const lab_gemm_launche
         lab_explanation_print(&explanation->result);
         if (*choice)
             printf("\nNote: %s.\n", choice);
+        for (const char *at = explanation->kernel.code.log; lab_cuda_note_next(&at, choice, sizeof choice);)
+            printf("\nNote: %s.\n", choice);
         return;
     }
     lab_json_begin(json, NULL, '{');

@@ -80,6 +80,14 @@ static void print_assumption(const lab_plain_report *report)
     print_field("assumes", text);
 }
 
+/* Prints which headers were replaced by empty ones. */
+static void print_notes(const lab_plain_report *report)
+{
+    char note[512];
+    for (const char *at = report->kernel.code.log; lab_cuda_note_next(&at, note, sizeof note);)
+        print_field("note", note);
+}
+
 static void print_sizes(const lab_plain_report *report)
 {
     char text[1536], sizes[512];
@@ -151,6 +159,7 @@ void lab_plain_report_print(const lab_plain_report *report, const lab_gemm_file 
     printf("%s, %s:%d\n", report->kernel.title, lab_base_name(file->path), report->kernel.line);
     print_parameters(report);
     print_assumption(report);
+    print_notes(report);
     describe_computation(report, text, sizeof text);
     bool has_ended = report->first.outcome == LAB_GEMM_RIGHT || report->first.outcome == LAB_GEMM_WRONG;
     print_field("computes", *text       ? text
@@ -192,6 +201,15 @@ static void write_parameters(const lab_plain_report *report, lab_json *json)
         LAB_JSON_STRINGS(json, {"name", report->kernel.slots[i].name}, {"value", value});
         lab_json_end(json, '}');
     }
+    lab_json_end(json, ']');
+}
+
+static void write_notes(const lab_plain_report *report, lab_json *json)
+{
+    char note[512];
+    lab_json_begin(json, "notes", '[');
+    for (const char *at = report->kernel.code.log; lab_cuda_note_next(&at, note, sizeof note);)
+        lab_json_string(json, NULL, note);
     lab_json_end(json, ']');
 }
 
@@ -245,6 +263,7 @@ void lab_plain_report_write(const lab_plain_report *report, lab_json *json)
         lab_json_integer(json, "line", report->kernel.line);
         LAB_JSON_STRINGS(json, {"launch_lines", report->launch_lines}, {"launches_not_run", report->not_run},
                          {"assumed", report->kernel.assumed});
+        write_notes(report, json);
         write_parameters(report, json);
         write_launch(report, json);
         describe_computation(report, text, sizeof text);
