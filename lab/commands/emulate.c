@@ -250,9 +250,11 @@ static int run(const lab_options *options, const char *path, const char *folder,
     }
     fprintf(stderr, "rung: the GPU of this program is emulated (%s); times mean nothing\n", machine->name);
     if (program->closed_library)
-        fprintf(stderr,
-                "rung: the program uses %s, whose kernels are machine code of a GPU without PTX: calls of it fail\n",
-                program->closed_library);
+        fprintf(
+            stderr,
+            "rung: the program uses %s, whose kernels are machine code of a GPU without PTX: calls of it fail; for the "
+            "emulated run, replace these calls by kernels of your own or by code for the CPU\n",
+            program->closed_library);
     set_environment(options, folder, program, machine, name);
     bool is_late = false;
     int status = run_program(path, (char *const *)options->arguments, options->json != NULL, seconds, &is_late);

@@ -105,16 +105,6 @@ static bool needs_library(const elf_view_t *view, const char *prefix)
     return false;
 }
 
-/* Libraries of NVIDIA with kernels of their own. */
-static void find_closed_library(const elf_view_t *view, lab_program *program)
-{
-    static const char *const libraries[] = {"libcublas.so", "libcublasLt.so", "libcudnn.so",    "libcufft.so",
-                                            "libcurand.so", "libcusolver.so", "libcusparse.so", "libnccl.so"};
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !program->closed_library; i++)
-        if (needs_library(view, libraries[i]))
-            program->closed_library = libraries[i];
-}
-
 /* Returns whether the symbol table defines a symbol. */
 static bool defines(const elf_view_t *view, const char *name)
 {
@@ -125,6 +115,22 @@ static bool defines(const elf_view_t *view, const char *name)
         if (symbols[i].st_shndx != SHN_UNDEF && strcmp(string_at(view, strings, symbols[i].st_name), name) == 0)
             return true;
     return false;
+}
+
+/* Libraries of NVIDIA with kernels of their own. */
+static void find_closed_library(const elf_view_t *view, lab_program *program)
+{
+    static const char *const libraries[] = {"libcublas.so", "libcublasLt.so", "libcudnn.so",    "libcufft.so",
+                                            "libcurand.so", "libcusolver.so", "libcusparse.so", "libnccl.so"};
+    static const struct {
+        const char *function, *library;
+    } linked[] = {{"cublasCreate_v2", "libcublas_static.a"}, {"cufftExecC2C", "libcufft_static.a"}};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !program->closed_library; i++)
+        if (needs_library(view, libraries[i]))
+            program->closed_library = libraries[i];
+    for (size_t i = 0; i < sizeof linked / sizeof *linked && !program->closed_library; i++)
+        if (defines(view, linked[i].function))
+            program->closed_library = linked[i].library;
 }
 
 /* ---- Fat binaries ------------------------------------------------------------------------------------------ */
@@ -238,7 +244,7 @@ bool lab_program_refuse(const lab_program *program, int architecture, char *why,
         snprintf(
             why, capacity,
             "the program was compiled with -rdc=true, so that its linked kernels are machine code of a GPU; compile "
-            "it with -rdc=false");
+            "it with -rdc=false, and put device functions that several files use into a header");
         return true;
     }
     if (program->ptx_count == 0 && program->cubin_count > 0) {

@@ -24,7 +24,13 @@ build newer scale.cu -gencode arch=compute_90,code=compute_90
 expect 2 "choose a newer GPU with --machine" $emulate "$work/newer"
 expect 0 scaled $emulate --machine h100 "$work/newer"
 build relocatable scale.cu -rdc=true -arch=sm_86
-expect 2 "compile it with -rdc=false" $emulate "$work/relocatable"
+expect 2 "compile it with -rdc=false, and put device functions that several files use into a header" $emulate "$work/relocatable"
+build texture texture.cu
+expect 0 "create: operation not supported" $emulate "$work/texture"
+for message in "cudaCreateTextureObject is not emulated; it returns cudaErrorNotSupported; for the emulated run" \
+    "tex.1d.v4.f32.s32 is not implemented (textures); for the emulated run, read memory of cudaMalloc"; do
+    grep -qF "$message" "$work/output" || wrong "a texture is refused without: $message"
+done
 for mode in none speed balance size; do
     build "$mode" scale.cu --compress-mode=$mode
     expect 0 scaled $emulate "$work/$mode"

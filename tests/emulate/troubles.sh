@@ -43,5 +43,9 @@ cp libcublas.so libcublas.so.13
 printf 'int cublasCreate_v2(void **x); int main() { void *x; return cublasCreate_v2(&x); }\n' |
     gcc -x c - -L. -lcublas -Wl,-rpath,"$work" -o uses_cublas
 expect 0 "the program uses libcublas.so, whose kernels are machine code" "$rung" emulate ./uses_cublas
+expect 0 "replace these calls by kernels of your own" "$rung" emulate ./uses_cublas
+printf 'int cublasCreate_v2(void **x) { return x == 0; }\nint main() { void *x; return cublasCreate_v2(&x); }\n' |
+    gcc -x c - -o has_cublas
+expect 0 "the program uses libcublas_static.a, whose kernels are machine code" "$rung" emulate ./has_cublas
 echo "troubles: $failures wrong"
 exit $((failures > 0))

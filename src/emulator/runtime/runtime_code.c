@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "emulator/runtime/runtime.h"
 
@@ -144,8 +145,12 @@ static CUresult load(runtime_binary_t *binary, int device)
     CUresult result = cuModuleLoadDataEx(&binary->modules[device], binary->wrapper, 2, options, values);
     if (result == CUDA_SUCCESS)
         set_managed(binary, binary->modules[device]);
-    else if (reason[0])
-        fprintf(stderr, "rung: emulated GPU: the kernels of a file cannot be loaded: %s\n", reason);
+    else if (reason[0]) {
+        bool is_texture = strstr(reason, "(textures)") || strstr(reason, "(surfaces)");
+        fprintf(stderr, "rung: emulated GPU: the kernels of a file cannot be loaded: %s%s\n", reason,
+                is_texture ? "; for the emulated run, read memory of cudaMalloc through a pointer in place of a texture"
+                           : "");
+    }
     return result;
 }
 
