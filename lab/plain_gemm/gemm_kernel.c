@@ -14,6 +14,7 @@
 #include "common/text.h"
 #include "cuda_source/public_view.h"
 #include "explain/explain.h"
+#include "plain_gemm/gemm_source.h"
 
 /* ---- Files ---- */
 
@@ -177,90 +178,6 @@ static int find_host_size(const void *user, rungi_string_view name)
 
 enum { LARGEST_SIZE = 512 };
 
-/* Reads `#define NAME 512`. Returns 0 for other directives and other values. */
-static long long read_macro(rungi_string_view directive, rungi_string_view name)
-{
-    char text[128], defined[64] = "", rest[4] = "";
-    long long value = 0;
-    snprintf(text, sizeof text, "%.*s", (int)directive.length, directive.text);
-    int count = sscanf(text, "# define %63s %lld %3s", defined, &value, rest);
-    if (count < 2)
-        count = sscanf(text, "# define %63s (%lld ) %3s", defined, &value, rest);
-    bool is_number = count == 2 || (count == 3 && (strncmp(rest, "//", 2) == 0 || strncmp(rest, "/*", 2) == 0));
-    return is_number && rungi_string_view_equals(name, defined) ? value : 0;
-}
-
-/* Returns the number that a file defines for a name outside of functions: `const int N = 1024;` or `#define N 1024`. *line
- * is its line. Returns 0 if the file defines no such number. */
-static long long find_constant(const lab_cuda_outline *outline, rungi_string_view name, int *line)
-{
-    const lab_tokens *tokens = &outline->tokens;
-    for (int i = 0; i < tokens->count; i++) {
-        for (int f = 0; f < outline->function_count; f++)
-            if (outline->functions[f].whole.first == i)
-                i = outline->functions[f].whole.last + 1;
-        if (i >= tokens->count)
-            break;
-        *line = tokens->items[i].line;
-        long long value = 0;
-        bool is_value = rungi_string_views_equal(tokens->items[i].text, name) && lab_token_is(tokens, i + 1, "=") &&
-                        (lab_token_is(tokens, i + 3, ";") || lab_token_is(tokens, i + 3, ",") ||
-                         lab_token_is(tokens, i + 3, "}"));
-        if (tokens->items[i].kind == LAB_TOKEN_DIRECTIVE)
-            value = read_macro(tokens->items[i].text, name);
-        else if (is_value && tokens->items[i + 2].kind == LAB_TOKEN_NUMBER)
-            value = strtoll(tokens->items[i + 2].text.text, NULL, 10);
-        if (value != 0)
-            return value;
-    }
-    return 0;
-}
-
-static bool is_compared_at(const lab_tokens *tokens, int i)
-{
-    bool is_template = lab_token_is(tokens, i - 1, "<") && lab_token_is(tokens, i + 1, ">");
-    bool follows = lab_token_is(tokens, i - 1, "<") || lab_token_is(tokens, i - 1, "<=") ||
-                   lab_token_is(tokens, i - 1, ">") ||
-                   (lab_token_is(tokens, i - 1, "=") && lab_token_is(tokens, i - 2, ">"));
-    bool precedes = lab_token_is(tokens, i + 1, "<") || lab_token_is(tokens, i + 1, "<=") ||
-                    lab_token_is(tokens, i + 1, ">");
-    return !is_template && (follows || precedes);
-}
-
-/* Returns whether the statement that contains a token declares shared memory. */
-static bool is_in_shared(const lab_tokens *tokens, int i, int first)
-{
-    for (; i > first && !lab_token_is(tokens, i, ";") && !lab_token_is(tokens, i, "{"); i--)
-        if (lab_token_is(tokens, i, "__shared__"))
-            return true;
-    return false;
-}
-
-/* How a kernel uses a constant. */
-typedef enum constant_use {
-    USE_OTHER, /* not at all, or as a tile: multiplied by blockIdx, or the size of an array in shared memory */
-    USE_BOUND, /* indices are compared with it: a size if other constants are strides, too */
-    USE_STRIDE /* and multiplied by it: a size */
-} constant_use_t;
-
-static constant_use_t find_use(const lab_cuda_outline *outline, const lab_cuda_function *kernel, rungi_string_view name)
-{
-    const lab_tokens *tokens = &outline->tokens;
-    bool is_bound = false, is_stride = false;
-    for (int i = kernel->body.first; i <= kernel->body.last; i++) {
-        if (!rungi_string_views_equal(tokens->items[i].text, name))
-            continue;
-        bool is_block = lab_token_is(tokens, i - 1, "*") && lab_token_is(tokens, i - 3, ".") &&
-                        lab_token_is(tokens, i - 4, "blockIdx");
-        bool is_assigned = lab_token_is(tokens, i + 1, "="); /* a variable of the kernel has the same name */
-        if (is_block || is_assigned || is_in_shared(tokens, i, kernel->body.first))
-            return USE_OTHER;
-        is_bound = is_bound || is_compared_at(tokens, i);
-        is_stride = is_stride || lab_token_is(tokens, i - 1, "*") || lab_token_is(tokens, i + 1, "*");
-    }
-    return !is_bound ? USE_OTHER : is_stride ? USE_STRIDE : USE_BOUND;
-}
-
 /* Returns whether the kernel uses a parameter with a role, or one that is the size in all directions. */
 static bool uses_parameter(const lab_gemm_kernel *kernel, lab_role role)
 {
@@ -314,7 +231,7 @@ static bool is_earlier_token(const lab_cuda_outline *outline, int first, int tok
 }
 
 /* Finds sizes that are constants of the file: strides, or all that indices are compared with. Returns the number of constants. */
-static int fix_sizes(lab_gemm_kernel *kernel, constant_use_t least)
+static int fix_sizes(lab_gemm_kernel *kernel, lab_constant_use least)
 {
     const lab_cuda_outline *outline = &kernel->file->outline;
     const lab_cuda_function *function = &outline->functions[kernel->source.kernel];
@@ -330,8 +247,10 @@ static int fix_sizes(lab_gemm_kernel *kernel, constant_use_t least)
         lab_role role = lab_role_of_integer(name);
         bool is_size = role == LAB_ROLE_SIZE || (role >= LAB_ROLE_M && role <= LAB_ROLE_K);
         int line;
-        long long value = is_size && !is_parameter(outline, function, name) ? find_constant(outline, name, &line) : 0;
-        if (value < 1 || find_use(outline, function, name) < least)
+        long long value = is_size && !is_parameter(outline, function, name)
+                              ? lab_gemm_find_constant(outline, name, &line)
+                              : 0;
+        if (value < 1 || lab_gemm_constant_use(outline, function, name) < least)
             continue;
         for (int d = 0; d < 3; d++)
             if (role == LAB_ROLE_SIZE || role == (lab_role)(LAB_ROLE_M + d))
@@ -346,8 +265,8 @@ static int fix_sizes(lab_gemm_kernel *kernel, constant_use_t least)
 
 static void find_fixed_sizes(lab_gemm_kernel *kernel)
 {
-    if (fix_sizes(kernel, USE_STRIDE) > 0)
-        fix_sizes(kernel, USE_BOUND);
+    if (fix_sizes(kernel, LAB_CONSTANT_STRIDE) > 0)
+        fix_sizes(kernel, LAB_CONSTANT_BOUND);
 }
 
 /* Refuses a kernel whose size is a constant of the file that is larger than every size that rung verify runs. */
@@ -361,7 +280,7 @@ static bool has_possible_sizes(lab_gemm_kernel *kernel, char *why, size_t capaci
         if (outline->tokens.items[i].kind != LAB_TOKEN_NAME ||
             (find_host_size(kernel, name) < 0 && !is_fixed_name(kernel, name)))
             continue;
-        long long value = find_constant(outline, name, &line);
+        long long value = lab_gemm_find_constant(outline, name, &line);
         if (value > LARGEST_SIZE)
             return lab_set_reason(why, capacity,
                                   "the kernel uses %.*s = %lld of line %d as a size; rung verify runs sizes up to %d. "
@@ -750,44 +669,10 @@ static rungi_string_view operand_name(const lab_gemm_kernel *kernel, const lab_g
     return rungi_string_view_of(slot->name, length);
 }
 
-/* Returns the last token of the element that begins at `name`: of "C", "C[row][col]" or "C.elements[i]". */
-static int element_last(const lab_tokens *tokens, int name)
-{
-    int last = name;
-    for (;; last++) {
-        if (lab_token_is(tokens, last + 1, "[") && tokens->items[last + 1].match > 0)
-            last = tokens->items[last + 1].match - 1;
-        else if (lab_token_is(tokens, last + 1, ".") || lab_token_is(tokens, last + 1, "->"))
-            last++;
-        else
-            return last;
-    }
-}
-
-/* Returns whether the kernel stores to elements of an array, or uses it in atomic operations: C[i] = x, C[i] += x,
- * atomicAdd(&C[i], x), atomicAdd(C + i, x). */
-static bool is_written(const lab_gemm_kernel *kernel, rungi_string_view array)
-{
-    const lab_cuda_outline *outline = &kernel->file->outline;
-    const lab_tokens *tokens = &outline->tokens;
-    lab_token_range body = outline->functions[kernel->source.kernel].body;
-    for (int i = body.first; i < body.last; i++) {
-        bool is_array = rungi_string_views_equal(tokens->items[i].text, array) && !lab_token_is(tokens, i - 1, ".");
-        int last = is_array ? element_last(tokens, i) : i;
-        int before = lab_token_is(tokens, i - 1, "&") ? i - 2 : i - 1;
-        bool is_atomic = is_array && lab_token_is(tokens, before, "(") && before > 0 &&
-                         tokens->items[before - 1].text.length > 6 &&
-                         memcmp(tokens->items[before - 1].text.text, "atomic", 6) == 0;
-        bool is_store = is_array && last > i &&
-                        (lab_token_is(tokens, last + 1, "=") || lab_token_is(tokens, last + 1, "+="));
-        if (is_atomic || is_store)
-            return true;
-    }
-    return false;
-}
-
 static void find_pointer_roles(lab_gemm_kernel *kernel)
 {
+    const lab_cuda_outline *outline = &kernel->file->outline;
+    const lab_cuda_function *function = &outline->functions[kernel->source.kernel];
     lab_pointer_parameter pointers[LAB_GEMM_SLOTS_MAX];
     int slots[LAB_GEMM_SLOTS_MAX], count = 0;
     for (int i = 0; i < kernel->slot_count; i++) {
@@ -801,7 +686,7 @@ static void find_pointer_roles(lab_gemm_kernel *kernel)
                                                   .is_const = slot->type.is_const,
                                                   .may_count = may_count,
                                                   .is_written = !slot->type.is_const && slot->field < 0 &&
-                                                                is_written(kernel, array)};
+                                                                lab_gemm_writes_array(outline, function, array)};
         slots[count++] = i;
     }
     lab_roles_of_pointers(pointers, count);
