@@ -24,8 +24,7 @@ static int count_unknown_integers(const lab_gemm_kernel *kernel)
     return count;
 }
 
-/* Returns whether the launch passes a struct without matrices, which may be a function of the result. */
-static bool has_functor(const lab_gemm_kernel *kernel)
+bool lab_gemm_has_functor(const lab_gemm_kernel *kernel)
 {
     for (int i = 0; i < kernel->slot_count; i++) {
         int fields = 0;
@@ -65,9 +64,9 @@ static variations_t variations_of(const lab_gemm_kernel *kernel)
     bool has_bias = count_slots(kernel, LAB_ROLE_BIAS, LAB_ROLE_BIAS) > 0;
     bool has_sizes = count_slots(kernel, LAB_ROLE_M, LAB_ROLE_K) > 1 || count_unknown_integers(kernel) > 0;
     return (variations_t){.orders = has_sizes ? 6 : 1,
-                          .epilogues = has_bias              ? EPILOGUES
-                                       : has_functor(kernel) ? FUNCTOR_EPILOGUES
-                                                             : 1,
+                          .epilogues = has_bias                       ? EPILOGUES
+                                       : lab_gemm_has_functor(kernel) ? FUNCTOR_EPILOGUES
+                                                                      : 1,
                           .can_add = count_slots(kernel, LAB_ROLE_BETA, LAB_ROLE_BETA) == 0 &&
                                      count_slots(kernel, LAB_ROLE_D, LAB_ROLE_D) == 0};
 }

@@ -26,5 +26,8 @@ void lab_gemm_describe_unusual(const lab_gemm_kernel *kernel, const lab_gemm_mea
 void lab_gemm_describe_meaning(const lab_gemm_kernel *kernel, const lab_gemm_meaning *meaning, char *text,
                                size_t capacity);
 
+/* Returns whether the launch passes a struct without matrices, which may be a function of the result. */
+bool lab_gemm_has_functor(const lab_gemm_kernel *kernel);
+
 /* Returns whether all sizes are one: the only size of the kernel is that of square matrices. */
 bool lab_gemm_is_square(const lab_gemm_kernel *kernel);

@@ -319,6 +319,14 @@ static bool fail_launch(gemm_run_t *run, rung_status status)
                 count > 0 ? rung_emulator_finding_at(emulator, 0)->text : rung_error_text());
 }
 
+/* Returns whether the launch is cooperative and the kernel waits for the whole grid, which reads an environment register. Other
+ * launches run block after block, which is faster. */
+static bool waits_for_grid(const lab_gemm_kernel *kernel)
+{
+    const lab_cuda_launch *launch = kernel->source.launch;
+    return launch && launch->is_cooperative && strstr(kernel->code.ptx, "%envreg");
+}
+
 static bool launch_kernel(gemm_run_t *run)
 {
     unsigned char buffer[PARAMETER_BYTES_MAX] = {0};
@@ -331,7 +339,7 @@ static bool launch_kernel(gemm_run_t *run)
     memcpy(launch.grid, how->grid, sizeof launch.grid);
     memcpy(launch.block, how->block, sizeof launch.block);
     launch.dynamic_shared_bytes = how->shared_bytes;
-    launch.is_cooperative = run->kernel->source.launch && run->kernel->source.launch->is_cooperative;
+    launch.is_cooperative = waits_for_grid(run->kernel);
     launch.parameter_buffer = buffer;
     launch.parameter_bytes = run->kernel->parameter_bytes;
     rung_status status = rung_emulator_launch_kernel(run->kernel->handle, &launch);

@@ -230,6 +230,15 @@ static void refuse(const plain_session_t *session, lab_plain_report *report)
                  : "");
 }
 
+/* Says that the formula is not known: a functor of the launch may change the result in any way. */
+static void refuse_functor(lab_plain_report *report)
+{
+    report->is_open = false;
+    snprintf(report->why, sizeof report->why,
+             "the launch passes a struct of functions, and the result is neither a product nor its relu, so that rung "
+             "verify does not know the right result; pass a functor that returns its argument, or use rung check");
+}
+
 static void verify_launch(plain_session_t *session, int function, const lab_cuda_launch *launch,
                           lab_plain_report *report)
 {
@@ -253,10 +262,13 @@ static void verify_launch(plain_session_t *session, int function, const lab_cuda
             run_wrong_kernel(report);
         if (report->is_late || report->first.outcome == LAB_GEMM_INVALID || report->first.outcome == LAB_GEMM_ERROR)
             refuse(session, report);
+        else if (report->findings.count == 0 && !lab_gemm_formula_is_good(&report->formula) &&
+                 lab_gemm_has_functor(&report->kernel))
+            refuse_functor(report);
         else if (report->findings.count == 0 && lab_gemm_formula_is_good(&report->formula))
             add_wrong_formula(report);
     }
-    if (report->wrong > 0 && report->findings.count == 0)
+    if (report->is_open && report->wrong > 0 && report->findings.count == 0)
         add_wrong_elements(report);
 }
 
