@@ -212,6 +212,16 @@ static bool add_assigned(lab_cuda_outline *outline, const lab_cuda_launch *launc
     return true;
 }
 
+/* Returns whether a parameter has a name. That of a pointer to a function is inside of its type: void (*kernel)(int). */
+static bool is_called(const lab_cuda_outline *outline, const lab_cuda_parameter *parameter, rungi_string_view name)
+{
+    for (int i = parameter->type.first + 1; i <= parameter->type.last; i++)
+        if (lab_token_is(&outline->tokens, i - 1, "*") && lab_token_is(&outline->tokens, i + 1, ")") &&
+            rungi_string_views_equal(outline->tokens.items[i].text, name))
+            return true;
+    return rungi_string_views_equal(lab_cuda_name(outline, parameter->name), name);
+}
+
 /* Adds the launch once per call that passes a kernel to the launching function. */
 static bool add_passed(lab_cuda_outline *outline, const lab_cuda_launch *launch, bool *is_added)
 {
@@ -219,8 +229,7 @@ static bool add_passed(lab_cuda_outline *outline, const lab_cuda_launch *launch,
     const lab_cuda_function *launcher = &outline->functions[launch->function];
     rungi_string_view variable = tokens->items[launch->kernel.last].text, name = lab_cuda_name(outline, launcher->name);
     int parameter = 0;
-    while (parameter < launcher->parameter_count &&
-           !rungi_string_views_equal(lab_cuda_name(outline, launcher->parameters[parameter].name), variable))
+    while (parameter < launcher->parameter_count && !is_called(outline, &launcher->parameters[parameter], variable))
         parameter++;
     if (parameter == launcher->parameter_count)
         return true;
