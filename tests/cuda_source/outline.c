@@ -126,23 +126,92 @@ static void test_launches(void **state)
     assert_int_equal(lab_cuda_launched_kernel(&outline, launch), -1);
 }
 
+/* Calls of the runtime are launches, and variables are replaced by the kernels that they hold. */
+static void test_launch_forms(void **state)
+{
+    (void)state;
+    read(
+        "__global__ void a(int *x, int n) {}\ntemplate <int T> __global__ void b(int *x, int n) {}\n"
+        "void run(int *x, int n) {\n  void *args[] = {(void *)&x, &n};\n"
+        "  cudaLaunchKernel((const void *)&a, 1, dim3(32), args, 64, 0);\n"
+        "  cudaLaunchCooperativeKernel(reinterpret_cast<void *>(b<4>), 2, 32, args);\n"
+        "  auto k = a; if (n) k = b<8>; k<<<3, 32>>>(x, n);\n}\n"
+        "void start(void (*k)(int *, int), int m) { k<<<m, 32>>>(0, m); }\nvoid go() { start(a, 5); start(&b<2>, 6); }\n");
+    static const char *const kernels[] = {"a", "b", "a", "b", "a", "b"};
+    static const char *const templates[] = {"", "4", "", "8", "", "2"};
+    assert_int_equal(outline.launch_count, 6);
+    for (int i = 0; i < 6; i++) {
+        assert_string_equal(text_of(outline.launches[i].kernel), kernels[i]);
+        assert_string_equal(text_of(outline.launches[i].templates), templates[i]);
+        assert_int_equal(lab_cuda_launched_kernel(&outline, &outline.launches[i]), i % 2);
+        assert_int_equal(outline.launches[i].argument_count, 2);
+        assert_int_equal(outline.launches[i].call > 0, i > 3);
+    }
+    assert_string_equal(text_of(outline.launches[0].block), "dim3(32)");
+    assert_string_equal(text_of(outline.launches[0].shared), "64");
+    assert_string_equal(text_of(outline.launches[0].arguments[0]), "x");
+    assert_int_equal(outline.launches[0].line, 5);
+    assert_false(outline.launches[0].is_cooperative);
+    assert_true(outline.launches[1].is_cooperative);
+}
+
+/* Fields are found among functions, labels and constants; a function knows its class. */
+static void test_fields(void **state)
+{
+    (void)state;
+    lab_cuda_field fields[LAB_CUDA_FIELDS_MAX];
+    read(
+        "template <class T> class V {\n  T *p, *q;\npublic:\n  V(T *a) : p{a}, q(a) { int local; }\n"
+        "  T get() { T value = *p; return value; }\n  static const int S = 4;\n  void run();\nprivate:\n  int n = 3;\n};\n"
+        "template <class T> void V<T>::run() {}\nvoid other() {}\n");
+    assert_int_equal(outline.struct_count, 1);
+    assert_string_equal(text_of(outline.structs[0].templates), "class T");
+    assert_int_equal(lab_cuda_struct_fields(&outline, &outline.structs[0], fields), 3);
+    assert_string_equal(name_of(fields[0].name), "p");
+    assert_string_equal(name_of(fields[1].name), "q");
+    assert_string_equal(name_of(fields[2].name), "n");
+    int count = outline.function_count;
+    assert_ptr_equal(lab_cuda_class_of(&outline, &outline.functions[0]), outline.structs);
+    assert_ptr_equal(lab_cuda_class_of(&outline, &outline.functions[count - 2]), outline.structs);
+    assert_null(lab_cuda_class_of(&outline, &outline.functions[count - 1]));
+}
+
 /* Broken files give some outline and no crash. */
 static void test_broken_files(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"",           "}",
-                                        "{",          "((((",
-                                        "<<<",        "k<<<",
-                                        "k<<<1,2>>>", "void f() { k<<<1,2>>>(",
-                                        "template <", "template <int",
-                                        "#",          "#if",
-                                        "\"",         "R\"(",
-                                        "/*",         "struct",
-                                        "struct {",   "namespace",
-                                        "__global__", "__global__ void (",
-                                        "operator",   "x ( ) : y",
-                                        "a<b<c<d",    "1e",
-                                        "'",          "\\"};
+    static const char *const texts[] = {"",
+                                        "}",
+                                        "{",
+                                        "((((",
+                                        "<<<",
+                                        "k<<<",
+                                        "k<<<1,2>>>",
+                                        "void f() { k<<<1,2>>>(",
+                                        "template <",
+                                        "template <int",
+                                        "#",
+                                        "#if",
+                                        "\"",
+                                        "R\"(",
+                                        "/*",
+                                        "struct",
+                                        "struct {",
+                                        "namespace",
+                                        "__global__",
+                                        "__global__ void (",
+                                        "operator",
+                                        "x ( ) : y",
+                                        "a<b<c<d",
+                                        "1e",
+                                        "'",
+                                        "\\",
+                                        "void f() { cudaLaunchKernel(",
+                                        "void f() { cudaLaunchKernel((void *), 1, 2, a); }",
+                                        "void f() { cudaLaunchKernel(k, 1, 2, (void *[]){&a, ); }",
+                                        "void f() { cudaLaunchKernel(reinterpret_cast<, 1, 2, {}); }",
+                                        "void f(int k) { k = ; k<<<1,2>>>(); } void g() { f(",
+                                        "void >::f() { k<<<1,2>>>(); }"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         read(texts[i]);
 }
@@ -150,8 +219,9 @@ static void test_broken_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokens),  cmocka_unit_test(test_conditions), cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_classes), cmocka_unit_test(test_launches),   cmocka_unit_test(test_broken_files),
+        cmocka_unit_test(test_tokens),  cmocka_unit_test(test_conditions),   cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_classes), cmocka_unit_test(test_launches),     cmocka_unit_test(test_launch_forms),
+        cmocka_unit_test(test_fields),  cmocka_unit_test(test_broken_files),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     lab_cuda_outline_free(&outline);
