@@ -14,6 +14,14 @@ typedef struct rungi_gemm_sizes {
     int64_t m, n, k, batch;
 } rungi_gemm_sizes;
 
+/* A kernel and one of its presets, with the number of split-K slices. */
+typedef struct rungi_ranked_preset {
+    const char *kernel, *preset; /* preset "": the defaults of the kernel's file */
+    int64_t splits;
+} rungi_ranked_preset;
+
+enum { RUNGI_RANKED_PRESETS_MAX = 8 };
+
 enum { RUNGI_PACKED_HEADER_BYTES = 128 }; /* at the start of a packed operand; the device defines the contents */
 
 /* The functions of a device. The core validates sizes, ownership and bounds before it calls them. A `native` other than
@@ -58,6 +66,10 @@ typedef struct rungi_device_ops {
     /* Optional: adapts default parameters, in the kernel's order, to this device. Returns whether any changed. The result
      * satisfies the kernel's constraints. */
     bool (*fit_defaults)(const rung_device *device, const rung_kernel *kernel, rung_type sum, int64_t *parameters);
+
+    /* Optional: ranks kernels and presets for a plan without a kernel by their predicted time, fastest first. Returns their
+     * number. */
+    int (*rank_presets)(const rung_plan *plan, rungi_ranked_preset ranked[RUNGI_RANKED_PRESETS_MAX]);
 
     /* Fills plan->info except kernel, parameters, origin and rejected. After RUNG_STATUS_UNSUPPORTED or
      * RUNG_STATUS_COMPILE_FAILED, an automatic choice tries the next kernel. */

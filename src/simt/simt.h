@@ -110,6 +110,9 @@ typedef struct rungi_simt_path {
 rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parameter_values *values,
                                    const rung_problem *problem, unsigned aligned, rungi_simt_path *path);
 
+/* Returns whether the kernel can load vectors from the operands of a row-major problem: the `wide` of its path. */
+bool rungi_simt_is_wide(const rung_kernel *kernel, const rung_problem *problem, unsigned aligned);
+
 /* Writes the name of the path as people see it: "wide_guarded", "general_epilogue", or "-" for a kernel without paths.
  * Suffixes of the operand layout: along_l means that A and B are MN-major, along_k that both are K-major, turned that A
  * is MN-major and B is K-major. */
@@ -161,6 +164,11 @@ enum { RUNGI_SIMT_GRID_YZ_MAX = 65535 };
 
 rung_status rungi_simt_shape_init(const rung_kernel *kernel, const rungi_parameter_values *values, int64_t m, int64_t n,
                                   int64_t blocks_max, rungi_simt_shape *shape);
+
+/* ---- Ranking (simt_rank.c) ---- */
+
+/* Ranks kernels and presets for an NVIDIA GPU by their predicted time: the function rank_presets of a device. */
+int rungi_simt_rank_presets(const rung_plan *plan, rungi_ranked_preset ranked[RUNGI_RANKED_PRESETS_MAX]);
 
 /* ---- Plans (simt_plan.c) ---- */
 

@@ -52,6 +52,14 @@ static bool has_partial_chunks(const rung_problem *problem, bool a_mn_major, boo
     return (a_mn_major ? problem->a.rows : k) % chunk != 0 || (b_mn_major ? problem->b.cols : k) % chunk != 0;
 }
 
+bool rungi_simt_is_wide(const rung_kernel *kernel, const rung_problem *problem, unsigned aligned)
+{
+    const rung_matrix *a = &problem->a, *b = &problem->b;
+    bool a_mn_major = a->row_stride < a->col_stride, b_mn_major = b->col_stride < b->row_stride;
+    return rungi_simt_has_paths(kernel) && (rungi_simt_copies_chunks(kernel) ? can_load_chunks : can_load_fours)(
+                                               problem, aligned, a_mn_major, b_mn_major);
+}
+
 rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parameter_values *values,
                                    const rung_problem *problem, unsigned aligned, rungi_simt_path *path)
 {
@@ -75,8 +83,7 @@ rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parame
     TRY(rungi_kernel_evaluate(kernel, values, rungi_string_view_of("BK", 2), &bk));
     bool a_mn_major = a->row_stride < a->col_stride, b_mn_major = b->col_stride < b->row_stride;
     bool by_chunks = rungi_simt_copies_chunks(kernel);
-    bool can_load = (by_chunks ? can_load_chunks : can_load_fours)(problem, aligned, a_mn_major, b_mn_major);
-    if (bm < 1 || bn < 1 || bk < 1 || !can_load)
+    if (bm < 1 || bn < 1 || bk < 1 || !rungi_simt_is_wide(kernel, problem, aligned))
         return RUNG_OK;
     path->wide = true;
     path->by_chunks = by_chunks;

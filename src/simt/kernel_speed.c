@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel_speed.c - see kernel_speed.h. */
+#include "simt/kernel_speed.h"
+
+#include <math.h>
+#include <string.h>
+
+const rungi_speed_row rungi_speed_rows[] = {
+#define KERNEL(kernel, checksum)
+#define SPEED(architecture, kernel, preset, type, path, bm, bn, bk, group, resident, ...) \
+    {architecture, kernel, preset, RUNGI_SPEED_##type, RUNGI_SPEED_##path, bm, bn, bk, group, resident, {__VA_ARGS__}},
+#include "simt/kernel_speed.def"
+#undef KERNEL
+#undef SPEED
+};
+
+const int rungi_speed_row_count = sizeof rungi_speed_rows / sizeof *rungi_speed_rows;
+
+/* Slices of k must have this many steps, and all slices together at most this many waves. */
+enum { SLICE_STEPS_MIN = 4, SPLIT_WAVES_MAX = 2 };
+
+int rungi_speed_architecture(int architecture)
+{
+    int newest = 0;
+    for (int i = 0; i < rungi_speed_row_count; i++) {
+        int own = rungi_speed_rows[i].architecture;
+        if (own <= architecture && own > newest)
+            newest = own;
+    }
+    return newest;
+}
+
+/* ---- Time ------------------------------------------------------------------------------------------------------- */
+
+/* Returns the clocks between the ends of two blocks with `resident` blocks per multiprocessor. */
+static double block_clocks(const rungi_speed_row *row, double resident, double k)
+{
+    int index = (int)fmin(resident, RUNGI_SPEED_RESIDENT_MAX) - 1;
+    return row->clocks[2 * index] * k + row->clocks[2 * index + 1];
+}
+
+/* Returns the clocks of a launch: full waves, and the blocks of the fullest multiprocessor in the last one. */
+static double launch_clocks(const rungi_speed_row *row, double sm_count, double blocks, double k, double *waves)
+{
+    double resident = fmin(row->resident, ceil(blocks / sm_count));
+    *waves = blocks / (sm_count * resident);
+    double full = floor(*waves), last = ceil((*waves - full) * resident - 1e-9);
+    return full * resident * block_clocks(row, resident, k) + (last > 0 ? last * block_clocks(row, last, k) : 0);
+}
+
+/* Returns the bytes of DRAM traffic of one product: the blocks of a wave share panels, and an operand that fits half of L2
+ * is loaded once. */
+static double dram_bytes(const rungi_speed_row *row, const rungi_speed_gpu *gpu, const rungi_speed_problem *problem,
+                         double k)
+{
+    double tile_columns = ceil(problem->n / row->bn), tile_rows = ceil(problem->m / row->bm);
+    double wave = fmin(gpu->sm_count * row->resident, tile_columns * tile_rows);
+    double waves = ceil(tile_columns * tile_rows / wave), grouped_rows = fmin(row->group, tile_rows);
+    double rows = fmin(fmax(grouped_rows, ceil(wave / tile_columns)), tile_rows);
+    double columns = rows > grouped_rows ? tile_columns : fmin(ceil(wave / rows), tile_columns);
+    double row_bytes = k * problem->in_bytes, a = problem->m * row_bytes, b = problem->n * row_bytes;
+    if (a > gpu->l2_bytes / 2)
+        a = fmax(a, waves * fmin(rows * row->bm, problem->m) * row_bytes);
+    if (b > gpu->l2_bytes / 2)
+        b = fmax(b, waves * fmin(columns * row->bn, problem->n) * row_bytes);
+    return a + b + problem->m * problem->n * problem->out_bytes;
+}
+
+/* Returns the seconds of the launch that adds the slices: it reads partial sums, from L2 if they fit half of it. */
+static double reduction_seconds(const rungi_speed_gpu *gpu, const rungi_speed_problem *problem, double splits)
+{
+    const double l2_bytes_per_clock = 64; /* per multiprocessor */
+    double elements = problem->m * problem->n * problem->batch;
+    double partial_bytes = elements * splits * problem->sum_bytes, dram_rate = gpu->dram_bytes_per_second;
+    double partial_rate = partial_bytes <= gpu->l2_bytes / 2 ? l2_bytes_per_clock * gpu->sm_count * gpu->clock_hertz
+                                                             : dram_rate;
+    return RUNGI_SPEED_LAUNCH_SECONDS + (partial_rate > 0 ? partial_bytes / partial_rate : 0) +
+           (dram_rate > 0 ? elements * problem->out_bytes / dram_rate : 0);
+}
+
+static double slice_length(double k, double splits, double bk)
+{
+    return splits > 1 ? fmin(k, ceil(ceil(k / splits) / bk) * bk) : k;
+}
+
+rungi_speed_choice rungi_speed_predict(const rungi_speed_row *row, const rungi_speed_gpu *gpu,
+                                       const rungi_speed_problem *problem, int64_t splits)
+{
+    rungi_speed_choice choice = {.row = row};
+    double k = slice_length(problem->k, (double)splits, row->bk);
+    double slices = k > 0 ? fmax(1, ceil(problem->k / k)) : 1, items = problem->batch * slices;
+    double blocks = ceil(problem->m / row->bm) * ceil(problem->n / row->bn) * items;
+    double clocks = launch_clocks(row, gpu->sm_count, blocks, k, &choice.waves);
+    double dram_rate = gpu->dram_bytes_per_second;
+    double dram_seconds = dram_rate > 0 ? items * dram_bytes(row, gpu, problem, k) / dram_rate : 0;
+    choice.splits = (int64_t)slices;
+    choice.seconds = fmax(clocks / gpu->clock_hertz, dram_seconds) + RUNGI_SPEED_LAUNCH_SECONDS;
+    if (slices > 1)
+        choice.seconds += reduction_seconds(gpu, problem, slices);
+    return choice;
+}
+
+/* ---- Ranking ---------------------------------------------------------------------------------------------------- */
+
+/* Returns the largest number of slices that is worth a prediction. */
+static int64_t largest_split(const rungi_speed_row *row, const rungi_speed_gpu *gpu, const rungi_speed_problem *problem)
+{
+    double blocks = ceil(problem->m / row->bm) * ceil(problem->n / row->bn) * problem->batch;
+    double partial_bytes = problem->m * problem->n * problem->batch * problem->sum_bytes;
+    double by_waves = ceil(SPLIT_WAVES_MAX * gpu->sm_count * row->resident / blocks);
+    double by_steps = floor(problem->k / row->bk / SLICE_STEPS_MIN);
+    double by_memory = floor(problem->workspace_bytes / partial_bytes);
+    return (int64_t)fmax(1, fmin(fmin(by_waves, by_steps), fmin(by_memory, RUNGI_SPEED_SPLITS_MAX)));
+}
+
+/* Predicts a row with its best number of slices. */
+static rungi_speed_choice best_split(const rungi_speed_row *row, const rungi_speed_gpu *gpu,
+                                     const rungi_speed_problem *problem, bool can_split)
+{
+    if (problem->splits > 0 || !can_split)
+        return rungi_speed_predict(row, gpu, problem, can_split ? problem->splits : 1);
+    rungi_speed_choice best = rungi_speed_predict(row, gpu, problem, 1);
+    int64_t largest = largest_split(row, gpu, problem);
+    for (int64_t splits = 2; splits <= largest; splits++) {
+        rungi_speed_choice choice = rungi_speed_predict(row, gpu, problem, splits);
+        if (choice.seconds < best.seconds)
+            best = choice;
+    }
+    return best;
+}
+
+static const rungi_speed_kernel *find_kernel(const rungi_speed_kernel *kernels, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(kernels[i].name, name) == 0)
+            return &kernels[i];
+    return NULL;
+}
+
+static bool is_same_preset(const rungi_speed_row *x, const rungi_speed_row *y)
+{
+    return x->architecture == y->architecture && x->type == y->type && strcmp(x->kernel, y->kernel) == 0 &&
+           strcmp(x->preset, y->preset) == 0;
+}
+
+static rungi_speed_path path_of(const rungi_speed_row *row, const rungi_speed_problem *problem, bool is_wide)
+{
+    bool is_guarded = fmod(problem->m, row->bm) != 0 || fmod(problem->n, row->bn) != 0 ||
+                      fmod(problem->k, row->bk) != 0;
+    return !is_wide ? RUNGI_SPEED_GENERAL : is_guarded ? RUNGI_SPEED_GUARDED : RUNGI_SPEED_WIDE;
+}
+
+/* Returns the number of rows from `row` on that have its preset, one per path, and sets *chosen to the row of the problem's
+ * path. A preset without that path has only one row, or is guarded in every case. */
+static int choose_path(const rungi_speed_row *row, const rungi_speed_problem *problem, bool is_wide,
+                       const rungi_speed_row **chosen)
+{
+    const rungi_speed_row *end = rungi_speed_rows + rungi_speed_row_count;
+    int count = 0;
+    *chosen = row;
+    for (; row + count < end && is_same_preset(row, row + count); count++)
+        if (row[count].path == path_of(row, problem, is_wide))
+            *chosen = row + count;
+    return count;
+}
+
+/* Inserts a choice after those that are at least as fast. Returns the new count. */
+static int insert_choice(const rungi_speed_choice *choice, rungi_speed_choice *choices, int count, int capacity)
+{
+    int at = count;
+    while (at > 0 && choices[at - 1].seconds > choice->seconds)
+        at--;
+    if (at == capacity)
+        return count;
+    count = count < capacity ? count + 1 : count;
+    memmove(choices + at + 1, choices + at, (size_t)(count - at - 1) * sizeof *choices);
+    choices[at] = *choice;
+    return count;
+}
+
+int rungi_speed_rank(const rungi_speed_gpu *gpu, const rungi_speed_problem *problem, const rungi_speed_kernel *kernels,
+                     int kernel_count, rungi_speed_choice *choices, int capacity)
+{
+    int architecture = rungi_speed_architecture(gpu->architecture), count = 0, step;
+    bool is_valid = gpu->sm_count > 0 && gpu->clock_hertz > 0 && problem->m > 0 && problem->n > 0 && problem->batch > 0;
+    for (int i = 0; is_valid && i < rungi_speed_row_count; i += step) {
+        const rungi_speed_row *row = &rungi_speed_rows[i];
+        step = 1;
+        if (row->architecture != architecture || row->type != problem->type)
+            continue;
+        const rungi_speed_kernel *kernel = find_kernel(kernels, kernel_count, row->kernel);
+        step = choose_path(row, problem, kernel && kernel->is_wide, &row);
+        if (!kernel || row->resident < 1)
+            continue;
+        rungi_speed_choice choice = best_split(row, gpu, problem, kernel->can_split);
+        count = insert_choice(&choice, choices, count, capacity);
+    }
+    return count;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel_speed.h - predicts the time of a multiplication on an NVIDIA GPU and ranks kernels and presets by it.
+ *
+ * kernel_speed.def has the clocks per block of each kernel and preset. tools/kernel_speed.c generates it with the model of
+ * `rung explain`, so that the library needs no compiler and no disassembler to choose. The arithmetic of waves and of DRAM
+ * is that of the model (lab/explain/speed_model.c). This file and kernel_speed.c depend on src/base only. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The type of A and B: F16 stands for BF16, too. A kernel with a matrix engine multiplies F32 as TF32. */
+typedef enum rungi_speed_type { RUNGI_SPEED_F32, RUNGI_SPEED_F64, RUNGI_SPEED_F16, RUNGI_SPEED_I8 } rungi_speed_type;
+
+/* What a kernel was compiled for: vectors without bounds checks, vectors with them, or single elements. */
+typedef enum rungi_speed_path { RUNGI_SPEED_WIDE, RUNGI_SPEED_GUARDED, RUNGI_SPEED_GENERAL } rungi_speed_path;
+
+enum {
+    RUNGI_SPEED_RESIDENT_MAX = 8, /* more resident blocks have the clocks of this number */
+    RUNGI_SPEED_SPLITS_MAX = 64,
+    RUNGI_SPEED_KERNELS_MAX = 4
+};
+
+/* Seconds of a launch without its blocks, as in the model. */
+#define RUNGI_SPEED_LAUNCH_SECONDS 3e-6
+
+/* A row of the table. */
+typedef struct rungi_speed_row {
+    int architecture;
+    const char *kernel, *preset; /* preset "": the defaults of the kernel's file */
+    rungi_speed_type type;
+    rungi_speed_path path;
+    int bm, bn, bk;
+    int group;    /* rows of tiles that neighbouring blocks compute together */
+    int resident; /* blocks per multiprocessor; 0: a block does not fit */
+    /* Clocks between the ends of two blocks, for 1, 2, ... resident blocks: per step of 1 along k, and others. */
+    double clocks[2 * RUNGI_SPEED_RESIDENT_MAX];
+} rungi_speed_row;
+
+extern const rungi_speed_row rungi_speed_rows[];
+extern const int rungi_speed_row_count;
+
+/* A GPU. Rates that are not known are 0 and do not limit the prediction. */
+typedef struct rungi_speed_gpu {
+    int architecture;
+    double sm_count, clock_hertz, dram_bytes_per_second, l2_bytes;
+} rungi_speed_gpu;
+
+/* A multiplication whose C is row-major. */
+typedef struct rungi_speed_problem {
+    double m, n, k, batch;
+    rungi_speed_type type;
+    double in_bytes, out_bytes, sum_bytes; /* per element */
+    int64_t splits;                        /* requested by the caller; 0: any number */
+    double workspace_bytes;                /* for partial sums, if `splits` is 0 */
+} rungi_speed_problem;
+
+/* A kernel that supports the problem. */
+typedef struct rungi_speed_kernel {
+    const char *name;
+    bool is_wide; /* vectors can be loaded */
+    bool can_split;
+} rungi_speed_kernel;
+
+typedef struct rungi_speed_choice {
+    const rungi_speed_row *row;
+    int64_t splits;
+    double seconds, waves; /* waves: full ones and the fraction of the last */
+} rungi_speed_choice;
+
+/* Returns the newest architecture of the table that is not newer than `architecture`; 0 if there is none. */
+int rungi_speed_architecture(int architecture);
+
+/* Predicts the time of a row with `splits` slices of k. */
+rungi_speed_choice rungi_speed_predict(const rungi_speed_row *row, const rungi_speed_gpu *gpu,
+                                       const rungi_speed_problem *problem, int64_t splits);
+
+/* Ranks the presets of the kernels, each with its best number of slices, fastest first. Equal ones keep the order of the
+ * table. Returns how many were written, at most `capacity`. */
+int rungi_speed_rank(const rungi_speed_gpu *gpu, const rungi_speed_problem *problem, const rungi_speed_kernel *kernels,
+                     int kernel_count, rungi_speed_choice *choices, int capacity);

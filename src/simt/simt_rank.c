@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simt_rank.c - ranks kernels and presets for a plan on an NVIDIA GPU: describes the plan to kernel_speed.h. */
+#include <stdlib.h>
+
+#include "core/choose/choose_kernel.h"
+#include "core/problem.h"
+#include "simt/kernel_speed.h"
+#include "simt/simt.h"
+
+/* Converts the type of A and B. Returns false for a type that the table does not have. */
+static bool speed_type_of(rung_type in, rungi_speed_type *type)
+{
+    switch (in) {
+    case RUNG_F32: *type = RUNGI_SPEED_F32; return true;
+    case RUNG_F64: *type = RUNGI_SPEED_F64; return true;
+    case RUNG_F16:
+    case RUNG_BF16: *type = RUNGI_SPEED_F16; return true;
+    case RUNG_I8: *type = RUNGI_SPEED_I8; return true;
+    default: return false;
+    }
+}
+
+/* Returns "sm_86" as 86; 0 without an architecture. */
+static int architecture_of(const rung_device *device)
+{
+    return device->architecture ? atoi(device->architecture + sizeof "sm_" - 1) : 0;
+}
+
+static rungi_speed_gpu gpu_of(const rung_device *device)
+{
+    return (rungi_speed_gpu){.architecture = architecture_of(device),
+                             .sm_count = (double)device->info.compute_units,
+                             .clock_hertz = (double)device->info.clock_khz * 1000,
+                             .dram_bytes_per_second = (double)device->info.memory_bytes_per_second,
+                             .l2_bytes = (double)device->info.last_level_cache_bytes};
+}
+
+/* Finds the kernels of the table that the library may choose for the problem. */
+static int find_kernels(const rung_plan *plan, const rung_problem *row_major,
+                        rungi_speed_kernel found[RUNGI_SPEED_KERNELS_MAX])
+{
+    static const char *const names[] = {"12_matrix", "11_wmma", "10_pipeline"};
+    const rung_device *device = plan->device;
+    rungi_gemm_types types = rungi_gemm_types_of(row_major->a.type, row_major->b.type, row_major->c.type);
+    rungi_saved_error saved = rungi_error_save();
+    int count = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rung_kernel *kernel;
+        if (rung_kernel_find(device->context, device->backend->name, names[i], &kernel) != RUNG_OK ||
+            rungi_choose_check_automatic(kernel, row_major) != RUNG_OK ||
+            kernel->min_sm[types] > architecture_of(device))
+            continue;
+        found[count++] = (rungi_speed_kernel){.name = names[i],
+                                              .is_wide = rungi_simt_is_wide(kernel, row_major, plan->alignment),
+                                              .can_split = kernel->info.abilities & RUNG_ABILITY_SPLIT_K};
+    }
+    rungi_error_restore(&saved);
+    return count;
+}
+
+int rungi_simt_rank_presets(const rung_plan *plan, rungi_ranked_preset ranked[RUNGI_RANKED_PRESETS_MAX])
+{
+    rung_problem row_major = rungi_simt_row_major(&plan->problem);
+    rungi_speed_kernel kernels[RUNGI_SPEED_KERNELS_MAX];
+    rungi_speed_choice choices[RUNGI_RANKED_PRESETS_MAX];
+    rungi_speed_gpu gpu = gpu_of(plan->device);
+    rungi_speed_problem problem = {.m = (double)row_major.c.rows,
+                                   .n = (double)row_major.c.cols,
+                                   .k = (double)row_major.a.cols,
+                                   .batch = (double)row_major.batch,
+                                   .in_bytes = (double)rung_type_size(row_major.a.type),
+                                   .out_bytes = (double)rung_type_size(row_major.c.type),
+                                   .sum_bytes = (double)rung_type_size(rungi_problem_accumulator_type(&row_major)),
+                                   .splits = plan->split_k_requested,
+                                   .workspace_bytes = (double)plan->workspace_bytes_allowed};
+    if (!speed_type_of(row_major.a.type, &problem.type))
+        return 0;
+    int kernel_count = find_kernels(plan, &row_major, kernels);
+    int count = rungi_speed_rank(&gpu, &problem, kernels, kernel_count, choices, RUNGI_RANKED_PRESETS_MAX);
+    for (int i = 0; i < count; i++)
+        ranked[i] = (rungi_ranked_preset){choices[i].row->kernel, choices[i].row->preset, choices[i].splits};
+    return count;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel_speed.c - the predicted time of a multiplication, its waves and split-K, and the ranking of presets: by the
+ * arithmetic on a row made up here, and by properties that hold whatever the table says. */
+#include "support/unit.h"
+
+#include <math.h>
+
+#include "core/plan.h"
+#include "cuda/cuda_device.h"
+#include "simt/kernel_speed.h"
+#include "simt/simt.h"
+
+static const rungi_speed_gpu gpu = {
+    .architecture = 86, .sm_count = 40, .clock_hertz = 1e9, .dram_bytes_per_second = 4e11, .l2_bytes = 4 << 20};
+
+/* Two blocks fit a multiprocessor. One alone needs 10 clocks per k, two need 6 per block. */
+static const rungi_speed_row made_up = {.architecture = 86,
+                                        .kernel = "10_pipeline",
+                                        .preset = "",
+                                        .bm = 100,
+                                        .bn = 100,
+                                        .bk = 10,
+                                        .group = 1,
+                                        .resident = 2,
+                                        .clocks = {10, 500, 6, 400}};
+
+static rungi_speed_problem problem_of(double m, double n, double k)
+{
+    return (rungi_speed_problem){
+        .m = m, .n = n, .k = k, .batch = 1, .in_bytes = 4, .out_bytes = 4, .sum_bytes = 4, .workspace_bytes = 64 << 20};
+}
+
+/* Clocks without the launch, on a GPU whose DRAM does not limit. */
+static double clocks_of(double m, double n, int64_t splits)
+{
+    rungi_speed_gpu fast = gpu;
+    rungi_speed_problem problem = problem_of(m, n, 1000);
+    fast.dram_bytes_per_second = 0;
+    return (rungi_speed_predict(&made_up, &fast, &problem, splits).seconds - RUNGI_SPEED_LAUNCH_SECONDS) * 1e9;
+}
+
+static void counts_waves(void **state)
+{
+    rungi_speed_problem problem = problem_of(1000, 800, 1000);
+    (void)state;
+    assert_true(fabs(rungi_speed_predict(&made_up, &gpu, &problem, 1).waves - 1) < 1e-9); /* 80 blocks */
+    problem.m = 100;
+    assert_true(fabs(rungi_speed_predict(&made_up, &gpu, &problem, 1).waves - 0.2) < 1e-9); /* 8 of 40, one each */
+    assert_true(fabs(clocks_of(100, 100, 1) - 10500) < 1);                                  /* one block alone */
+    assert_true(fabs(clocks_of(1000, 400, 1) - 10500) < 1);         /* one on every multiprocessor */
+    assert_true(fabs(clocks_of(1000, 800, 1) - 2 * 6400) < 1);      /* two on every one: a full wave */
+    assert_true(fabs(clocks_of(1000, 801, 1) - 12800 - 10500) < 1); /* the last wave has one block per multiprocessor */
+    assert_true(fabs(clocks_of(1000, 1300, 1) - 12800 - 12800) < 1); /* 50 more blocks: two on the fullest one */
+}
+
+static void limits_by_dram(void **state)
+{
+    rungi_speed_gpu slow = gpu;
+    rungi_speed_problem problem = problem_of(1000, 1000, 100);
+    (void)state;
+    slow.dram_bytes_per_second = 1e6;
+    double bytes = 4 * (1000 * 100 + 1000 * 100 + 1000 * 1000);
+    assert_true(fabs(rungi_speed_predict(&made_up, &slow, &problem, 1).seconds - bytes / 1e6) < 0.001);
+    slow.dram_bytes_per_second = 0; /* unknown */
+    assert_true(rungi_speed_predict(&made_up, &slow, &problem, 1).seconds < 0.001);
+}
+
+static void splits_into_whole_steps(void **state)
+{
+    rungi_speed_problem problem = problem_of(100, 100, 1000);
+    (void)state;
+    assert_int_equal(rungi_speed_predict(&made_up, &gpu, &problem, 10).splits, 10);
+    assert_int_equal(rungi_speed_predict(&made_up, &gpu, &problem, 60).splits, 50); /* steps of 10: slices of 20 */
+    /* Ten blocks with k = 100, and a launch that adds the slices. */
+    double reduced = clocks_of(100, 100, 10) - (10 * 100 + 500);
+    assert_true(reduced > 3000 && reduced < 3400);
+}
+
+/* ---- The table ---- */
+
+static const rungi_speed_kernel kernels[] = {{"12_matrix", true, true}, {"10_pipeline", true, true}};
+
+static int rank(const rungi_speed_gpu *on, rungi_speed_problem problem, rungi_speed_type type,
+                rungi_speed_choice *choices, int capacity)
+{
+    problem.type = type;
+    return rungi_speed_rank(on, &problem, kernels, 2, choices, capacity);
+}
+
+static void has_sensible_rows(void **state)
+{
+    (void)state;
+    assert_true(rungi_speed_row_count > 100);
+    for (int i = 0; i < rungi_speed_row_count; i++) {
+        const rungi_speed_row *row = &rungi_speed_rows[i];
+        assert_true(row->bm >= 16 && row->bn >= 16 && row->bk >= 4 && row->group >= 1);
+        for (int r = 0; r < row->resident && r < RUNGI_SPEED_RESIDENT_MAX; r++)
+            assert_true(row->clocks[2 * r] > 0 && row->clocks[2 * r + 1] >= 0);
+    }
+}
+
+static void uses_the_nearest_older_architecture(void **state)
+{
+    static const int pairs[][2] = {{86, 86}, {87, 86}, {88, 86}, {103, 100}, {121, 120}, {999, 120}, {52, 0}, {0, 0}};
+    rungi_speed_choice choice;
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        rungi_speed_gpu other = gpu;
+        other.architecture = pairs[i][0];
+        assert_int_equal(rungi_speed_architecture(pairs[i][0]), pairs[i][1]);
+        assert_int_equal(rank(&other, problem_of(512, 512, 512), RUNGI_SPEED_F32, &choice, 1), pairs[i][1] > 0);
+    }
+}
+
+static void ranks_the_fastest_first(void **state)
+{
+    static const double sizes[] = {1, 30, 64, 100, 512, 1000, 4096, 20000};
+    enum { SIZES = sizeof sizes / sizeof *sizes, ALL = 32 };
+    rungi_speed_choice all[ALL], few[3];
+    (void)state;
+    for (int i = 0; i < SIZES * SIZES * SIZES; i++) {
+        rungi_speed_problem problem = problem_of(sizes[i % SIZES], sizes[i / SIZES % SIZES], sizes[i / SIZES / SIZES]);
+        int count = rank(&gpu, problem, RUNGI_SPEED_F32, all, ALL);
+        assert_in_range(count, 4, ALL - 1);
+        for (int j = 1; j < count; j++)
+            assert_true(all[j - 1].seconds <= all[j].seconds);
+        for (int j = 0; j < count; j++) /* none is faster with one slice more or less */
+            assert_true(all[j].seconds <= rungi_speed_predict(all[j].row, &gpu, &problem, 1).seconds);
+        assert_int_equal(rank(&gpu, problem, RUNGI_SPEED_F32, few, 3), 3);
+        for (int j = 0; j < 3; j++)
+            assert_true(few[j].row == all[j].row && few[j].splits == all[j].splits);
+    }
+}
+
+static void splits_within_the_workspace(void **state)
+{
+    rungi_speed_problem problem = problem_of(128, 128, 65536);
+    rungi_speed_choice choice;
+    (void)state;
+    assert_int_equal(rank(&gpu, problem, RUNGI_SPEED_F32, &choice, 1), 1);
+    assert_true(choice.splits > 4);
+    problem.workspace_bytes = 128 * 128 * 4 * 3 + 100;
+    assert_int_equal(rank(&gpu, problem, RUNGI_SPEED_F32, &choice, 1), 1);
+    assert_in_range(choice.splits, 2, 3);
+    problem.workspace_bytes = 0;
+    assert_int_equal(rank(&gpu, problem, RUNGI_SPEED_F32, &choice, 1), 1);
+    assert_int_equal(choice.splits, 1);
+    problem.splits = 5; /* requested */
+    assert_int_equal(rank(&gpu, problem, RUNGI_SPEED_F32, &choice, 1), 1);
+    assert_int_equal(choice.splits, 5);
+}
+
+/* ---- Plans ---- */
+
+static rung_context *context;
+
+static int open_context(void **state)
+{
+    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
+    (void)state;
+    return rung_context_create(&options, &context) == RUNG_OK ? 0 : -1;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    rung_context_destroy(context);
+    return 0;
+}
+
+/* Ranks presets for a plan on a GPU that is not there. */
+static int rank_plan(rung_type in, rung_compute compute, int64_t size, const char *architecture,
+                     rungi_ranked_preset *ranked)
+{
+    rung_device device = {.backend = &rungi_cuda_backend, .context = context, .architecture = architecture};
+    rung_plan plan = {.device = &device, .workspace_bytes_allowed = 64 << 20};
+    rung_type out = in == RUNG_I8 ? RUNG_I32 : in;
+    rung_problem problem = rung_problem_of(rung_matrix_of(in, size, size, NULL), rung_matrix_of(in, size, size, NULL),
+                                           rung_matrix_of(out, size, size, NULL));
+    problem.compute = compute;
+    device.info.compute_units = 40;
+    device.info.clock_khz = 1600000;
+    rungi_plan_set_problem(&plan, &problem);
+    return rungi_simt_rank_presets(&plan, ranked);
+}
+
+static void ranks_kernels_that_support_the_plan(void **state)
+{
+    static const struct {
+        rung_type in;
+        rung_compute compute;
+        const char *architecture, *kernel; /* kernel NULL: none is ranked */
+    } plans[] = {{RUNG_F32, RUNG_COMPUTE_STRICT, "sm_86", "10_pipeline"},
+                 {RUNG_F16, RUNG_COMPUTE_STRICT, "sm_86", "12_matrix"},
+                 {RUNG_BF16, RUNG_COMPUTE_STRICT, "sm_80", "12_matrix"},
+                 {RUNG_BF16, RUNG_COMPUTE_STRICT, "sm_75", "10_pipeline"}, /* its engine has no BF16 */
+                 {RUNG_F16, RUNG_COMPUTE_STRICT, "sm_61", "10_pipeline"},
+                 {RUNG_F64, RUNG_COMPUTE_STRICT, "sm_80", "10_pipeline"},
+                 {RUNG_I8, RUNG_COMPUTE_STRICT, "sm_89", "12_matrix"},
+                 {RUNG_I32, RUNG_COMPUTE_STRICT, "sm_89", NULL},
+                 {RUNG_F32, RUNG_COMPUTE_STRICT, "sm_52", NULL},
+                 {RUNG_F32, RUNG_COMPUTE_STRICT, NULL, NULL}};
+    rungi_ranked_preset ranked[RUNGI_RANKED_PRESETS_MAX];
+    (void)state;
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        int count = rank_plan(plans[i].in, plans[i].compute, 1024, plans[i].architecture, ranked);
+        assert_int_equal(count > 0, plans[i].kernel != NULL);
+        for (int j = 0; j < count; j++) {
+            rung_kernel *kernel;
+            assert_string_equal(ranked[j].kernel, plans[i].kernel);
+            assert_int_equal(rung_kernel_find(context, "cuda", ranked[j].kernel, &kernel), RUNG_OK);
+            assert_true(*ranked[j].preset == '\0' || rungi_kernel_has_preset(kernel, ranked[j].preset));
+        }
+    }
+    assert_true(rank_plan(RUNG_F32, RUNG_COMPUTE_TF32, 1024, "sm_80", ranked) > 0);
+    assert_string_equal(ranked[0].kernel, "12_matrix"); /* its rate is eight times that of FP32 */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_waves),
+        cmocka_unit_test(limits_by_dram),
+        cmocka_unit_test(splits_into_whole_steps),
+        cmocka_unit_test(has_sensible_rows),
+        cmocka_unit_test(uses_the_nearest_older_architecture),
+        cmocka_unit_test(ranks_the_fastest_first),
+        cmocka_unit_test(splits_within_the_workspace),
+        cmocka_unit_test_setup_teardown(ranks_kernels_that_support_the_plan, open_context, close_context),
+    };
+    unit_clean_environment();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

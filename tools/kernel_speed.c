@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel_speed - writes the table from which the CUDA device chooses tile shapes, src/simt/kernel_speed.def.
+ *
+ *   kernel_speed write SOURCE FILE [ARCHITECTURE]   predicts all presets and writes FILE; needs NVRTC and nvdisasm
+ *   kernel_speed check SOURCE FILE                  compares FILE with the kernels in the folder SOURCE
+ *
+ * SOURCE is src/simt/kernels. With an architecture, 86 for example, FILE has the rows of that one only.
+ *
+ * A row has the clocks that a multiprocessor needs per block, as the model of `rung explain` predicts them: for each number
+ * of resident blocks, the clocks per step of 1 along k and the clocks that do not depend on k. Each architecture is
+ * represented by the first GPU of lab/explain/gpus.def. A row depends on the text of the kernel and of its headers, without
+ * comments; the table has a checksum of it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xxh64.h"
+#include "explain/preset_model.h"
+
+enum { RESIDENT_MAX = 8 }; /* RUNGI_SPEED_RESIDENT_MAX of src/simt/kernel_speed.h */
+
+static const int architectures[] = {60, 61, 70, 75, 80, 86, 89, 90, 100, 120};
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+/* The forms of problems: what m, n and k exceed a multiple of the tile by. */
+typedef struct path {
+    const char *name;
+    int64_t remainder;
+} path_t;
+
+static const path_t WIDE = {"WIDE", 0}, GUARDED = {"GUARDED", 16}, GENERAL = {"GENERAL", 1};
+
+/* The types of a kernel for which the table has rows, from one architecture to another. */
+static const struct line {
+    const char *kernel, *type; /* the type of A and B */
+    lab_dtype dtype;
+    int from, to;
+    const path_t *paths[4];
+} lines[] = {
+    {"12_matrix", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 75, 120, {&GUARDED, &GENERAL}},
+    {"12_matrix", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32, "tf32"}, 80, 120, {&GUARDED, &GENERAL}},
+    {"12_matrix", "I8", {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 75, 120, {&GUARDED, &GENERAL}},
+    {"11_wmma", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 70, 70, {&GUARDED}},
+    {"10_pipeline", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
+    {"10_pipeline", "F64", {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 60, 120, {&GUARDED}},
+    {"10_pipeline", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 60, 75, {&GUARDED}},
+    {"10_pipeline", "I8", {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 60, 70, {&GUARDED}},
+};
+enum { LINES = sizeof lines / sizeof *lines };
+
+static _Noreturn void fail(const char *what, const char *why)
+{
+    fprintf(stderr, "kernel_speed: %s: %s\n", what, why);
+    exit(1);
+}
+
+/* ---- Checksums ---- */
+
+static char *read_file(const char *folder, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "r");
+    if (!file || fseek(file, 0, SEEK_END) != 0)
+        fail(path, "cannot be read");
+    long bytes = ftell(file);
+    char *text = calloc(1, (size_t)bytes + 1);
+    rewind(file);
+    if (!text || fread(text, 1, (size_t)bytes, file) != (size_t)bytes)
+        fail(path, "cannot be read");
+    fclose(file);
+    return text;
+}
+
+/* Removes comments, except lines with presets, and repeated white space. */
+static void strip_comments(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from;) {
+        if (strncmp(from, "/*", 2) == 0) {
+            const char *end = strstr(from + 2, "*/");
+            from = end ? end + 2 : from + strlen(from);
+        } else if (strncmp(from, "//", 2) == 0 && strncmp(from, "// preset", 9) != 0) {
+            from += strcspn(from, "\n");
+        } else if (strchr(" \t\n", *from)) {
+            if (to > text && !strchr(" \n", to[-1]))
+                *to++ = *from == '\n' ? '\n' : ' ';
+            else if (*from == '\n' && to > text)
+                to[-1] = '\n';
+            from++;
+        } else {
+            *to++ = *from++;
+        }
+    }
+    *to = '\0';
+}
+
+/* Returns the checksum of a kernel and of the headers that it includes. */
+static unsigned long long checksum_of(const char *folder, const char *file)
+{
+    char *text = read_file(folder, file);
+    rungi_xxh64 hash;
+    rungi_xxh64_begin(&hash);
+    strip_comments(text);
+    unsigned long long sum = rungi_xxh64_end(&hash, text, strlen(text));
+    for (const char *at = text; (at = strstr(at, "#include \"")) != NULL;) {
+        char name[64];
+        at += strlen("#include \"");
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\""), at);
+        sum = sum * 31 + checksum_of(folder, name);
+    }
+    free(text);
+    return sum;
+}
+
+static unsigned long long kernel_checksum(const char *folder, const char *kernel)
+{
+    char file[64];
+    snprintf(file, sizeof file, "%s.cu", kernel);
+    return checksum_of(folder, file);
+}
+
+/* ---- Presets ---- */
+
+/* Returns whether a preset is a candidate: those of CPUs, of other types and of other architectures are not. */
+static bool is_candidate(const char *preset, rung_type sum, int architecture)
+{
+    char own[16];
+    snprintf(own, sizeof own, "sm_%d", architecture);
+    if (strncmp(preset, "sm_", 3) == 0)
+        return strncmp(preset, own, strlen(own)) == 0 && (preset[strlen(own)] == '\0' || preset[strlen(own)] == '_');
+    bool has_large_fragments = strcmp(preset, "wide") == 0 || strcmp(preset, "large") == 0 ||
+                               strcmp(preset, "deep") == 0;
+    if (sum == RUNG_F64 && has_large_fragments) /* 64 or more sums per thread, which need 128 registers */
+        return false;
+    if (strcmp(preset, "f64") == 0 || strcmp(preset, "i32") == 0)
+        return strcmp(preset, rung_type_name(sum)) == 0;
+    return strncmp(preset, "cpu", 3) != 0;
+}
+
+/* Calls `visit` for each preset of a line and an architecture; "" are the defaults of the file. */
+typedef void visit_preset_t(const struct line *line, int architecture, const char *preset, void *user);
+
+static void visit_presets(const struct line *line, int architecture, visit_preset_t *visit, void *user)
+{
+    rung_kernel *kernel;
+    if (rung_kernel_find(NULL, "cuda", line->kernel, &kernel) != RUNG_OK)
+        fail(line->kernel, rung_error_text());
+    rung_type sum = lab_type_pair_accumulator(line->dtype.product);
+    visit(line, architecture, "", user);
+    for (int64_t i = 0; i < rung_kernel_describe(kernel)->preset_count; i++)
+        if (is_candidate(rung_kernel_preset(kernel, i)->name, sum, architecture))
+            visit(line, architecture, rung_kernel_preset(kernel, i)->name, user);
+}
+
+static void visit_all(int only, visit_preset_t *visit, void *user)
+{
+    for (int i = 0; i < ARCHITECTURES; i++)
+        for (int j = 0; j < LINES; j++)
+            if (architectures[i] >= lines[j].from && architectures[i] <= lines[j].to &&
+                (only == 0 || only == architectures[i]))
+                visit_presets(&lines[j], architectures[i], visit, user);
+}
+
+/* ---- Writing ---- */
+
+/* Returns sizes whose tiles fill every multiprocessor with `resident` blocks once, as a grid that is nearly square. */
+static lab_model_problem wave_of(const lab_preset_tile *tile, const path_t *path, int64_t sm_count, int resident,
+                                 int64_t k)
+{
+    int64_t blocks = sm_count * resident, rows = 1;
+    for (int64_t i = 1; i * i <= blocks; i++)
+        if (blocks % i == 0)
+            rows = i;
+    int64_t less = path->remainder;
+    return (lab_model_problem){rows * tile->bm - less, blocks / rows * tile->bn - less, k - less, 1, 1};
+}
+
+/* Predicts the clocks per block with `resident` blocks at one k. */
+static double clocks_at(lab_preset_model *model, const path_t *path, int64_t sm_count, int resident, int64_t k)
+{
+    lab_preset_tile tile = lab_preset_model_tile(model);
+    lab_model_problem problem = wave_of(&tile, path, sm_count, resident, k);
+    lab_prediction prediction;
+    char why[4096];
+    if (!lab_preset_model_predict(model, &problem, &prediction, NULL, why, sizeof why))
+        fail("a prediction failed", why);
+    return prediction.busy + prediction.clocks[LAB_BOTTLENECK_LATENCY];
+}
+
+static void write_row(FILE *file, lab_preset_model *model, const struct line *line, int architecture,
+                      const char *preset, const path_t *path, int64_t sm_count)
+{
+    enum { FIRST_K = 1024 + 512, SECOND_K = 4096 + 512 };
+    lab_preset_tile tile = lab_preset_model_tile(model);
+    lab_model_problem one = wave_of(&tile, path, sm_count, 1, FIRST_K);
+    lab_prediction prediction;
+    int64_t resident = 0;
+    char why[4096];
+    bool runs = lab_preset_model_predict(model, &one, &prediction, &resident, why, sizeof why);
+    if (!runs && resident > 0)
+        fail(line->kernel, why);
+    fprintf(file, "SPEED(%d, \"%s\", \"%s\", %s, %s, %lld, %lld, %lld, %lld, %lld", architecture, line->kernel, preset,
+            line->type, path->name, (long long)tile.bm, (long long)tile.bn, (long long)tile.bk, (long long)tile.group,
+            (long long)resident);
+    for (int r = 1; r <= resident && r <= RESIDENT_MAX; r++) {
+        double first = clocks_at(model, path, sm_count, r, FIRST_K);
+        double second = clocks_at(model, path, sm_count, r, SECOND_K);
+        double slope = (second - first) / (SECOND_K - FIRST_K);
+        fprintf(file, ", %.5g, %.4g", slope, fmax(0, first - slope * (double)(FIRST_K - path->remainder)));
+    }
+    fprintf(file, "%s)\n", resident == 0 ? ", 0, 0" : "");
+}
+
+static void write_preset(const struct line *line, int architecture, const char *preset, void *user)
+{
+    char arch[16], why[4096];
+    rung_kernel *kernel;
+    snprintf(arch, sizeof arch, "sm_%d", architecture);
+    if (rung_kernel_find(NULL, "cuda", line->kernel, &kernel) != RUNG_OK)
+        fail(line->kernel, rung_error_text());
+    /* Without parameters, the compiler would use those of the architecture or of the type. */
+    const char *parameters = *preset ? preset : rung_kernel_describe(kernel)->defaults;
+    lab_explain_request request = {.kernel = line->kernel, .parameters = parameters, .dtype = line->dtype};
+    if (!lab_gpu_of_arch(arch, &request.machine))
+        fail(arch, "has no GPU in lab/explain/gpus.def");
+    lab_preset_model *model = lab_preset_model_create(&request, why, sizeof why);
+    if (!model)
+        fail(line->kernel, why);
+    for (int i = 0; line->paths[i]; i++)
+        write_row(user, model, line, architecture, preset, line->paths[i], (int64_t)request.machine.sm_count);
+    lab_preset_model_free(model);
+    fprintf(stderr, "\rsm_%d %s %s %s          ", architecture, line->kernel, line->type, preset);
+}
+
+static const char HEAD[] =
+    "/* kernel_speed.def - predicted clocks per block of the kernels that the CUDA device chooses from. Generated by\n"
+    " * tools/kernel_speed.c; docs/reference/choosing.md has the command. Do not edit.\n"
+    " *\n"
+    " * KERNEL(kernel, checksum of its file and headers)\n"
+    " * SPEED(architecture, kernel, preset, type of A and B, path, BM, BN, BK, rows of tiles per group, blocks per\n"
+    " *       multiprocessor, then for 1, 2, ... resident blocks: clocks per step of 1 along k, and other clocks) */\n";
+
+static bool is_first_line_of_kernel(int index)
+{
+    for (int i = 0; i < index; i++)
+        if (strcmp(lines[i].kernel, lines[index].kernel) == 0)
+            return false;
+    return true;
+}
+
+static void write_table(const char *folder, const char *path, int only)
+{
+    char unfinished[4096];
+    snprintf(unfinished, sizeof unfinished, "%s.part", path);
+    FILE *file = fopen(unfinished, "w");
+    if (!file)
+        fail(unfinished, "cannot be written");
+    fputs(HEAD, file);
+    for (int i = 0; i < LINES; i++)
+        if (is_first_line_of_kernel(i))
+            fprintf(file, "KERNEL(\"%s\", 0x%016llx)\n", lines[i].kernel, kernel_checksum(folder, lines[i].kernel));
+    visit_all(only, write_preset, file);
+    fputc('\n', stderr);
+    if (fclose(file) != 0 || rename(unfinished, path) != 0)
+        fail(path, "cannot be written");
+}
+
+/* ---- Checking ---- */
+
+typedef struct table_check {
+    const char *text, *path;
+    int missing;
+} table_check_t;
+
+static void check_preset(const struct line *line, int architecture, const char *preset, void *user)
+{
+    table_check_t *check = user;
+    for (int i = 0; line->paths[i]; i++) {
+        char row[256];
+        snprintf(row, sizeof row, "\nSPEED(%d, \"%s\", \"%s\", %s, %s, ", architecture, line->kernel, preset,
+                 line->type, line->paths[i]->name);
+        if (!strstr(check->text, row)) {
+            fprintf(stderr, "%s has no row%s\n", check->path, row);
+            check->missing++;
+        }
+    }
+}
+
+static int check_table(const char *folder, const char *path)
+{
+    table_check_t check = {.text = read_file(".", path), .path = path};
+    int stale = 0;
+    for (int i = 0; i < LINES; i++) {
+        char row[256];
+        snprintf(row, sizeof row, "\nKERNEL(\"%s\", 0x%016llx)\n", lines[i].kernel,
+                 kernel_checksum(folder, lines[i].kernel));
+        if (is_first_line_of_kernel(i) && !strstr(check.text, row)) {
+            fprintf(stderr, "%s is older than %s\n", path, lines[i].kernel);
+            stale++;
+        }
+    }
+    visit_all(0, check_preset, &check);
+    if (stale + check.missing > 0)
+        fprintf(stderr, "generate the table again: build/release/tools/kernel_speed write src/simt/kernels "
+                        "src/simt/kernel_speed.def\n");
+    return stale + check.missing > 0;
+}
+
+int main(int argc, char **argv)
+{
+    bool is_check = argc == 4 && strcmp(argv[1], "check") == 0;
+    if (!is_check && (argc < 4 || argc > 5 || strcmp(argv[1], "write") != 0)) {
+        fprintf(stderr, "usage: kernel_speed write|check SOURCE FILE [ARCHITECTURE]\n");
+        return 2;
+    }
+    if (is_check)
+        return check_table(argv[2], argv[3]);
+    write_table(argv[2], argv[3], argc == 5 ? atoi(argv[4]) : 0);
+    return 0;
+}
