@@ -756,7 +756,11 @@ RUNG_API void *rung_buffer_native(const rung_buffer *buffer);
  * including the parts outside C, is less than half that of the default tiles. On a GPU, two more
  * rules apply if rung_plan_options.kernel is NULL. The number of tiles is first rounded up to a
  * multiple of the compute units, so that idle units count. If one small tile covers all rows or all
- * columns of C, "small" is used whenever its total area is less than that of the default tiles. */
+ * columns of C, "small" is used whenever its total area is less than that of the default tiles.
+ *
+ * These rules are for OpenCL devices and for kernels that the caller names. If
+ * rung_plan_options.kernel is NULL, a CUDA device predicts the time of every preset of the kernels
+ * at the top of the ladder and uses the fastest one, with its number of split-K slices. */
 
 /* A parameter of a kernel. */
 typedef struct rung_parameter {
@@ -965,7 +969,7 @@ typedef struct rung_plan_info {
     const char  *kernel;     /* "04_shared" */
     const char  *parameters; /* all parameters: "TILE=32"; "" if the kernel has none */
     rung_origin  origin;
-    const char  *origin_text;     /* "given", "defaults", "preset small", "/home/x/.config/rung/tuning:12" */
+    const char  *origin_text;     /* "given", "defaults", "preset wide, predicted", "/home/x/.config/rung/tuning:12" */
     const char  *rejected;        /* "12_matrix: takes f16 only; ...", or ""; see also "Candidates" */
     rung_compute compute;         /* mode that is used: the requested one, or a more precise one */
     int64_t      workspace_bytes; /* required size of rung_run_options.workspace; 0: none, as on the CPU. A

@@ -29,6 +29,7 @@ struct rung_plan {
     bool ignores_tuning;             /* it does so without tuning records */
     int64_t split_k_requested;       /* 0: the library chooses the number of slices, */
     int64_t workspace_bytes_allowed; /* within this workspace */
+    int64_t split_k_ranked;          /* the number that belongs to a ranked preset; 0: none */
     int64_t carveout;                /* see rung_plan_options */
     int64_t threads_requested;       /* see rung_plan_options */
     bool packed_b;                   /* runs take a packed B */

@@ -162,6 +162,7 @@ static const rungi_device_ops ops = {
         .close = close_device,
     .queue_is_captured = rungi_cuda_queue_is_captured,
     .buffer_create_on_queue = rungi_cuda_buffer_create_on_queue,
+    .rank_presets = rungi_simt_rank_presets,
 };
 
 /* Reads the attributes that decide which code runs and how memory is allocated. */

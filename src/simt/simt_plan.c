@@ -107,7 +107,10 @@ rung_status rungi_simt_split_choose(const rung_plan *plan, const rung_problem *r
     bool can_split = covers_c && k > bk && plan->kernel->info.abilities & RUNG_ABILITY_SPLIT_K;
     if (!can_split || !rungi_checked_multiply(blocks, row_major->batch, &all_blocks))
         return RUNG_OK;
-    if (plan->split_k_requested == 0)
+    if (plan->split_k_requested == 0 && plan->split_k_ranked > 0)
+        splits = rungi_min(plan->split_k_ranked,
+                           rungi_split_k_affordable(row_major, plan->workspace_bytes_allowed - split->partials_offset));
+    else if (plan->split_k_requested == 0)
         splits = rungi_split_k_slice_count(plan->device, row_major, all_blocks, bk,
                                            plan->workspace_bytes_allowed - split->partials_offset);
     if (splits < 2)

@@ -120,6 +120,7 @@ static void reset_attempt(rung_plan *plan, rung_origin origin, const char *origi
     plan->kernel = NULL;
     plan->has_parameter_values = false;
     plan->block_threads = plan->block_shared_bytes = 0;
+    plan->split_k_ranked = 0;
     plan->info.origin = origin;
     snprintf(plan->origin_text, sizeof plan->origin_text, "%s", origin_text);
 }
@@ -156,6 +157,20 @@ static rung_status try_kernel(rung_plan *plan, const rung_kernel *kernel, const 
                               const char *origin_text)
 {
     TRY(rungi_choose_set_kernel(plan, kernel, parameters, origin, origin_text));
+    return plan->device->ops->plan_create(plan);
+}
+
+/* Creates the plan with a preset that the device ranked. */
+static rung_status try_ranked_preset(rung_plan *plan, const rungi_ranked_preset *ranked)
+{
+    rung_kernel *kernel;
+    char origin[RUNGI_PRESET_NAME_BYTES + 32];
+    bool is_preset = *ranked->preset != '\0';
+    snprintf(origin, sizeof origin, "%s%s, predicted", is_preset ? "preset " : "defaults", ranked->preset);
+    TRY(rung_kernel_find(plan->device->context, plan->device->backend->name, ranked->kernel, &kernel));
+    TRY(rungi_choose_set_kernel(plan, kernel, ranked->preset, is_preset ? RUNG_ORIGIN_PRESET : RUNG_ORIGIN_DEFAULTS,
+                                origin));
+    plan->split_k_ranked = ranked->splits;
     return plan->device->ops->plan_create(plan);
 }
 
@@ -296,6 +311,31 @@ static rung_status choose_by_tuning(rung_plan *plan, const rungi_attempt_visitor
     return RUNG_STATUS_NOT_FOUND;
 }
 
+/* ---- Predictions ------------------------------------------------------------------------------------------------- */
+
+/* Creates the plan with the first preset of the device's ranking that it supports. A preset that is not embedded needs a
+ * compiler. *kernel receives the kernel that a visitor has seen accepted. Returns RUNG_STATUS_NOT_FOUND if there is no
+ * such preset, or if the visitor has seen all. */
+static rung_status choose_by_prediction(rung_plan *plan, const rungi_attempt_visitor *visitor,
+                                        const rung_kernel **accepted)
+{
+    rungi_ranked_preset ranked[RUNGI_RANKED_PRESETS_MAX];
+    int count = plan->device->ops->rank_presets ? plan->device->ops->rank_presets(plan, ranked) : 0;
+    for (int i = 0; i < count; i++) {
+        rung_status status = try_ranked_preset(plan, &ranked[i]);
+        if (status != RUNG_OK && !rungi_choose_is_rejection(status))
+            return status;
+        if (visitor && status == RUNG_OK) {
+            *accepted = plan->kernel;
+            TRY(report_attempt(plan, visitor, ranked[i].kernel, ranked[i].preset, status));
+            return RUNG_STATUS_NOT_FOUND;
+        }
+        if (status == RUNG_OK)
+            return RUNG_OK;
+    }
+    return RUNG_STATUS_NOT_FOUND;
+}
+
 /* ---- Ladder ------------------------------------------------------------------------------------------------------ */
 
 /* Tries one kernel of the ladder. */
@@ -340,8 +380,8 @@ static rung_status fail_no_kernel(const rung_plan *plan, rung_status rejection)
 }
 
 /* Chooses the first kernel that supports the problem, from the top of the ladder down. Kernels with a preset for this
- * kind of device come first. */
-static rung_status choose_by_ladder(rung_plan *plan, const rungi_attempt_visitor *visitor)
+ * kind of device come first. `except` was reported to the visitor before; it may be NULL. */
+static rung_status choose_by_ladder(rung_plan *plan, const rungi_attempt_visitor *visitor, const rung_kernel *except)
 {
     const rungi_backend *backend = plan->device->backend;
     const char *preset = plan->device->preset;
@@ -351,7 +391,7 @@ static rung_status choose_by_ladder(rung_plan *plan, const rungi_attempt_visitor
             rung_kernel *kernel;
             TRY(rung_kernel_at(plan->device->context, backend->name, i, &kernel));
             bool has_device_preset = preset && rungi_kernel_has_preset(kernel, preset);
-            if (has_device_preset != (round == 0))
+            if (has_device_preset != (round == 0) || kernel == except)
                 continue;
             rung_status status = try_ladder_kernel(plan, kernel);
             if (rungi_choose_is_rejection(status))
@@ -365,14 +405,17 @@ static rung_status choose_by_ladder(rung_plan *plan, const rungi_attempt_visitor
     return visitor ? RUNG_OK : fail_no_kernel(plan, rejection);
 }
 
-/* Chooses by tuning records, then by the ladder. */
+/* Chooses by tuning records, then by predictions, then by the ladder. */
 static rung_status choose_automatic(rung_plan *plan, const rungi_attempt_visitor *visitor)
 {
+    const rung_kernel *accepted = NULL;
     plan->is_kernel_automatic = true;
     /* A record is for one size class of m, and a packed B has one layout for every m. */
     bool has_records = !plan->packed_b && !plan->ignores_tuning;
     rung_status status = has_records ? choose_by_tuning(plan, visitor) : RUNG_STATUS_NOT_FOUND;
-    return status == RUNG_STATUS_NOT_FOUND ? choose_by_ladder(plan, visitor) : status;
+    if (status == RUNG_STATUS_NOT_FOUND)
+        status = choose_by_prediction(plan, visitor, &accepted);
+    return status == RUNG_STATUS_NOT_FOUND ? choose_by_ladder(plan, visitor, accepted) : status;
 }
 
 /* ---- Kernels named by the caller --------------------------------------------------------------------------------- */

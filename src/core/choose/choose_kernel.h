@@ -17,8 +17,9 @@ typedef struct rungi_attempt_visitor {
     void *user;
 } rungi_attempt_visitor;
 
-/* Creates the plan with the kernel of the options. Without one, creates it from a tuning record, or else with the first
- * kernel, from the top of the ladder down, that supports the problem. Options may be NULL.
+/* Creates the plan with the kernel of the options. Without one, creates it from a tuning record, or else with the preset
+ * that the device predicts to be fastest, or else with the first kernel, from the top of the ladder down, that supports the
+ * problem. Options may be NULL.
  *
  * With a visitor, tries all kernels in the same order, reports each attempt and destroys its state. Returns RUNG_OK
  * with a plan that has no kernel. */

@@ -18,15 +18,18 @@ bool rungi_split_k_workspace_bytes(const rung_problem *problem, int64_t slices, 
            rungi_checked_multiply(*bytes, problem->batch, bytes) && rungi_checked_multiply(*bytes, slices, bytes);
 }
 
+int64_t rungi_split_k_affordable(const rung_problem *problem, int64_t bytes)
+{
+    int64_t slice_bytes;
+    return rungi_split_k_workspace_bytes(problem, 1, &slice_bytes) && slice_bytes > 0 ? bytes / slice_bytes : 0;
+}
+
 int64_t rungi_split_k_slice_count(const rung_device *device, const rung_problem *problem, int64_t blocks, int64_t bk,
                                   int64_t bytes)
 {
-    int64_t slice_bytes, largest = problem->a.cols / bk / SLICE_K_BLOCKS_MIN;
+    int64_t largest = problem->a.cols / bk / SLICE_K_BLOCKS_MIN;
     int64_t per_unit = blocks > 0 ? device->info.compute_units / blocks : 1;
-    int64_t affordable = rungi_split_k_workspace_bytes(problem, 1, &slice_bytes) && slice_bytes > 0
-                             ? bytes / slice_bytes
-                             : 0;
-    return rungi_min(rungi_min(per_unit, largest), affordable);
+    return rungi_min(rungi_min(per_unit, largest), rungi_split_k_affordable(problem, bytes));
 }
 
 static bool evaluate_name(const rung_kernel *kernel, const rungi_parameter_values *values, const char *name,

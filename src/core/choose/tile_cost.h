@@ -19,5 +19,8 @@ rungi_tile_cost rungi_tile_cost_of(const rung_plan *plan, const rung_kernel *ker
 int64_t rungi_split_k_slice_count(const rung_device *device, const rung_problem *problem, int64_t blocks, int64_t bk,
                                   int64_t bytes);
 
+/* Returns the number of slices whose partial sums fit `bytes`. */
+int64_t rungi_split_k_affordable(const rung_problem *problem, int64_t bytes);
+
 /* Computes the bytes of the partial sums of all slices. Returns false on overflow. */
 bool rungi_split_k_workspace_bytes(const rung_problem *problem, int64_t slices, int64_t *bytes);
