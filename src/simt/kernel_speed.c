@@ -164,23 +164,46 @@ static int choose_path(const rungi_speed_row *row, const rungi_speed_problem *pr
     return count;
 }
 
+enum { CHOICES_MAX = 32 }; /* presets of all kernels for one type */
+
 /* Inserts a choice after those that are at least as fast. Returns the new count. */
-static int insert_choice(const rungi_speed_choice *choice, rungi_speed_choice *choices, int count, int capacity)
+static int insert_choice(const rungi_speed_choice *choice, rungi_speed_choice choices[CHOICES_MAX], int count)
 {
     int at = count;
+    if (count == CHOICES_MAX)
+        return count;
     while (at > 0 && choices[at - 1].seconds > choice->seconds)
         at--;
-    if (at == capacity)
-        return count;
-    count = count < capacity ? count + 1 : count;
-    memmove(choices + at + 1, choices + at, (size_t)(count - at - 1) * sizeof *choices);
+    memmove(choices + at + 1, choices + at, (size_t)(count - at) * sizeof *choices);
     choices[at] = *choice;
-    return count;
+    return count + 1;
+}
+
+/* Returns what all blocks load per step along k, in elements. */
+static double load_of(const rungi_speed_row *row, const rungi_speed_problem *problem)
+{
+    return ceil(problem->m / row->bm) * ceil(problem->n / row->bn) *
+           (fmin(row->bm, problem->m) + fmin(row->bn, problem->n));
+}
+
+/* Moves a choice to the front that is almost as fast as the first one and loads clearly less. The model is not exact to a
+ * few percent, and less traffic is a benefit in any case. */
+static void prefer_less_traffic(const rungi_speed_problem *problem, rungi_speed_choice *choices, int count)
+{
+    const double almost = 1.03, clearly = 0.9;
+    int best = 0;
+    for (int i = 1; i < count && choices[i].seconds <= almost * choices[0].seconds; i++)
+        if (load_of(choices[i].row, problem) < clearly * load_of(choices[best].row, problem))
+            best = i;
+    rungi_speed_choice first = choices[best];
+    memmove(choices + 1, choices, (size_t)best * sizeof *choices);
+    choices[0] = first;
 }
 
 int rungi_speed_rank(const rungi_speed_gpu *gpu, const rungi_speed_problem *problem, const rungi_speed_kernel *kernels,
                      int kernel_count, rungi_speed_choice *choices, int capacity)
 {
+    rungi_speed_choice all[CHOICES_MAX];
     int architecture = rungi_speed_architecture(gpu->architecture), count = 0, step;
     bool is_valid = gpu->sm_count > 0 && gpu->clock_hertz > 0 && problem->m > 0 && problem->n > 0 && problem->batch > 0;
     for (int i = 0; is_valid && i < rungi_speed_row_count; i += step) {
@@ -193,7 +216,11 @@ int rungi_speed_rank(const rungi_speed_gpu *gpu, const rungi_speed_problem *prob
         if (!kernel || row->resident < 1)
             continue;
         rungi_speed_choice choice = best_split(row, gpu, problem, kernel->can_split);
-        count = insert_choice(&choice, choices, count, capacity);
+        count = insert_choice(&choice, all, count);
     }
+    if (count > 0)
+        prefer_less_traffic(problem, all, count);
+    count = count < capacity ? count : capacity;
+    memcpy(choices, all, (size_t)count * sizeof *choices);
     return count;
 }

@@ -76,6 +76,6 @@ rungi_speed_choice rungi_speed_predict(const rungi_speed_row *row, const rungi_s
                                        const rungi_speed_problem *problem, int64_t splits);
 
 /* Ranks the presets of the kernels, each with its best number of slices, fastest first. Equal ones keep the order of the
- * table. Returns how many were written, at most `capacity`. */
+ * table. If one is within 3 percent of the fastest and loads clearly less from L2, it comes first. Returns how many were written, at most `capacity`. */
 int rungi_speed_rank(const rungi_speed_gpu *gpu, const rungi_speed_problem *problem, const rungi_speed_kernel *kernels,
                      int kernel_count, rungi_speed_choice *choices, int capacity);

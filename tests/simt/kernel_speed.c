@@ -122,14 +122,41 @@ static void ranks_the_fastest_first(void **state)
         rungi_speed_problem problem = problem_of(sizes[i % SIZES], sizes[i / SIZES % SIZES], sizes[i / SIZES / SIZES]);
         int count = rank(&gpu, problem, RUNGI_SPEED_F32, all, ALL);
         assert_in_range(count, 4, ALL - 1);
-        for (int j = 1; j < count; j++)
+        for (int j = 2; j < count; j++)
             assert_true(all[j - 1].seconds <= all[j].seconds);
-        for (int j = 0; j < count; j++) /* none is faster with one slice more or less */
+        assert_true(all[0].seconds <= 1.03 * all[1].seconds); /* the first may be one that loads less */
+        for (int j = 0; j < count; j++)                       /* none is faster with one slice more or less */
             assert_true(all[j].seconds <= rungi_speed_predict(all[j].row, &gpu, &problem, 1).seconds);
         assert_int_equal(rank(&gpu, problem, RUNGI_SPEED_F32, few, 3), 3);
         for (int j = 0; j < 3; j++)
             assert_true(few[j].row == all[j].row && few[j].splits == all[j].splits);
     }
+}
+
+/* Elements that all blocks load per step along k. */
+static double load_of(const rungi_speed_choice *choice, const rungi_speed_problem *problem)
+{
+    const rungi_speed_row *row = choice->row;
+    return ceil(problem->m / row->bm) * ceil(problem->n / row->bn) *
+           (fmin(row->bm, problem->m) + fmin(row->bn, problem->n));
+}
+
+static void prefers_less_traffic_among_equals(void **state)
+{
+    enum { ALL = 32 };
+    rungi_speed_choice all[ALL];
+    int moved = 0;
+    (void)state;
+    for (double size = 64; size <= 8192; size += 64) {
+        rungi_speed_problem problem = problem_of(size, size, 2048);
+        int count = rank(&gpu, problem, RUNGI_SPEED_F16, all, ALL);
+        double fastest = fmin(all[0].seconds, all[1].seconds);
+        moved += all[0].seconds > fastest;
+        for (int i = 0; i < count; i++)
+            if (all[i].seconds <= 1.03 * fastest)
+                assert_true(load_of(&all[i], &problem) >= 0.9 * load_of(&all[0], &problem));
+    }
+    assert_true(moved > 0);
 }
 
 static void splits_within_the_workspace(void **state)
@@ -225,6 +252,7 @@ int main(void)
         cmocka_unit_test(has_sensible_rows),
         cmocka_unit_test(uses_the_nearest_older_architecture),
         cmocka_unit_test(ranks_the_fastest_first),
+        cmocka_unit_test(prefers_less_traffic_among_equals),
         cmocka_unit_test(splits_within_the_workspace),
         cmocka_unit_test_setup_teardown(ranks_kernels_that_support_the_plan, open_context, close_context),
     };
