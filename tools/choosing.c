@@ -216,9 +216,8 @@ static rungi_speed_choice choose(const comparison_t *comparison, const lab_model
     rungi_speed_kernel kernels[RUNGI_SPEED_KERNELS_MAX];
     rungi_speed_choice choice;
     int count = 0;
-    if (in != RUNG_F32)
-        kernels[count++] = (rungi_speed_kernel){"12_matrix", is_wide("12_matrix", in, problem), true};
-    kernels[count++] = (rungi_speed_kernel){"10_pipeline", is_wide("10_pipeline", in, problem), true};
+    const char *kernel = in == RUNG_F32 ? "10_pipeline" : "12_matrix"; /* as in simt_rank.c */
+    kernels[count++] = (rungi_speed_kernel){kernel, is_wide(kernel, in, problem), true};
     if (rungi_speed_rank(&speed_gpu, &speed_problem, kernels, count, &choice, 1) == 0)
         fail(gpu->arch, "the table has no row");
     return choice;

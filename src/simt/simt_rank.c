@@ -35,7 +35,8 @@ static rungi_speed_gpu gpu_of(const rung_device *device)
                              .l2_bytes = (double)device->info.last_level_cache_bytes};
 }
 
-/* Finds the kernels of the table that the library may choose for the problem. */
+/* Finds the kernels of the table that the library may choose for the problem. F32 may be multiplied as FP32 or as TF32, and
+ * the predictions decide. Other types use the matrix engine if there is one. */
 static int find_kernels(const rung_plan *plan, const rung_problem *row_major,
                         rungi_speed_kernel found[RUNGI_SPEED_KERNELS_MAX])
 {
@@ -46,6 +47,8 @@ static int find_kernels(const rung_plan *plan, const rung_problem *row_major,
     int count = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         rung_kernel *kernel;
+        if (count > 0 && row_major->a.type != RUNG_F32)
+            break;
         if (rung_kernel_find(device->context, device->backend->name, names[i], &kernel) != RUNG_OK ||
             rungi_choose_check_automatic(kernel, row_major) != RUNG_OK ||
             kernel->min_sm[types] > architecture_of(device))
