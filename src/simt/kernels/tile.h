@@ -53,6 +53,20 @@
 #define UNROLL_STEPS _Pragma("unroll 1")
 #endif
 
+/* Finds the tile of C that this block computes, in a grid of ceil(m / tile_m) x ceil(n / tile_n) tiles.
+ * Blocks are numbered down the columns of a group of `group` rows of tiles, then down the next group.
+ * Blocks that run at the same time form a rectangle and share tiles of A and of B in the L2 cache. The
+ * last group may have fewer rows. */
+DEVICE void find_block_tile(uint *tile_row, uint *tile_col, index_t m, index_t n, uint tile_m, uint tile_n, uint group)
+{
+    const uint grid_rows = (uint)((m + tile_m - 1) / tile_m), grid_cols = (uint)((n + tile_n - 1) / tile_n);
+    const uint first = blockIdx.x / grid_cols / group * group; /* first row of this block's group */
+    const uint rows = grid_rows - first < group ? grid_rows - first : group;
+    const uint index = blockIdx.x - first * grid_cols; /* of this block in its group */
+    *tile_col = index / rows;
+    *tile_row = first + index - *tile_col * rows;
+}
+
 /* Returns the element at (mn, k), or zero outside. */
 DEVICE in_t load_global(GLOBAL const in_t *memory, view_t view, index_t mn, index_t k, index_t mn_end,
                         index_t k_end)
