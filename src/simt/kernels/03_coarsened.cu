@@ -5,7 +5,8 @@
  *          products instead of one, but in 02 the cache already provided that reuse.
  * Leaves   worse loads of B. The columns of a thread are adjacent, so adjacent threads
  *          read elements that are COLUMNS apart. Each load of a warp needs COLUMNS times
- *          as many transactions, and COLUMNS times fewer warps hide the latency.
+ *          as many transactions, and COLUMNS times fewer warps hide the latency. A warp
+ *          computes part of one row, as in 02, so the stride is the only difference.
  * Try      rung bench --kernels 02,03 --params COLUMNS=1,4
  *
  * The kernel stays in the ladder because more work per thread is the right idea. It
@@ -14,7 +15,7 @@
 #include "dialect.h"
 
 #ifndef BLOCK
-#define BLOCK 16 // 8 16 32
+#define BLOCK 32 // 8 16 32
 #endif
 #ifndef COLUMNS
 #define COLUMNS 4 // 1 2 4 8

@@ -616,12 +616,12 @@ static void tiles_of_a_transposed_c(void **state)
     rung_plan plan = {.device = &device, .problem = square_of(RUNG_F32, 300, 20, 64)};
     rung_kernel *kernel;
     (void)state;
-    assert_int_equal(rung_kernel_find(context, device.backend->name, "03", &kernel), RUNG_OK); /* 16 x 64 */
-    assert_int_equal(rungi_tile_cost_of(&plan, kernel, NULL).area, 304 * 64);
+    assert_int_equal(rung_kernel_find(context, device.backend->name, "03", &kernel), RUNG_OK); /* 32 x 128 */
+    assert_int_equal(rungi_tile_cost_of(&plan, kernel, NULL).area, 320 * 128);
     plan.problem.c = rung_matrix_transpose(rung_matrix_of(RUNG_F32, 20, 300, NULL));
-    assert_int_equal(rungi_tile_cost_of(&plan, kernel, NULL).area, 320 * 32);
-    device.info.compute_units = 7; /* 2 * 5 tiles in two rounds of seven */
-    assert_int_equal(rungi_tile_cost_of(&plan, kernel, NULL).wave_area, 14 * 16 * 64);
+    assert_int_equal(rungi_tile_cost_of(&plan, kernel, NULL).area, 384 * 32);
+    device.info.compute_units = 2; /* 3 tiles in two rounds of two */
+    assert_int_equal(rungi_tile_cost_of(&plan, kernel, NULL).wave_area, 4 * 32 * 128);
 }
 
 /* ---- Files -------------------------------------------------------------------------------------- */
