@@ -8,7 +8,9 @@
  * Try      rung bench --kernels 04,06 --params TM=1,8
  *
  * A block computes a BM x BN tile of C in steps of BK. The tiles have more elements
- * than the block has threads, so each thread loads several elements in a loop.
+ * than the block has threads, so each thread loads several elements in a loop. If the
+ * threads divide the elements evenly, the loop has no branch. The steps of one 16-byte
+ * load of A are unrolled: four, or two of double. More steps need more registers.
  */
 #include "dialect.h"
 
@@ -33,6 +35,7 @@
 #endif
 
 #define THREADS (BM / TM * BN)
+#define UNROLL_STEPS (IN_BYTES == 8 ? 2 : 4)
 
 #if THREADS > 1024
 #error "BM/TM*BN threads must fit a block of 1024"
@@ -64,13 +67,21 @@ rung_06_tile1d(index_t m, index_t n, index_t k,
         sum[i] = 0;
 
     for (index_t k0 = 0; k0 < k; k0 += BK) {
-        for (uint i = threadIdx.x; i < BM * BK; i += THREADS)
-            a_tile[i] = load_or_zero(a, a_view, row0 + i / BK, k0 + i % BK, m, k);
-        for (uint i = threadIdx.x; i < BK * BN; i += THREADS)
-            b_tile[i] = load_or_zero(b, b_view, k0 + i / BN, col0 + i % BN, k, n);
+#pragma unroll
+        for (uint i = 0; i < BM * BK; i += THREADS) {
+            const uint e = i + threadIdx.x;
+            if (BM * BK % THREADS == 0 || e < BM * BK)
+                a_tile[e] = load_or_zero(a, a_view, row0 + e / BK, k0 + e % BK, m, k);
+        }
+#pragma unroll
+        for (uint i = 0; i < BK * BN; i += THREADS) {
+            const uint e = i + threadIdx.x;
+            if (BK * BN % THREADS == 0 || e < BK * BN)
+                b_tile[e] = load_or_zero(b, b_view, k0 + e / BN, col0 + e % BN, k, n);
+        }
         __syncthreads();
 
-#pragma unroll
+#pragma unroll UNROLL_STEPS
         for (uint step = 0; step < BK; step++) {
             const sum_t b_value = widen(b_tile[step * BN + tile_col]);
 #pragma unroll
