@@ -3,12 +3,16 @@
  *
  * Removes  most of the shared-memory loads of 06_tile1d. TM elements of A and TN
  *          elements of B in registers serve TM*TN multiply-adds. This is the largest gain.
- * Leaves   one instruction per element moved, in global and in shared memory
- *          (see 08).
+ * Leaves   one instruction per element moved, in global and in shared memory, and
+ *          two-way bank conflicts: the TN elements of a thread are contiguous, so the
+ *          loads of adjacent threads are TN elements apart and fall into the same
+ *          banks (see 08).
  * Try      rung bench --kernels 06,07
  *
  * From this step on, a kernel has several paths. The host chooses one when it compiles
- * the kernel (see tile.h). A's tile has the layout of A: row by row.
+ * the kernel (see tile.h). A's tile has the layout of A: row by row. Also from this step
+ * on, blocks that run at the same time form a rectangle of C, so that they share tiles of
+ * A and of B in the L2 cache.
  */
 #include "dialect.h"
 #include "epilogue.h"
@@ -42,12 +46,22 @@
 #endif
 
 #define THREADS (BM / TM * (BN / TN))
+#define GROUP 8 // rows of tiles per group of blocks, see tile.h
 
 #if THREADS > 1024
 #error "BM/TM*BN/TN threads must fit a block of 1024"
 #endif
 #if (BM + BN) * BK * IN_BYTES > 48 * 1024
 #error "the tiles must fit 48 KiB of shared memory"
+#endif
+
+/* Two steps at a time: the compiler keeps the fragments of all unrolled steps in registers, and with
+ * more than 128 registers per thread only one block fits a multiprocessor. On a CPU that is no limit,
+ * and bytes are multiplied four steps at a time. */
+#if defined(__OPENCL_C_VERSION__) || IN_BYTES == 1
+#define UNROLL_TWO_STEPS UNROLL_STEPS
+#else
+#define UNROLL_TWO_STEPS _Pragma("unroll 2")
 #endif
 
 KERNEL(THREADS)
@@ -62,9 +76,8 @@ rung_07_tile2d(index_t m, index_t n, index_t k,
     __shared__ in_t a_tile[BM * BK];
     __shared__ in_t b_tile[BK * BN];
 
-    const uint blocks_across = (uint)((n + BN - 1) / BN);
-    const uint block_row = blockIdx.x / blocks_across;
-    const uint block_col = blockIdx.x - block_row * blocks_across;
+    uint block_row, block_col;
+    find_block_tile(&block_row, &block_col, m, n, BM, BN, GROUP);
     const index_t row0 = (index_t)block_row * BM;
     const index_t col0 = (index_t)block_col * BN;
     const uint tile_row = threadIdx.x / (BN / TN) * TM;
@@ -95,7 +108,7 @@ rung_07_tile2d(index_t m, index_t n, index_t k,
         }
         __syncthreads();
 
-        UNROLL_STEPS
+        UNROLL_TWO_STEPS
         for (uint step = 0; step < BK; step++) {
 #pragma unroll
             for (uint i = 0; i < TM; i++)
