@@ -249,28 +249,63 @@ static void shared32(void **state)
     leave(&view);
 }
 
-/* Tiles of 32 by 33: a warp still has one row. Padding has removed nothing. */
+/* One block of 32 warps, one tile. A warp computes 4 x 8 of C. Lane l: row l % 2 + 2 (l / 16), column c = l / 2 % 8.
+ * Rows of the tiles are 36 words, and B's tile is transposed.
+ *   A        loaded and written as in 04: 32 floats side by side
+ *   B        4 rows of 32 bytes, 128 bytes apart: 4 sectors, 4 lines; written to word 36 c + k, bank 4 c + k, with k
+ *            from 0 to 3: 32 banks, 1 wavefront
+ *   A read   16 bytes of 4 rows, the same for lanes l and l ^ 2. Half a warp has 2 rows, 4 banks apart: 1 wavefront
+ *            each, 2 for the warp
+ *   B read   16 bytes of 8 columns, the same for lanes l and l ^ 1. Half a warp has 8 columns, 4 banks apart: 2
+ *   C        4 rows of 32 bytes */
 static void padded32(void **state)
 {
     view_t view = count_kernel("05", NULL, (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 32, 32);
     (void)state;
-    expect_shared(&view, "a_tile[tile_row][tile_col] =", LAB_ACCESS_SHARED_STORE, "a_tile", 4, 32, 1, 1);
-    expect_shared(&view, "b_tile[tile_row][tile_col] =", LAB_ACCESS_SHARED_STORE, "b_tile", 4, 32, 1, 1);
+    expect_global(&view, "in_t a_next =", LAB_ACCESS_GLOBAL_LOAD, "a", 4, 32, 4, 1, 4);
+    expect_global(&view, "in_t b_next =", LAB_ACCESS_GLOBAL_LOAD, "b", 4, 32, 4, 4, 4);
+    expect_shared(&view, "a_tile[load_row][load_col] =", LAB_ACCESS_SHARED_STORE, "a_tile", 4, 32, 1, 1);
+    expect_shared(&view, "b_tile[tile_col][tile_row] =", LAB_ACCESS_SHARED_STORE, "b_tile", 4, 32, 1, 1);
+    expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "a_tile", 16, 32 * 8, 2, 2);
+    expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "b_tile", 16, 32 * 8, 2, 2);
+    expect_global(&view, "store(&c[at(", LAB_ACCESS_GLOBAL_STORE, "c", 4, 32, 4, 4, 4);
+    leave(&view);
+}
+
+/* Without padding, rows are 32 words: all rows begin in bank 0.
+ *   B written  8 columns in each of 4 banks: 8 wavefronts
+ *   A read     2 rows per half warp meet: 4; B read: 8 columns per half warp meet: 16 */
+static void padded_by_0(void **state)
+{
+    view_t view = count_kernel("05", "PAD=0", (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 32, 32);
+    (void)state;
+    expect_shared(&view, "b_tile[tile_col][tile_row] =", LAB_ACCESS_SHARED_STORE, "b_tile", 4, 32, 8, 1);
+    expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "a_tile", 16, 32 * 8, 4, 2);
+    expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "b_tile", 16, 32 * 8, 16, 2);
+    leave(&view);
+}
+
+/* Rows of 33 words are not aligned to 16 bytes: one word per load, of rows or columns in adjacent banks. */
+static void padded_by_1(void **state)
+{
+    view_t view = count_kernel("05", "PAD=1", (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 32, 32);
+    (void)state;
     expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "a_tile", 4, 32 * 32, 1, 1);
     expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "b_tile", 4, 32 * 32, 1, 1);
     leave(&view);
 }
 
-/* Tiles of 16 by 17: two rows are words 0 to 15 and 17 to 32, and 0 and 32 are in one bank.
- * Here padding costs: two wavefronts to write. Reading is as in 04: A's words are 17 apart. */
+/* Tiles of 16 by 20. A's two rows are written to words 0 to 15 and 20 to 35, and 0 to 3 and 32 to 35 are in the same
+ * banks: 2 wavefronts. B's 8 columns are 20 words apart, which are banks 0, 20, 8, 28, 16, 4, 24 and 12: 1 wavefront to
+ * write 4 of k, and no conflict to read 16 bytes. */
 static void padded16(void **state)
 {
     view_t view = count_kernel("05", "tile16", (lab_type_pair){RUNG_F32, RUNG_F32}, 16, 16, 16);
     (void)state;
-    expect_shared(&view, "a_tile[tile_row][tile_col] =", LAB_ACCESS_SHARED_STORE, "a_tile", 4, 8, 2, 1);
-    expect_shared(&view, "b_tile[tile_row][tile_col] =", LAB_ACCESS_SHARED_STORE, "b_tile", 4, 8, 2, 1);
-    expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "a_tile", 4, 8 * 16, 1, 1);
-    expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "b_tile", 4, 8 * 16, 1, 1);
+    expect_shared(&view, "a_tile[load_row][load_col] =", LAB_ACCESS_SHARED_STORE, "a_tile", 4, 8, 2, 1);
+    expect_shared(&view, "b_tile[tile_col][tile_row] =", LAB_ACCESS_SHARED_STORE, "b_tile", 4, 8, 1, 1);
+    expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "a_tile", 16, 8 * 4, 2, 2);
+    expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "b_tile", 16, 8 * 4, 2, 2);
     leave(&view);
 }
 
@@ -278,8 +313,8 @@ static void padded16(void **state)
  *   A        a warp brings 4 rows of 32 bytes, 64 bytes apart: 4 sectors, 2 lines
  *   B        32 floats side by side
  *   written  as threads stand
- *   A read   words 64 g + 8 i + step, four steps at once: four words of each bank, 4 wavefronts,
- *            where 2 would do, since neighbours read the same words
+ *   A read   words 64 g + 8 i + step, two steps at once, since two are unrolled: half a warp has two g, whose
+ *            words are in the same bank: 4 wavefronts, where 2 would do
  *   B read   words 8 c + j, four at once: c and c + 4 meet in each of 4 passes, 8 wavefronts
  *   C        4 rows, 8 floats in each, 32 bytes apart: 32 sectors, a row of 256 bytes is 2 lines */
 static void tile2d(void **state)
@@ -290,34 +325,34 @@ static void tile2d(void **state)
     expect_global(&view, "b_tile[p * BN + col] =", LAB_ACCESS_GLOBAL_LOAD, "b", 4, 2 * 8 * 2, 4, 1, 4);
     expect_shared(&view, "a_tile[row * BK + p] =", LAB_ACCESS_SHARED_STORE, "a_tile", 4, 2 * 8 * 2, 1, 1);
     expect_shared(&view, "b_tile[p * BN + col] =", LAB_ACCESS_SHARED_STORE, "b_tile", 4, 2 * 8 * 2, 1, 1);
-    expect_shared(&view, "a_fragment[i] = widen(", LAB_ACCESS_SHARED_LOAD, "a_tile", 16, 2 * 2 * 2 * 8, 4, 2);
+    expect_shared(&view, "a_fragment[i] = widen(", LAB_ACCESS_SHARED_LOAD, "a_tile", 8, 2 * 2 * 4 * 8, 4, 2);
     expect_shared(&view, "b_fragment[j] = widen(", LAB_ACCESS_SHARED_LOAD, "b_tile", 16, 2 * 16 * 2, 8, 4);
     expect_global(&view, "epilogue_store(&output,", LAB_ACCESS_GLOBAL_STORE, "c", 4, 2 * 64, 32, 8, 4);
-    expect_all_requests(&view, 2 * (8 * 2 * 4 + 16 * 2 + 16 * 2 + 64));
+    expect_all_requests(&view, 2 * (8 * 2 * 4 + 32 * 2 + 16 * 2 + 64));
     assert_int_equal(view.counters.totals.multiply_adds, 64 * 64 * 16);
     leave(&view);
 }
 
 /* The same tiles by 16 bytes; two pieces of each tile a thread. g and c as before.
  *   A        two pieces a row: 16 rows of 32 bytes, 64 apart: 16 sectors, 8 lines
- *   written  turned, word by word: rows of the tile are 64 words, so that both pieces of a row
- *            of A go to the bank of its number: 2 wavefronts
+ *   written  turned, word by word, into rows of 68 words: a lane's word is 68 (4 (l % 2) + e) + l / 2, and 4 * 68
+ *            is 16 more than a multiple of 32: even lanes have banks 0 to 15, odd ones 16 to 31: 1 wavefront
  *   B        two rows of 256 bytes, one behind the other: 16 sectors, 4 lines; written 128 bytes
  *            a pass of 8 lanes, 1 wavefront each, 4 for the warp
  *   A read   by 8 lanes the same 16 bytes: pairs of lanes share, 2
- *   B read   16 bytes every 32: of 8 lanes c and c + 4 meet in 4 banks, 2 a pass: 8
- *   C        16 bytes every 32: 32 sectors in 4 rows of 2 lines; 512 bytes would fit 16 */
+ *   B read   16 bytes side by side: 8 lanes have 128 bytes: 4
+ *   C        4 rows of 128 bytes side by side: 16 sectors, 4 lines */
 static void vector(void **state)
 {
     view_t view = count_kernel("08", "BM=64,BN=64,BK=8,TM=8,TN=8", (lab_type_pair){RUNG_F32, RUNG_F32}, 64, 64, 16);
     (void)state;
-    expect_global(&view, "load_tile(a_tile,", LAB_ACCESS_GLOBAL_LOAD, "a", 16, 2 * 2 * 2, 16, 8, 16);
-    expect_shared(&view, "load_tile(a_tile,", LAB_ACCESS_SHARED_STORE, "a_tile", 4, 4 * 2 * 2 * 2, 2, 1);
+    expect_global(&view, "load_tile(&a_tile[dk", LAB_ACCESS_GLOBAL_LOAD, "a", 16, 2 * 2 * 2, 16, 8, 16);
+    expect_shared(&view, "load_tile(&a_tile[dk", LAB_ACCESS_SHARED_STORE, "a_tile", 4, 4 * 2 * 2 * 2, 1, 1);
     expect_global(&view, "load_tile(b_tile,", LAB_ACCESS_GLOBAL_LOAD, "b", 16, 2 * 2 * 2, 16, 4, 16);
     expect_shared(&view, "load_tile(b_tile,", LAB_ACCESS_SHARED_STORE, "b_tile", 16, 2 * 2 * 2, 4, 4);
     expect_shared(&view, "load4_shared(&a_fragment[i]", LAB_ACCESS_SHARED_LOAD, "a_tile", 16, 2 * 16 * 2, 2, 2);
-    expect_shared(&view, "load4_shared(&b_fragment[j]", LAB_ACCESS_SHARED_LOAD, "b_tile", 16, 2 * 16 * 2, 8, 4);
-    expect_global(&view, "epilogue_store4(&output,", LAB_ACCESS_GLOBAL_STORE, "c", 16, 2 * 16, 32, 8, 16);
+    expect_shared(&view, "load4_shared(&b_fragment[j]", LAB_ACCESS_SHARED_LOAD, "b_tile", 16, 2 * 16 * 2, 4, 4);
+    expect_global(&view, "epilogue_store4(&output,", LAB_ACCESS_GLOBAL_STORE, "c", 16, 2 * 16, 16, 4, 16);
     expect_all_requests(&view, 8 + 32 + 8 + 8 + 64 + 64 + 32);
     leave(&view);
 }
@@ -602,13 +637,28 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(naive),           cmocka_unit_test(coalesced),       cmocka_unit_test(shared16),
-        cmocka_unit_test(shared32),        cmocka_unit_test(padded32),        cmocka_unit_test(padded16),
-        cmocka_unit_test(tile2d),          cmocka_unit_test(vector),          cmocka_unit_test(warptile),
-        cmocka_unit_test(warptile_deep),   cmocka_unit_test(pipeline),        cmocka_unit_test(wmma),
-        cmocka_unit_test(matrix),          cmocka_unit_test(matrix_split_k),  cmocka_unit_test(user_uncoalesced),
-        cmocka_unit_test(user_column),     cmocka_unit_test(user_half_empty), cmocka_unit_test(user_alternating_lanes),
-        cmocka_unit_test(concurrent_runs), cmocka_unit_test(refusals),
+        cmocka_unit_test(naive),
+        cmocka_unit_test(coalesced),
+        cmocka_unit_test(shared16),
+        cmocka_unit_test(shared32),
+        cmocka_unit_test(padded32),
+        cmocka_unit_test(padded_by_0),
+        cmocka_unit_test(padded_by_1),
+        cmocka_unit_test(padded16),
+        cmocka_unit_test(tile2d),
+        cmocka_unit_test(vector),
+        cmocka_unit_test(warptile),
+        cmocka_unit_test(warptile_deep),
+        cmocka_unit_test(pipeline),
+        cmocka_unit_test(wmma),
+        cmocka_unit_test(matrix),
+        cmocka_unit_test(matrix_split_k),
+        cmocka_unit_test(user_uncoalesced),
+        cmocka_unit_test(user_column),
+        cmocka_unit_test(user_half_empty),
+        cmocka_unit_test(user_alternating_lanes),
+        cmocka_unit_test(concurrent_runs),
+        cmocka_unit_test(refusals),
     };
     lab_access_request first = {.kernel = "01", .product = {RUNG_F32, RUNG_F32}, .m = 1, .n = 1, .k = 1};
     lab_access_counters counters;
