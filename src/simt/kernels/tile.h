@@ -131,6 +131,19 @@ DEVICE void load_tile(SHARED in_t *tile, uint ld, uint tile_mn, uint tile_k, uin
     }
 }
 
+/* Return the row and column of a lane in the `rows` x `cols` lanes of a warp. Bit 0 of the lane selects
+ * the column and bit 1 the row, so that A's address is the same for lanes n and n^1 and B's for n and
+ * n^2. A GPU then serves a 16-byte load in two wavefronts; in row-major order B's load takes four. */
+DEVICE uint lane_row(uint lane, uint rows, uint cols)
+{
+    return rows < 2 || cols < 2 ? lane / cols : lane / 2 % 2 + lane / (2 * cols) * 2;
+}
+
+DEVICE uint lane_col(uint lane, uint rows, uint cols)
+{
+    return rows < 2 || cols < 2 ? lane % cols : lane % 2 + lane / 4 % (cols / 2) * 2;
+}
+
 /* Loads and widens four adjacent elements of a tile whose rows are `ld` elements apart. */
 DEVICE void load4_shared(sum_t *fragment, SHARED const in_t *from, uint ld)
 {
