@@ -4,7 +4,8 @@
  * Removes  the bank conflicts of 08_vector, and the shared-memory loads that several
  *          warps repeated. A warp owns a WM x WN tile of C. The elements of a thread
  *          are vectors of four, interleaved with the vectors of the other threads, so
- *          that the 16-byte loads of adjacent threads are adjacent.
+ *          that the 16-byte loads of a warp are adjacent or equal. Blocks that run at
+ *          the same time compute a rectangle of C and share its tiles in L2.
  * Leaves   the wait at each tile: no tile is loaded while the warp multiplies
  *          (see 10).
  * Try      rung explain 09, and rung explain 08: compare wavefronts per request
@@ -60,6 +61,7 @@
 #define THREADS (BM / WM * (BN / WN) * 32)
 #define LDA (BM + 4)
 #define LDB BN
+#define GROUP 8 // rows of tiles per group of blocks, see tile.h
 #define A_LOAD_K (WIDE && BK % 8 == 0 && BM * 8 % (8 * THREADS) == 0 ? 8 : BK) // otherwise too many registers
 
 #if THREADS > 1024
@@ -84,14 +86,13 @@ rung_09_warptile(index_t m, index_t n, index_t k,
     __shared__ __align__(32) in_t a_tile[BK * LDA];
     __shared__ __align__(32) in_t b_tile[BK * LDB];
 
-    const uint blocks_across = (uint)((n + BN - 1) / BN);
-    const uint block_row = blockIdx.x / blocks_across;
-    const uint block_col = blockIdx.x - block_row * blocks_across;
+    uint block_row, block_col;
+    find_block_tile(&block_row, &block_col, m, n, BM, BN, GROUP);
     const index_t row0 = (index_t)block_row * BM;
     const index_t col0 = (index_t)block_col * BN;
     const uint warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const uint tile_row = warp / (BN / WN) * WM + lane / (WN / TN) * 4;
-    const uint tile_col = warp % (BN / WN) * WN + lane % (WN / TN) * 4;
+    const uint tile_row = warp / (BN / WN) * WM + lane_row(lane, WM / TM, WN / TN) * 4;
+    const uint tile_col = warp % (BN / WN) * WN + lane_col(lane, WM / TM, WN / TN) * 4;
 
     view_t a_slice = a_view, b_slice = b_view, c_item = c_view;
     const index_t slice_k = select_slice(&a_slice, &b_slice, &c_item, k, launch_args, batch_offsets);
@@ -101,11 +102,20 @@ rung_09_warptile(index_t m, index_t n, index_t k,
     for (uint i = 0; i < TM * TN; i++)
         sum[i] = 0;
 
+    /* Without guards the pointers advance from tile to tile, so that a thread computes the offsets of its
+     * vectors once. Guards need k anyway. */
+    GLOBAL const in_t *a_next = a, *b_next = b;
     for (index_t k0 = 0; k0 < slice_k; k0 += BK) {
+        const index_t k_at = GUARDED ? k0 : 0;
         UNROLL_VECTORS
         for (uint dk = 0; dk < BK; dk += A_LOAD_K)
-            load_tile(&a_tile[dk * LDA], LDA, BM, A_LOAD_K, THREADS, a, a_slice, row0, k0 + dk, m, slice_k, A_MN_MAJOR);
-        load_tile(b_tile, LDB, BN, BK, THREADS, b, transposed_view(b_slice), col0, k0, n, slice_k, B_MN_MAJOR);
+            load_tile(&a_tile[dk * LDA], LDA, BM, A_LOAD_K, THREADS, a_next, a_slice, row0, k_at + dk, m, slice_k,
+                      A_MN_MAJOR);
+        load_tile(b_tile, LDB, BN, BK, THREADS, b_next, transposed_view(b_slice), col0, k_at, n, slice_k, B_MN_MAJOR);
+        if (!GUARDED) {
+            a_next += BK * a_slice.col_stride;
+            b_next += BK * b_slice.row_stride;
+        }
         __syncthreads();
 
         UNROLL_STEPS
