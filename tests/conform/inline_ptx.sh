@@ -19,7 +19,7 @@ macros=$(awk '/^#define/ { name = $2; sub(/\(.*/, "", name); inside = 1 }
 awk -v macros="(^|[^A-Za-z_])($macros)\\(" '
     FNR == 1 { inside = first = 0; file = FILENAME; sub(/.*\//, "", file) }
     /^#define/ { inside = 1 }
-    !inside && !/^DEVICE/ && !/^ *(\*|\/\*)/ && !/asm volatile\(("trap;"\)|"" :)/ && ($0 ~ macros || /asm( volatile)?\(/) {
+    !inside && !/^DEVICE/ && !/^ *(\*|\/\*)/ && !/asm( volatile)?\(("trap;"\)|"" :)/ && ($0 ~ macros || /asm( volatile)?\(/) {
         first = FNR
     }
     first && /; *$/ { print file "\t" first "\t" FNR; first = 0 }

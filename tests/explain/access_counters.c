@@ -363,7 +363,7 @@ static void vector(void **state)
  *            4 * 36 is 16 more than a multiple of 32: even lanes have banks 0 to 15, odd ones
  *            16 to 31, from 36 e on: 1 wavefront
  *   B        4 rows of 128 bytes: 16 sectors, 4 lines; 4 wavefronts, the fewest for 16 bytes
- *   A read   by 8 lanes the same 16 bytes: 2; B 128 bytes side by side: 4
+ *   A read   by 8 lanes the same 16 bytes: 2; B 128 bytes, the same for lanes n and n^2: 2
  *   C        4 rows of 128 bytes, each a line */
 static void warptile(void **state)
 {
@@ -374,7 +374,7 @@ static void warptile(void **state)
     expect_global(&view, "load_tile(b_tile,", LAB_ACCESS_GLOBAL_LOAD, "b", 16, 2 * 2, 16, 4, 16);
     expect_shared(&view, "load_tile(b_tile,", LAB_ACCESS_SHARED_STORE, "b_tile", 16, 2 * 2, 4, 4);
     expect_shared(&view, "load4_shared(&a_fragment[i]", LAB_ACCESS_SHARED_LOAD, "a_tile", 16, 2 * 16, 2, 2);
-    expect_shared(&view, "load4_shared(&b_fragment[j]", LAB_ACCESS_SHARED_LOAD, "b_tile", 16, 2 * 16, 4, 4);
+    expect_shared(&view, "load4_shared(&b_fragment[j]", LAB_ACCESS_SHARED_LOAD, "b_tile", 16, 2 * 16, 2, 2);
     expect_global(&view, "epilogue_store4(&output,", LAB_ACCESS_GLOBAL_STORE, "c", 16, 2 * 4, 16, 4, 16);
     expect_all_requests(&view, 4 + 16 + 4 + 4 + 32 + 32 + 8);
     leave(&view);
@@ -394,27 +394,21 @@ static void warptile_deep(void **state)
 
 /* 09's tiny tiles, copied on the way: A word by word, since it is turned. B's tile has rows of
  * 36 words too, of which a pass reads or writes 32 side by side.
- *   A   words j and 4 + j of 16 rows of a tile, 64 bytes apart: 16 sectors, 8 lines, for 128
- *       bytes that would fit 4; the first tile by load_tile_async, the second by loader_issue
- * The operands of a step are read one step ahead, the first of a tile before its steps. */
+ *   A   8 words of 4 rows of a tile, 64 bytes apart: 4 sectors, 2 lines; a lane's word is 36 (l % 8) + l / 8
+ * The operands of a step are read one step ahead, the first of a tile before the last step of the tile before. */
 static void pipeline(void **state)
 {
     view_t view = count_kernel("10", "tiny", (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 32, 16);
     (void)state;
-    expect_global(&view, "load_tile_async(&copies, stages, LDA", LAB_ACCESS_GLOBAL_LOAD, "a", 4, 4 * 2, 16, 8, 4);
-    expect_shared(&view, "load_tile_async(&copies, stages, LDA", LAB_ACCESS_SHARED_STORE, "stages", 4, 4 * 2, 1, 1);
-    expect_global(&view, "load_tile_async(&copies, stages + BK", LAB_ACCESS_GLOBAL_LOAD, "b", 16, 2, 16, 4, 16);
-    expect_shared(&view, "load_tile_async(&copies, stages + BK", LAB_ACCESS_SHARED_STORE, "stages", 16, 2, 4, 4);
-    expect_global(&view, "copy_async(copies, to + offset_from_first", LAB_ACCESS_GLOBAL_LOAD, "a", 4, 4 * 2, 16, 8, 4);
-    expect_shared(&view, "copy_async(copies, to + offset_from_first", LAB_ACCESS_SHARED_STORE, "stages", 4, 4 * 2, 1,
-                  1);
-    expect_global(&view, "copy4_async(copies, to +", LAB_ACCESS_GLOBAL_LOAD, "b", 16, 2, 16, 4, 16);
-    expect_shared(&view, "copy4_async(copies, to +", LAB_ACCESS_SHARED_STORE, "stages", 16, 2, 4, 4);
+    expect_global(&view, "copy_async(copies, to, from", LAB_ACCESS_GLOBAL_LOAD, "a", 4, 2 * 4 * 2, 4, 2, 4);
+    expect_shared(&view, "copy_async(copies, to, from", LAB_ACCESS_SHARED_STORE, "stages", 4, 2 * 4 * 2, 1, 1);
+    expect_global(&view, "copy4_async(copies, to, from", LAB_ACCESS_GLOBAL_LOAD, "b", 16, 2 * 2, 16, 4, 16);
+    expect_shared(&view, "copy4_async(copies, to, from", LAB_ACCESS_SHARED_STORE, "stages", 16, 2 * 2, 4, 4);
     expect_shared(&view, "load4_shared(&a_fragment[i], &a_row", LAB_ACCESS_SHARED_LOAD, "stages", 16, 2 * 16, 2, 2);
-    expect_shared(&view, "load4_shared(&b_fragment[j], &b_row", LAB_ACCESS_SHARED_LOAD, "stages", 16, 2 * 16, 4, 4);
+    expect_shared(&view, "load4_shared(&b_fragment[j], &b_row", LAB_ACCESS_SHARED_LOAD, "stages", 16, 2 * 16, 2, 2);
     expect_global(&view, "epilogue_store4(&output,", LAB_ACCESS_GLOBAL_STORE, "c", 16, 2 * 4, 16, 4, 16);
     expect_all_requests(&view, 2 * (8 + 8 + 2 + 2) + 32 + 32 + 8);
-    expect_barriers(&view, "__syncthreads();\n        if (tiles_left", 2);
+    expect_barriers(&view, "__syncthreads();\n                loader_advance", 2);
     assert_int_equal(view.counters.totals.multiply_adds, 32 * 32 * 16);
     leave(&view);
 }

@@ -11,7 +11,9 @@
  *
  * The partial tile along k is loaded first, so the main loop needs no bounds check in k.
  * One barrier per tile is enough: a stage is overwritten only after all threads have
- * passed the barrier that follows its use. All addresses are computed before the main
+ * passed the barrier that follows its use. The barrier precedes the multiply-adds of a
+ * tile's last step, whose fragments are in registers: they hide the wait for the other
+ * warps and the first loads of the next tile. All addresses are computed before the main
  * loop, which only adds to them. docs/reference/cutlass-comparison.md analyses the loop.
  */
 #include "dialect.h"
@@ -25,27 +27,28 @@
 #define BN 128 // 64 128 256
 #endif
 #ifndef BK
-#define BK 8 // 8 16
+#define BK 16 // 8 16
 #endif
 #ifndef WM
 #define WM 64 // 32 64
 #endif
 #ifndef WN
-#define WN 32 // 32 64
+#define WN 64 // 32 64
 #endif
 #ifndef TM
 #define TM 8 // 4 8 16
 #endif
 #ifndef TN
-#define TN 8 // 4 8 16
+#define TN 16 // 4 8 16
 #endif
 #ifndef STAGES
-#define STAGES 3 // 2 3 4
+#define STAGES 2 // 2 3 4
 #endif
 /* 1: emulated copies complete as late as the rules allow, so that a wrong wait is detected. */
 #ifndef CHECKED
 #define CHECKED 0 // 0 1
 #endif
+// preset i32: BM=128,BN=128,BK=8,WM=64,WN=32,TM=8,TN=8,STAGES=3
 // preset f64: BM=64,BN=64,BK=8,WM=32,WN=32,TM=4,TN=8,STAGES=3
 // preset tiny: BM=32,BN=32,BK=8,WM=16,WN=32,TM=4,TN=4,STAGES=3
 // preset wide: BM=128,BN=256,BK=8,WM=64,WN=64,TM=16,TN=8,STAGES=3
@@ -72,6 +75,7 @@
 #define THREADS (BM / WM * (BN / WN) * 32)
 #define LDA (BM + 4)
 #define LDB (BN + 4)
+#define GROUP 8 // rows of tiles per group of blocks, see tile.h
 #define STAGE (BK * (LDA + LDB)) /* elements: a tile of A followed by a tile of B */
 
 #if THREADS > 1024
@@ -91,54 +95,110 @@
 
 #include "async.h"
 
-#define A_VECTORS (BM * BK / (4 * THREADS))
-#define B_VECTORS (BN * BK / (4 * THREADS))
-#define VECTORS_MAX (A_VECTORS > B_VECTORS ? A_VECTORS : B_VECTORS)
+#define A_ELEMENTS (BM * BK / THREADS) /* per thread and tile */
+#define B_ELEMENTS (BN * BK / THREADS)
 
-/* Loads this thread's vectors of one operand, tile after tile. */
+/* 1 before sm_80: registers hold the next tile while the current one is multiplied. */
+#if WIDE && defined(__CUDA_ARCH__)
+#define VIA_REGISTERS (__CUDA_ARCH__ < 800)
+#else
+#define VIA_REGISTERS 0
+#endif
+
+/* ---- From global to shared memory ---- */
+
+/* A thread copies a tile in units: vectors of four elements if WIDE is 1 and memory is MN-major, else
+ * single elements. In a K-major tile, K_LANES adjacent lanes copy one sector of 32 bytes (less if BK is
+ * small), and the next lanes copy from the next row. Requests then touch no sector twice, and their
+ * stores to the tile, which is MN-major, fall into different banks. */
+#define UNIT(mn_major) (WIDE && (mn_major) ? 4 : 1)
+#define UNITS(tile_mn, mn_major) ((tile_mn) * BK / THREADS / UNIT(mn_major)) /* per thread */
+#if IN_BYTES == 1 && BK % 32 == 0
+#define K_LANES 32
+#elif IN_BYTES <= 2 && BK % 16 == 0
+#define K_LANES 16
+#elif IN_BYTES <= 4 && BK % 8 == 0
+#define K_LANES 8
+#else
+#define K_LANES 4
+#endif
+
+/* A pass copies K_ROWS rows of a K-major tile, or one unit per thread of an MN-major tile. */
+#define K_ROWS (THREADS / K_LANES)
+#define PASS_UNITS(mn_major) ((mn_major) ? 1 : BK / K_LANES)
+
+/* Returns 1 if each pass starts a constant distance after the previous one, for all threads. */
+DEVICE int is_regular(uint tile_mn, int mn_major)
+{
+    return mn_major ? THREADS % (tile_mn / UNIT(1)) == 0 : tile_mn % K_ROWS == 0;
+}
+
+/* Return the coordinates of a thread's i-th unit in its tile. */
+DEVICE uint unit_mn(uint i, uint thread, uint tile_mn, int mn_major)
+{
+    const uint unit = i * THREADS + thread;
+    if (mn_major)
+        return unit % (tile_mn / UNIT(1)) * UNIT(1);
+    return is_regular(tile_mn, 0) ? i / PASS_UNITS(0) * K_ROWS + thread / K_LANES : unit / BK;
+}
+
+DEVICE uint unit_k(uint i, uint thread, uint tile_mn, int mn_major)
+{
+    const uint unit = i * THREADS + thread;
+    if (mn_major)
+        return unit / (tile_mn / UNIT(1));
+    return is_regular(tile_mn, 0) ? i % PASS_UNITS(0) * K_LANES + thread % K_LANES : unit % BK;
+}
+
+/* Return the distance from this thread's first unit to its i-th. The distance is a constant, except for
+ * unusual tile sizes, where it may be negative. */
+DEVICE int mn_from_first(uint i, uint tile_mn, int mn_major)
+{
+    const uint thread = is_regular(tile_mn, mn_major) ? 0 : threadIdx.x;
+    return (int)unit_mn(i, thread, tile_mn, mn_major) - (int)unit_mn(0, thread, tile_mn, mn_major);
+}
+
+DEVICE int k_from_first(uint i, uint tile_mn, int mn_major)
+{
+    const uint thread = is_regular(tile_mn, mn_major) ? 0 : threadIdx.x;
+    return (int)unit_k(i, thread, tile_mn, mn_major) - (int)unit_k(0, thread, tile_mn, mn_major);
+}
+
+/* Returns 1 if a row outside the matrix is replaced by the last row inside. Such a row only affects sums
+ * outside C, and loads to registers then need no branch. Asynchronous copies store zeros instead. */
+DEVICE int clamps_rows(uint tile_mn, int mn_major)
+{
+    return VIA_REGISTERS && GUARDED && !mn_major && is_regular(tile_mn, mn_major);
+}
+
+/* Loads this thread's units of one operand, tile after tile. */
 typedef struct {
-    GLOBAL const in_t *from[VECTORS_MAX];   /* the vectors of the next tile */
-    uint               inside[VECTORS_MAX]; /* elements of each that are inside the matrix */
-    index_t            stride;              /* between adjacent elements of a vector */
-    index_t            step;                /* between adjacent tiles, in bytes */
-    uint               to;                  /* byte offset of the first vector in the stages */
+    GLOBAL const in_t *from;                     /* the first unit of the next tile */
+    index_t            mn_stride, k_stride;      /* in elements */
+    index_t            pass_stride, tile_stride; /* between passes and between complete tiles, in bytes */
+    int                mn_left;                  /* elements from the first unit to the edge of the matrix */
+    int                first_k;                  /* k of the first unit in its tile */
+    uint               to;                       /* byte offset of the first unit in the stages */
 } loader_t;
 
-/* Returns the offset of a vector in its tile, in elements. */
-DEVICE uint tile_offset(uint vector, uint tile_mn, uint ld, int mn_major)
+/* Returns a loader of the tiles from (mn, 0) on. The first one goes to offset `to` of the stages. */
+DEVICE loader_t loader_of(GLOBAL const in_t *memory, view_t view, index_t mn, index_t mn_end, uint tile_mn, uint ld,
+                          uint to, int mn_major)
 {
-    return vector_k(vector, tile_mn, BK, mn_major) * ld + vector_mn(vector, tile_mn, BK, mn_major);
-}
-
-/* Returns the distance from this thread's first vector to its i-th in the tile. The distance is
- * a constant, except for unusual tile sizes, where it may be negative. */
-DEVICE int offset_from_first(uint i, uint tile_mn, uint ld, int mn_major)
-{
-    const uint vectors_per_row = mn_major ? tile_mn / 4 : BK / 4;
-    if (THREADS % vectors_per_row == 0)
-        return (int)(THREADS / vectors_per_row * i * (mn_major ? ld : 1));
-    return (int)tile_offset(i * THREADS + threadIdx.x, tile_mn, ld, mn_major) -
-           (int)tile_offset(threadIdx.x, tile_mn, ld, mn_major);
-}
-
-/* Finds this thread's vectors of the tile at (mn, k), which goes to offset `to` of the stages. Tiles
- * are complete along k, so a K-major vector is entirely inside or outside the matrix. A vector
- * outside is replaced by any other, because it only affects rows or columns outside C. */
-DEVICE void loader_init(loader_t *loader, uint count, uint tile_mn, uint ld, GLOBAL const in_t *memory,
-                        view_t view, index_t mn, index_t k, index_t mn_end, uint to, int mn_major)
-{
-    loader->to = (to + tile_offset(threadIdx.x, tile_mn, ld, mn_major)) * IN_BYTES;
-    loader->stride = WIDE ? 1 : mn_major ? view.row_stride : view.col_stride;
-    loader->step = (WIDE && !mn_major ? 1 : view.col_stride) * (BK * IN_BYTES);
-#pragma unroll
-    for (uint i = 0; i < count; i++) {
-        const uint vector = i * THREADS + threadIdx.x;
-        const index_t mn_at = mn + vector_mn(vector, tile_mn, BK, mn_major);
-        const index_t left = GUARDED ? mn_end - mn_at : 4;
-        const index_t mn_clamped = left > 0 || mn_major ? mn_at : mn_end - 1;
-        loader->from[i] = &memory[at(view, mn_clamped, k + vector_k(vector, tile_mn, BK, mn_major))];
-        loader->inside[i] = !mn_major || left >= 4 ? 4 : left > 0 ? (uint)left : 0;
-    }
+    loader_t loader;
+    const uint first_mn = unit_mn(0, threadIdx.x, tile_mn, mn_major);
+    const uint first_k = unit_k(0, threadIdx.x, tile_mn, mn_major);
+    loader.mn_left = (mn_end - mn < tile_mn ? (int)(mn_end - mn) : (int)tile_mn) - (int)first_mn;
+    loader.first_k = (int)first_k;
+    loader.mn_stride = WIDE && mn_major ? 1 : view.row_stride;
+    loader.k_stride = WIDE && !mn_major ? 1 : view.col_stride;
+    loader.tile_stride = BK * IN_BYTES * loader.k_stride;
+    loader.pass_stride = mn_major ? THREADS / (tile_mn / UNIT(1)) * IN_BYTES * loader.k_stride
+                                  : K_ROWS * IN_BYTES * loader.mn_stride;
+    const int is_clamped = clamps_rows(tile_mn, mn_major) && loader.mn_left <= 0;
+    loader.from = &memory[at(view, is_clamped ? mn_end - 1 : mn + first_mn, first_k)];
+    loader.to = (to + first_k * ld + first_mn) * IN_BYTES;
+    return loader;
 }
 
 /* Takes bytes, not elements, so that the main loop has no multiplication by the element size. */
@@ -147,36 +207,94 @@ DEVICE SHARED in_t *stage_address(SHARED in_t *stages, uint bytes)
     return (SHARED in_t *)((SHARED char *)stages + bytes);
 }
 
-/* Starts the copies of this thread's vectors: four elements per copy if memory and tile are MN-major
- * and no vector is partial, else one. One branch decides for all, since the main loop contains it. */
-DEVICE void loader_issue(copies_t *copies, const loader_t *loader, uint count, uint tile_mn, uint ld,
-                         SHARED in_t *stages, int mn_major)
+/* Returns the address of the next pass. The asm statement hides from CUDA's compiler that all passes have
+ * the same stride: it would multiply the stride, which takes more instructions than adding it. */
+DEVICE GLOBAL const in_t *next_pass(GLOBAL const in_t *pass, index_t bytes)
 {
-    SHARED in_t *to = stage_address(stages, loader->to);
-    int is_whole = WIDE && mn_major;
-#pragma unroll
-    for (uint i = 0; i < count && GUARDED; i++)
-        is_whole = is_whole && loader->inside[i] == 4;
-#pragma unroll
-    for (uint i = 0; i < count && is_whole; i++)
-        copy4_async(copies, to + offset_from_first(i, tile_mn, ld, mn_major), loader->from[i]);
-#pragma unroll
-    for (uint i = 0; i < count && !is_whole; i++)
-#pragma unroll
-        for (uint j = 0; j < 4; j++)
-            copy_async(copies, to + offset_from_first(i, tile_mn, ld, mn_major) + j * (mn_major ? 1 : ld),
-                       loader->from[i] + j * loader->stride, !GUARDED || !mn_major || j < loader->inside[i]);
+#ifdef __CUDA_ARCH__
+    asm("" : "+l"(bytes));
+#endif
+    return (GLOBAL const in_t *)((GLOBAL const char *)pass + bytes);
 }
 
-/* Advances to the next tile and to the stage that is `bytes` further. After the last tile the
- * pointers are outside the matrix and are not dereferenced. */
-DEVICE void loader_advance(loader_t *loader, uint count, uint bytes)
+/* Copies one element, or zero if it is not inside: to shared memory, or to a register. */
+DEVICE void load_element(copies_t *copies, in_t *staged, SHARED in_t *to, GLOBAL const in_t *from, int inside)
 {
-    loader->to += bytes;
-#pragma unroll
-    for (uint i = 0; i < count; i++)
-        loader->from[i] = (GLOBAL const in_t *)((GLOBAL const char *)loader->from[i] + loader->step);
+#if VIA_REGISTERS
+    *staged = inside ? *from : (in_t)0;
+#else
+    copy_async(copies, to, from, inside);
+#endif
 }
+
+DEVICE void load_vector(copies_t *copies, in_t *staged, SHARED in_t *to, GLOBAL const in_t *from)
+{
+#if VIA_REGISTERS
+    const in4_t vector = *(GLOBAL const in4_t *)from;
+    staged[0] = vector.x;
+    staged[1] = vector.y;
+    staged[2] = vector.z;
+    staged[3] = vector.w;
+#else
+    copy4_async(copies, to, from);
+#endif
+}
+
+/* Starts the copies of this thread's units of a tile with k_left steps of k. Units outside the matrix
+ * become zeros. */
+DEVICE void loader_issue(copies_t *copies, in_t *staged, const loader_t *loader, SHARED in_t *stages, int k_left,
+                         uint tile_mn, uint ld, int mn_major)
+{
+    const int clamps = clamps_rows(tile_mn, mn_major);
+    GLOBAL const in_t *pass = loader->from;
+#pragma unroll
+    for (uint i = 0; i < UNITS(tile_mn, mn_major); i++) {
+        const int d_mn = mn_from_first(i, tile_mn, mn_major), dk = k_from_first(i, tile_mn, mn_major);
+        const int has_k = !GUARDED || k_left == BK || loader->first_k + dk < k_left;
+        const uint unit_of_pass = i % PASS_UNITS(mn_major);
+        if (i > 0 && unit_of_pass == 0 && (!clamps || d_mn < loader->mn_left))
+            pass = next_pass(pass, loader->pass_stride);
+        GLOBAL const in_t *from = is_regular(tile_mn, mn_major)
+                                      ? pass + unit_of_pass * K_LANES * loader->k_stride
+                                      : loader->from + d_mn * loader->mn_stride + dk * loader->k_stride;
+        SHARED in_t *to = stage_address(stages, loader->to) + dk * (int)ld + d_mn;
+        if (UNIT(mn_major) == 1)
+            load_element(copies, &staged[i], to, from, has_k && (!GUARDED || clamps || d_mn < loader->mn_left));
+        else if (!GUARDED || (has_k && d_mn + 3 < loader->mn_left))
+            load_vector(copies, &staged[4 * i], to, from);
+        else
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                load_element(copies, &staged[4 * i + j], to + j, from + j, has_k && d_mn + j < loader->mn_left);
+    }
+}
+
+/* Stores the units of a tile that was loaded to registers. */
+DEVICE void loader_store(const in_t *staged, const loader_t *loader, SHARED in_t *stages, uint tile_mn, uint ld,
+                         int mn_major)
+{
+#if VIA_REGISTERS
+#pragma unroll
+    for (uint i = 0; i < UNITS(tile_mn, mn_major); i++) {
+        const int offset = k_from_first(i, tile_mn, mn_major) * (int)ld + mn_from_first(i, tile_mn, mn_major);
+        in_t *to = stage_address(stages, loader->to) + offset;
+        if (UNIT(mn_major) == 1)
+            *to = staged[i];
+        else
+            *(in4_t *)to = make_in4(staged[4 * i], staged[4 * i + 1], staged[4 * i + 2], staged[4 * i + 3]);
+    }
+#endif
+}
+
+/* Advances to the next tile and to the stage that is `stage_step` bytes further. After the last tile the
+ * pointer is outside the matrix and is not dereferenced. */
+DEVICE void loader_advance(loader_t *loader, index_t bytes, uint stage_step)
+{
+    loader->from = (GLOBAL const in_t *)((GLOBAL const char *)loader->from + bytes);
+    loader->to += stage_step;
+}
+
+/* ---- From shared memory to registers ---- */
 
 /* Loads this thread's fragments of A and B for one step of k. */
 DEVICE void load_step(sum_t *a_fragment, sum_t *b_fragment, SHARED const in_t *a_row, SHARED const in_t *b_row)
@@ -204,14 +322,13 @@ rung_10_pipeline(index_t m, index_t n, index_t k,
     __shared__ __align__(32) in_t stages[STAGES * STAGE];
 #endif
 
-    const uint blocks_across = (uint)((n + BN - 1) / BN);
-    const uint block_row = blockIdx.x / blocks_across;
-    const uint block_col = blockIdx.x - block_row * blocks_across;
+    uint block_row, block_col;
+    find_block_tile(&block_row, &block_col, m, n, BM, BN, GROUP);
     const index_t row0 = (index_t)block_row * BM;
     const index_t col0 = (index_t)block_col * BN;
     const uint warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const uint tile_row = warp / (BN / WN) * WM + lane / (WN / TN) * 4;
-    const uint tile_col = warp % (BN / WN) * WN + lane % (WN / TN) * 4;
+    const uint tile_row = warp / (BN / WN) * WM + lane_row(lane, WM / TM, WN / TN) * 4;
+    const uint tile_col = warp % (BN / WN) * WN + lane_col(lane, WM / TM, WN / TN) * 4;
 
     view_t a_slice = a_view, b_slice = b_view, c_item = c_view;
     const index_t slice_k = select_slice(&a_slice, &b_slice, &c_item, k, launch_args, batch_offsets);
@@ -221,64 +338,71 @@ rung_10_pipeline(index_t m, index_t n, index_t k,
     for (uint i = 0; i < TM * TN; i++)
         sum[i] = 0;
 
-    const index_t tiles = (slice_k + BK - 1) / BK;
-    const index_t first = slice_k - (tiles - 1) * BK; /* length of the first tile along k */
+    in_t a_staged[A_ELEMENTS], b_staged[B_ELEMENTS];
     copies_t copies;
     copies_init(&copies);
+    loader_t a_loader = loader_of(a, a_slice, row0, m, BM, LDA, 0, A_MN_MAJOR);
+    loader_t b_loader = loader_of(b, transposed_view(b_slice), col0, n, BN, LDB, BK * LDA, B_MN_MAJOR);
 
     /* The first tile may be partial along k. The complete tiles follow it. */
-    if (tiles > 0) {
-        load_tile_async(&copies, stages, LDA, BM, BK, THREADS, a, a_slice, row0, 0, m, first, A_MN_MAJOR, 1);
-        load_tile_async(&copies, stages + BK * LDA, LDB, BN, BK, THREADS, b, transposed_view(b_slice), col0, 0, n,
-                        first, B_MN_MAJOR, 1);
-    }
-    copies_commit(&copies);
-    loader_t a_loader, b_loader;
-    loader_init(&a_loader, A_VECTORS, BM, LDA, a, a_slice, row0, first, m, STAGE, A_MN_MAJOR);
-    loader_init(&b_loader, B_VECTORS, BN, LDB, b, transposed_view(b_slice), col0, first, n, STAGE + BK * LDA,
-                B_MN_MAJOR);
-    for (uint stage = 1; stage < STAGES - 1; stage++) {
+    const index_t tiles = (slice_k + BK - 1) / BK;
+    int k_left = (int)(slice_k - (tiles - 1) * BK);
+    for (uint stage = 0; stage < STAGES - 1; stage++) {
         if (stage < tiles) {
-            loader_issue(&copies, &a_loader, A_VECTORS, BM, LDA, stages, A_MN_MAJOR);
-            loader_issue(&copies, &b_loader, B_VECTORS, BN, LDB, stages, B_MN_MAJOR);
+            loader_issue(&copies, a_staged, &a_loader, stages, k_left, BM, LDA, A_MN_MAJOR);
+            loader_issue(&copies, b_staged, &b_loader, stages, k_left, BN, LDB, B_MN_MAJOR);
+            loader_store(a_staged, &a_loader, stages, BM, LDA, A_MN_MAJOR);
+            loader_store(b_staged, &b_loader, stages, BN, LDB, B_MN_MAJOR);
         }
         copies_commit(&copies);
-        loader_advance(&a_loader, A_VECTORS, STAGE * IN_BYTES);
-        loader_advance(&b_loader, B_VECTORS, STAGE * IN_BYTES);
+        loader_advance(&a_loader, k_left * a_loader.k_stride * IN_BYTES, STAGE * IN_BYTES);
+        loader_advance(&b_loader, k_left * b_loader.k_stride * IN_BYTES, STAGE * IN_BYTES);
+        k_left = BK;
     }
+    copies_wait(&copies, STAGES - 2);
+    __syncthreads();
 
     /* Byte offsets of this thread's elements in the stage to multiply, and the distance to the next
-     * stage. The stage to fill precedes it and makes the same step one iteration later. */
+     * stage. The stage to fill precedes it and makes the same step one tile later. */
     const uint next_stage = STAGE * IN_BYTES, wrap_around = (1 - STAGES) * STAGE * IN_BYTES;
     uint a_at = tile_row * IN_BYTES, b_at = (BK * LDA + tile_col) * IN_BYTES, stage_step = wrap_around;
+    if (tiles > 0)
+        load_step(a_fragment[0], b_fragment[0], stage_address(stages, a_at), stage_address(stages, b_at));
     for (index_t tiles_left = tiles; tiles_left > 0; tiles_left--) {
-        copies_wait(&copies, STAGES - 2);
-        __syncthreads();
-        if (tiles_left > STAGES - 1) {
-            loader_issue(&copies, &a_loader, A_VECTORS, BM, LDA, stages, A_MN_MAJOR);
-            loader_issue(&copies, &b_loader, B_VECTORS, BN, LDB, stages, B_MN_MAJOR);
-        }
-        copies_commit(&copies); /* an empty group keeps the count for copies_wait correct */
-
-        SHARED const in_t *a_tile = stage_address(stages, a_at);
-        SHARED const in_t *b_tile = stage_address(stages, b_at);
-        load_step(a_fragment[0], b_fragment[0], a_tile, b_tile);
+        const int is_filling = tiles_left > STAGES - 1, is_last = tiles_left == 1;
 #pragma unroll
         for (uint step = 0; step < BK; step++) {
-            if (step + 1 < BK)
-                load_step(a_fragment[(step + 1) % 2], b_fragment[(step + 1) % 2], &a_tile[(step + 1) * LDA],
-                          &b_tile[(step + 1) * LDB]);
+            if (step == 0) {
+                if (is_filling) {
+                    loader_issue(&copies, a_staged, &a_loader, stages, BK, BM, LDA, A_MN_MAJOR);
+                    loader_issue(&copies, b_staged, &b_loader, stages, BK, BN, LDB, B_MN_MAJOR);
+                }
+                copies_commit(&copies); /* an empty group keeps the count for copies_wait correct */
+            }
+            /* The fragments of the last step are in registers: the next tile can be awaited. */
+            if (step == BK - 1) {
+                if (is_filling) {
+                    loader_store(a_staged, &a_loader, stages, BM, LDA, A_MN_MAJOR);
+                    loader_store(b_staged, &b_loader, stages, BN, LDB, B_MN_MAJOR);
+                }
+                copies_wait(&copies, STAGES - 2);
+                __syncthreads();
+                loader_advance(&a_loader, a_loader.tile_stride, stage_step);
+                loader_advance(&b_loader, b_loader.tile_stride, stage_step);
+                stage_step = a_at < (STAGES - 1) * next_stage ? next_stage : wrap_around;
+                a_at += stage_step;
+                b_at += stage_step;
+            }
+            if (step < BK - 1 || !is_last)
+                load_step(a_fragment[(step + 1) % 2], b_fragment[(step + 1) % 2],
+                          stage_address(stages, a_at) + (step + 1) % BK * LDA,
+                          stage_address(stages, b_at) + (step + 1) % BK * LDB);
 #pragma unroll
             for (uint i = 0; i < TM; i++)
 #pragma unroll
                 for (uint j = 0; j < TN; j++)
                     sum[i * TN + j] += a_fragment[step % 2][i] * b_fragment[step % 2][j];
         }
-        loader_advance(&a_loader, A_VECTORS, stage_step);
-        loader_advance(&b_loader, B_VECTORS, stage_step);
-        stage_step = a_at < (STAGES - 1) * next_stage ? next_stage : wrap_around;
-        a_at += stage_step;
-        b_at += stage_step;
     }
 
     const output_t output = output_of(c, c_item, m, n, alpha, beta, launch_args, bias, residual, partials);

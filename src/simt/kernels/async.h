@@ -181,32 +181,4 @@ DEVICE void copies_wait(copies_t *copies, uint pending)
 
 #endif
 
-/* Starts the copies of the tile_mn x tile_k elements at (mn, k) into an MN-major tile. All threads of
- * the block take part. k_end is used only if has_k_edge is 1. A K-major vector is copied element
- * by element, because the tile is its transpose. */
-DEVICE void load_tile_async(copies_t *copies, SHARED in_t *tile, uint ld, uint tile_mn, uint tile_k,
-                            uint threads, GLOBAL const in_t *memory, view_t view, index_t mn, index_t k,
-                            index_t mn_end, index_t k_end, int mn_major, int has_k_edge)
-{
-    UNROLL_VECTORS
-    for (uint i = 0; i < tile_mn * tile_k / 4; i += threads) {
-        const uint d_mn = vector_mn(i + threadIdx.x, tile_mn, tile_k, mn_major);
-        const uint dk = vector_k(i + threadIdx.x, tile_mn, tile_k, mn_major);
-        SHARED in_t *to = &tile[dk * ld + d_mn];
-        const int guard_k = GUARDED && has_k_edge;
-        if (WIDE && mn_major && ld % 4 == 0 &&
-            ((!GUARDED || mn + d_mn + 3 < mn_end) && (!guard_k || k + dk < k_end))) {
-            copy4_async(copies, to, &memory[at(view, mn + d_mn, k + dk)]);
-            continue;
-        }
-#pragma unroll
-        for (uint j = 0; j < 4; j++) {
-            const index_t mn_at = mn + d_mn + (mn_major ? j : 0), k_at = k + dk + (mn_major ? 0 : j);
-            const int inside = (!GUARDED || mn_at < mn_end) && (!guard_k || k_at < k_end);
-            copy_async(copies, to + (mn_major ? j : j * ld),
-                       inside ? &memory[at(view, mn_at, k_at)] : memory, inside);
-        }
-    }
-}
-
 #endif /* RUNG_ASYNC_H */
