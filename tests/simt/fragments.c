@@ -583,15 +583,15 @@ static void lane_addresses_match_ldmatrix(void **state)
 
 /* ---- wmma -------------------------------------------------------------------------- */
 
-/* Both as 2 steps of 16 rows of A, or columns of B, with elements of k side by side. */
+/* Both as 2 steps, row by row: 16 rows of A, and wk rows of B. */
 static void fill_wmma_fragments(const fragment_engine_t *engine, const fragment_product_t *product, int64_t first,
                                 void *a, void *b)
 {
     int wk = product->k / 2;
     for (int i = 0; i < 16 * product->k; i++) {
-        int step = i / (16 * wk), row = i / wk % 16, p = step * wk + i % wk;
-        store_with_low_bits(engine->type, a, first + i, product->a[row * product->k + p]);
-        store_with_low_bits(engine->type, b, first + i, product->b[p * product->n + row]);
+        int step = i / (16 * wk), row = i / wk % 16, column = step * wk + i % wk;
+        store_with_low_bits(engine->type, a, first + i, product->a[row * product->k + column]);
+        store_with_low_bits(engine->type, b, first + i, product->b[i / 16 * product->n + i % 16]);
     }
 }
 

@@ -3,13 +3,17 @@
  * in software for devices without an engine. Used by 11_wmma.
  *
  *   fragment_t, sums_t    16 x WK of A or of B, and 16 x 16 of C, spread over a warp
- *   wmma_load(...)        loads a fragment from shared memory: rows of A, or columns of B,
- *                         `ld` elements apart, with elements of k adjacent
+ *   wmma_load(...)        loads a fragment from shared memory: 16 rows of A, or WK rows of B,
+ *                         `ld` elements apart
  *   wmma_mma(...)         sums += A B
  *   wmma_store(...)       stores the sums to shared memory, row by row
  *
  * The mapping of elements to lanes is opaque and differs between architectures. Each row must
- * start at a multiple of the bytes that a lane holds: 32 bytes for F16, 16 or 8 for other types.
+ * start at a multiple of 16 bytes (INT8: 8 bytes), and the first row of F16 at one of 32 bytes.
+ * That is the rule of CUDA C++ for F16. The rule of PTX is 32 bytes for every row of F16; but rows
+ * that are multiples of 32 bytes apart always have bank conflicts, and the instructions that the
+ * compilers generate access at most 16 bytes.
+ *
  * WK is 16, or 8 for FP32, which is multiplied as TF32. The emulation (see engine.h) uses a
  * mapping that no GPU has, so that no code can depend on it.
  */
@@ -31,12 +35,13 @@ typedef struct {
     sum_t values[8];
 } sums_t;
 
-/* Gives lane i the elements i, i + 32, i + 64, ... of the 16 rows in row order. */
+/* Gives lane i the elements i, i + 32, i + 64, ... of the fragment in row order. */
 DEVICE void wmma_load(fragment_t *fragment, SHARED const in_t *tile, uint ld, int is_b)
 {
+    const uint row_length = is_b ? 16 : WK;
     for (uint i = 0; i < FRAGMENT_WORDS; i++) {
         const uint element = threadIdx.x % 32 + 32 * i;
-        const sum_t value = widen(tile[element / WK * ld + element % WK]);
+        const sum_t value = widen(tile[element / row_length * ld + element % row_length]);
 #if defined(INTEGER_TYPE)
         fragment->words[i] = value;
 #elif AS_TF32
@@ -68,7 +73,7 @@ DEVICE void wmma_mma(engine_t engine, sums_t *sums, const fragment_t *a, const f
         const uint element = engine.lane + 32 * i;
         for (uint k = 0; k < WK; k++)
             sums->values[i] += wmma_value(words[element / 16 * WK + k]) *
-                               wmma_value(words[16 * WK + element % 16 * WK + k]);
+                               wmma_value(words[16 * WK + k * 16 + element % 16]);
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
 }
@@ -151,7 +156,7 @@ DEVICE void wmma_load(fragment_t *fragment, const in_t *tile, uint ld, int is_b)
 #if HAS_WMMA
     const uint at = (uint)__cvta_generic_to_shared(tile);
     if (is_b)
-        asm volatile("wmma.load.b.sync.aligned.col." WMMA_LOAD_ASM
+        asm volatile("wmma.load.b.sync.aligned.row." WMMA_LOAD_ASM
                      : WMMA_FRAGMENT_OPERANDS("=", fragment->words) : "r"(at), "r"(ld) : "memory");
     else
         asm volatile("wmma.load.a.sync.aligned.row." WMMA_LOAD_ASM
@@ -167,7 +172,7 @@ DEVICE void wmma_load(fragment_t *fragment, const in_t *tile, uint ld, int is_b)
 DEVICE void wmma_mma(engine_t engine, sums_t *sums, const fragment_t *a, const fragment_t *b)
 {
 #if HAS_WMMA
-    asm volatile("wmma.mma.sync.aligned.row.col." WMMA_MMA_ASM
+    asm volatile("wmma.mma.sync.aligned.row.row." WMMA_MMA_ASM
                  : WMMA_SUM_OPERANDS("+", sums->values)
                  : WMMA_FRAGMENT_OPERANDS("", a->words), WMMA_FRAGMENT_OPERANDS("", b->words));
 #else
