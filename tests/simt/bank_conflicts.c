@@ -240,14 +240,29 @@ static void count_loads(const bank_tile_t *tile, uint l, uint k_bytes, int *turn
     }
 }
 
+/* The same elements, 16 bytes per lane, as load_fragment_group() loads them. */
+static void count_groups(const bank_tile_t *tile, uint l, uint k_bytes, int *turned, int *plain)
+{
+    for (uint k = k_bytes / 4; k < k_bytes / 4 + 8; k += 4) {
+        uint at[WARP];
+        for (uint lane = 0; lane < WARP; lane++) {
+            at[lane] = group_offset(lane, l, k, tile->row_bytes);
+            assert_int_equal(at[lane], element_offset(l + lane / 4 * 4, k + lane % 4, tile->row_bytes, 4, 1));
+        }
+        count_both(tile, at, 8, CHUNK_BYTES, turned, plain);
+    }
+}
+
 static void check_fragments(const bank_tile_t *tile)
 {
     int turned = 0, plain = 0;
     for (uint l = 0; l < tile->l; l += 16)
         for (uint k_bytes = 0; k_bytes < tile->shape->kb; k_bytes += 32) {
-            if (tile->mn_major && tile->element == 4)
+            if (tile->mn_major && tile->element == 4) {
                 count_loads(tile, l, k_bytes, &turned, &plain);
-            else
+                if (l % 32 == 0)
+                    count_groups(tile, l, k_bytes, &turned, &plain);
+            } else
                 count_ldmatrix(tile, l, k_bytes, &turned, &plain);
         }
     expect(tile, "fragments from", false, turned);
@@ -302,6 +317,26 @@ static int read_conflicts(const bank_shape_t *shape, uint ld, uint piece, bool i
     return count;
 }
 
+/* Writes of groups of columns, and reads of eights, where adjacent rows begin with another half. */
+static int group_conflicts(const bank_shape_t *shape, uint ld)
+{
+    uint at[WARP], pieces = (uint)shape->wn / 8;
+    int count = 0;
+    for (uint i = 0; i < shape->wn / 8; i++) {
+        for (uint lane = 0; lane < WARP; lane++)
+            at[lane] = group_sums_store_offset(lane, i % 2, i / 4 * 4, i / 2 % 2, ld) * 4;
+        count += conflicts_of_warp(at, 8, 16);
+    }
+    for (uint part = 0; part < 2; part++) {
+        for (uint lane = 0; lane < WARP; lane++) {
+            uint row = lane / pieces, first = sums_load_first(lane + 4 * row, 8);
+            at[lane] = (row * ld + lane % pieces * 8 + (part == 0 ? first : 4 - first)) * 4;
+        }
+        count += conflicts_of_warp(at, 8, 16);
+    }
+    return count;
+}
+
 static void expect_sums(const bank_shape_t *shape, const char *what, bool some, int count)
 {
     if (some ? count == 0 : count != 0)
@@ -310,6 +345,8 @@ static void expect_sums(const bank_shape_t *shape, const char *what, bool some, 
 
 static void check_sums(const bank_shape_t *shape)
 {
+    expect_sums(shape, "groups in rows", false, group_conflicts(shape, (uint)shape->wn + GROUP_SUMS_PAD));
+    expect_sums(shape, "without padding, groups in rows", true, group_conflicts(shape, (uint)shape->wn));
     for (int way = 0; way < CONFIGURATIONS; way++) {
         uint ld = row_of_sums(shape, way);
         expect_sums(shape, "sums written to rows", false, written_conflicts(shape, way, ld));

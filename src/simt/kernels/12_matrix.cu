@@ -117,10 +117,13 @@
 #define B_ROW_BYTES (B_MN_MAJOR ? BN * IN_BYTES : KB)
 #define OUT_VECTOR (16 / OUT_BYTES)
 
-/* 1 if the fragments interleave pairs of rows of A or of columns of B (see mma.h). */
+/* 1 if the fragments interleave pairs, or groups of four, of rows of A or of columns of B (see
+ * mma.h). */
 #define A_ROWS_PAIRED (IN_BYTES == 1 && A_MN_MAJOR)
 #define B_COLS_PAIRED (IN_BYTES == 1 && B_MN_MAJOR)
-#define SUMS_LD (WN + sums_pad(A_ROWS_PAIRED, B_COLS_PAIRED))
+#define A_ROWS_GROUPED (IN_BYTES == 4 && A_MN_MAJOR && WM % 32 == 0)
+#define B_COLS_GROUPED (IN_BYTES == 4 && B_MN_MAJOR && WN % 32 == 0)
+#define SUMS_LD (WN + (B_COLS_GROUPED ? GROUP_SUMS_PAD : sums_pad(A_ROWS_PAIRED, B_COLS_PAIRED)))
 
 /* Chunks are copied by cp.async, through registers, or (neither) element by element. */
 #define COPY_ASYNC (WIDE && ARCH >= 80)
@@ -130,7 +133,7 @@
  * scalar fragment loads, with the bytes of both operands regrouped, or with staged chunks and
  * split-K. Nor where elements are copied one by one, which dominates the time anyway. */
 #define BOTH_REGROUPED (IN_BYTES == 1 && A_MN_MAJOR && B_MN_MAJOR)
-#define SCALAR_FRAGMENT_LOADS (IN_BYTES == 4 && (A_MN_MAJOR || B_MN_MAJOR))
+#define SCALAR_FRAGMENT_LOADS (IN_BYTES == 4 && (A_MN_MAJOR != A_ROWS_GROUPED || B_MN_MAJOR != B_COLS_GROUPED))
 #define PREFETCH (WIDE && !BOTH_REGROUPED && !SCALAR_FRAGMENT_LOADS && !(COPY_VIA_REGISTERS && SPLIT))
 
 /* ---- From global to shared memory ---- */
@@ -265,11 +268,22 @@ DEVICE void tile_copy_end(const uint *staged, SHARED in_t *tile, source_t *sourc
 
 /* ---- From registers to C ---- */
 
-/* Stores a lane's sums of a 16 x 16 tile to shared memory, row by row. */
+/* 8 x 8 tiles whose sums are stored together. */
+#define SUMS_TILES (B_COLS_GROUPED ? 4 : 2)
+
+/* Stores a lane's sums of 16 rows and SUMS_TILES tiles to shared memory, row by row. */
 DEVICE void store_sums_shared(SHARED sum_t *sums, const sum_t *sum, uint lane, uint j)
 {
 #pragma unroll
     for (uint row_half = 0; row_half < 2; row_half++) {
+#if B_COLS_GROUPED
+#pragma unroll
+        for (uint half = 0; half < 2; half++) {
+            const sum_t *first = &sum[2 * row_half + half];
+            SHARED uint *to = (SHARED uint *)&sums[group_sums_store_offset(lane, row_half, j, half, SUMS_LD)];
+            put_four(to, float_bits(first[0]), float_bits(first[4]), float_bits(first[8]), float_bits(first[12]));
+        }
+#else
         const sum_t *low = &sum[2 * row_half], *high = low + 4;
         SHARED sum_t *to = &sums[sums_store_offset(lane, row_half, j, SUMS_LD, A_ROWS_PAIRED, B_COLS_PAIRED)];
 #if B_COLS_PAIRED
@@ -277,6 +291,7 @@ DEVICE void store_sums_shared(SHARED sum_t *sums, const sum_t *sum, uint lane, u
 #else
         put_two(to, low[0], low[1]);
         put_two(to + 8, high[0], high[1]);
+#endif
 #endif
     }
 }
@@ -290,7 +305,8 @@ DEVICE void load4_sums(sum_t *sum, SHARED const sum_t *from)
     sum[3] = four.w;
 }
 
-/* Loads four sums, or eight in an order without bank conflicts. */
+/* Loads four sums, or eight in an order without bank conflicts. With GROUP_SUMS_PAD, adjacent rows
+ * are shifted by half of eight banks; the caller adds that to the lane. */
 DEVICE void load_sum_vector(sum_t *vector, SHARED const sum_t *from, uint lane)
 {
 #if OUT_VECTOR == 4
@@ -373,17 +389,24 @@ DEVICE void epilogue_store_guarded(const output_t *output, index_t row, index_t 
             epilogue_store(output, row, col + i, sum[i]);
 }
 
-/* Stores 16 rows of a warp's sums from shared memory to C, as 16-byte vectors. */
-DEVICE void epilogue_store_rows(const output_t *output, SHARED const sum_t *sums, index_t row, index_t col, uint lane,
-                                int is_aligned)
+/* Returns the row of the warp's tile whose sums are row `row` of the i-th 16 x WN sums. */
+DEVICE uint tile_row_of(uint i, uint row)
+{
+    return A_ROWS_GROUPED ? i / 2 * 32 + row % 8 * 4 + i % 2 * 2 + row / 8 : i * 16 + row;
+}
+
+/* Stores the i-th 16 rows of a warp's sums from shared memory to C, as 16-byte vectors. The warp's
+ * tile starts at (row, col). */
+DEVICE void epilogue_store_rows(const output_t *output, SHARED const sum_t *sums, index_t row, index_t col, uint i,
+                                uint lane, int is_aligned)
 {
     const uint vectors = WN / OUT_VECTOR;
 #pragma unroll 1
-    for (uint i = lane; i < 16 * vectors; i += 32) {
-        const uint tile_row = i / vectors, tile_col = i % vectors * OUT_VECTOR;
+    for (uint j = lane; j < 16 * vectors; j += 32) {
+        const uint sums_row = j / vectors, sums_col = j % vectors * OUT_VECTOR;
         sum_t vector[OUT_VECTOR];
-        load_sum_vector(vector, &sums[tile_row * SUMS_LD + tile_col], lane);
-        epilogue_store_guarded(output, row + tile_row, col + tile_col, vector, is_aligned);
+        load_sum_vector(vector, &sums[sums_row * SUMS_LD + sums_col], lane + B_COLS_GROUPED * sums_row * 4);
+        epilogue_store_guarded(output, row + tile_row_of(i, sums_row), col + sums_col, vector, is_aligned);
     }
 }
 
@@ -397,16 +420,24 @@ DEVICE void block_coordinates(uint *block_row, uint *block_col, index_t m, index
     *block_row = first + index - *block_col * rows;
 }
 
-/* Loads a warp's fragments of A and B for one step of 32 bytes of k. */
+/* Loads a warp's fragments of `rows` rows of A, or columns of B, for one step of 32 bytes of k. */
+DEVICE void load_fragments(engine_t engine, uint *fragment, SHARED const in_t *tile, uint mn, uint rows, uint step,
+                           uint row_bytes, int mn_major, int is_b, int is_grouped)
+{
+    const uint together = is_grouped ? 32 : 16;
+#pragma unroll
+    for (uint i = 0; i < rows; i += together)
+        if (is_grouped)
+            load_fragment_group(engine, &fragment[i / 4], tile, mn + i, step * 32, row_bytes, is_b);
+        else
+            load_fragment(engine, &fragment[i / 4], tile, mn + i, step * 32, row_bytes, mn_major, is_b);
+}
+
 DEVICE void load_step(engine_t engine, uint *a_fragment, uint *b_fragment, SHARED const in_t *stage, uint row, uint col,
                       uint step)
 {
-#pragma unroll
-    for (uint i = 0; i < WM / 16; i++)
-        load_fragment(engine, &a_fragment[4 * i], stage, row + 16 * i, step * 32, A_ROW_BYTES, A_MN_MAJOR, 0);
-#pragma unroll
-    for (uint i = 0; i < WN / 16; i++)
-        load_fragment(engine, &b_fragment[4 * i], stage + BM * BK, col + 16 * i, step * 32, B_ROW_BYTES, B_MN_MAJOR, 1);
+    load_fragments(engine, a_fragment, stage, row, WM, step, A_ROW_BYTES, A_MN_MAJOR, 0, A_ROWS_GROUPED);
+    load_fragments(engine, b_fragment, stage + BM * BK, col, WN, step, B_ROW_BYTES, B_MN_MAJOR, 1, B_COLS_GROUPED);
 }
 
 KERNEL(THREADS)
@@ -498,10 +529,10 @@ rung_12_matrix(index_t m, index_t n, index_t k,
 #pragma unroll
     for (uint i = 0; i < WM / 16; i++) {
 #pragma unroll
-        for (uint j = 0; j < WN / 8; j += 2)
+        for (uint j = 0; j < WN / 8; j += SUMS_TILES)
             store_sums_shared(sums, &sum[(i * (WN / 8) + j) * 4], lane, j);
         __syncthreads();
-        epilogue_store_rows(&output, sums, row0 + warp_row + 16 * i, col0 + warp_col, lane, is_aligned);
+        epilogue_store_rows(&output, sums, row0 + warp_row, col0 + warp_col, i, lane, is_aligned);
         __syncthreads();
     }
 }

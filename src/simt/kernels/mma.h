@@ -13,6 +13,10 @@
  * MN-major elements of one byte, rows and columns are paired: 2 g replaces g, and 2 g + 1
  * replaces g + 8.
  *
+ * load_fragment_group(...) loads two fragments of MN-major elements of four bytes by 16 bytes. Of
+ * A's 32 rows, 4 g + 2 f + h replaces row g + 8 h of fragment f. Of B's 32 columns, 4 g + j replaces
+ * column g of operand j.
+ *
  * The element type is in_t. ARCH is the architecture of the instructions, at least 75. The
  * emulation (see engine.h) emulates architecture EMULATED and interprets every register as the
  * instruction does, so a wrong fragment gives a wrong result.
@@ -223,6 +227,22 @@ DEVICE void load_fragment_transposed(engine_t engine, uint *registers, SHARED co
         const uint at = element_offset(mn + lane / 4 + half_mn * 8, k_bytes / 4 + lane % 4 + half_k * 4, row_bytes,
                                        4, 1);
         registers[r] = *(SHARED const uint *)&tile[at / IN_BYTES];
+    }
+}
+
+/* Loads two fragments: 32 rows of A, or columns of B, starting at mn. A chunk holds four adjacent
+ * rows or columns for one step of k, each an element of another register. */
+DEVICE void load_fragment_group(engine_t engine, uint *registers, SHARED const in_t *tile, uint mn,
+                                uint k_bytes, uint row_bytes, int is_b)
+{
+#pragma unroll
+    for (uint half_k = 0; half_k < 2; half_k++) {
+        const uint at = group_offset(engine.lane, mn, k_bytes / 4 + half_k * 4, row_bytes);
+        const uint4 chunk = *(SHARED const uint4 *)&tile[at / IN_BYTES];
+        const uint words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+#pragma unroll
+        for (uint i = 0; i < 4; i++)
+            registers[is_b ? 2 * i + half_k : i / 2 * 4 + half_k * 2 + i % 2] = tf32_of(words[i]);
     }
 }
 

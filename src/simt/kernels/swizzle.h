@@ -15,11 +15,14 @@
 
 enum { CHUNK_BYTES = 16 };
 
+/* The padding of a row of sums for group_sums_store_offset(). */
+enum { GROUP_SUMS_PAD = 4 };
+
 /* Returns the mask of a row. The eight rows that ldmatrix reads at once then fall into different
  * banks. These rows are adjacent, except for MN-major elements of one byte, where they are two of
- * every four (see ldmatrix_offset). MN-major elements of four bytes are not read by ldmatrix: a
- * warp reads two chunks of four adjacent rows. Rows of two chunks are too short to permute; four
- * such rows with the same mask exchange chunks with each other. */
+ * every four (see ldmatrix_offset). MN-major elements of four bytes are not read by ldmatrix: eight
+ * lanes read two chunks of each of four adjacent rows. Rows of two chunks are too short to permute;
+ * four such rows with the same mask exchange chunks with each other. */
 DEVICE uint swizzle_mask(uint row, uint row_bytes, uint element_bytes, int mn_major)
 {
     const uint chunks = row_bytes / CHUNK_BYTES < 8 ? row_bytes / CHUNK_BYTES : 8;
@@ -65,6 +68,14 @@ DEVICE uint ldmatrix_offset(uint lane, uint mn, uint k_bytes, uint row_bytes, ui
     return mn * row_bytes + chunk_offset(half_mn * 8 + lane % 8, k_bytes / CHUNK_BYTES + half_k, row_bytes, 2, 0);
 }
 
+/* Returns the byte offset of the chunk that a lane loads from an MN-major tile of elements of four
+ * bytes: step k + lane % 4 of k, and four rows or columns starting at mn + lane / 4 * 4. mn must be a
+ * multiple of 32, and k of 4: the mask then depends on the lane only. */
+DEVICE uint group_offset(uint lane, uint mn, uint k, uint row_bytes)
+{
+    return k * row_bytes + mn * 4 + chunk_offset(lane % 4, lane / 4, row_bytes, 4, 1);
+}
+
 /* Returns where a lane stores its sums (four bytes each, rows of `ld`) of 8 x 8 tile j: two adjacent
  * columns or, if B's columns are paired, four columns of tiles j and j + 1. A's rows may be paired,
  * too. `row_half` selects the upper or lower 8 rows of 16. */
@@ -72,6 +83,13 @@ DEVICE uint sums_store_offset(uint lane, uint row_half, uint j, uint ld, int a_r
 {
     const uint row = a_rows_paired ? lane / 4 * 2 + row_half : lane / 4 + row_half * 8;
     return row * ld + (b_cols_paired ? 16 * (j / 2) + lane % 4 * 4 : 8 * j + lane % 4 * 2);
+}
+
+/* Returns where a lane stores four sums if B's columns are grouped: those of column `half` of its two
+ * in the 8 x 8 tiles j to j + 3. */
+DEVICE uint group_sums_store_offset(uint lane, uint row_half, uint j, uint half, uint ld)
+{
+    return (lane / 4 + row_half * 8) * ld + 8 * j + lane % 4 * 8 + half * 4;
 }
 
 /* Returns the padding of a row of sums that avoids bank conflicts when the lanes store. */
