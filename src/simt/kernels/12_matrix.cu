@@ -531,8 +531,8 @@ rung_12_matrix(index_t m, index_t n, index_t k,
 #pragma unroll
         for (uint j = 0; j < WN / 8; j += SUMS_TILES)
             store_sums_shared(sums, &sum[(i * (WN / 8) + j) * 4], lane, j);
-        __syncthreads();
+        warp_barrier(); /* the memory of `sums` is this warp's own */
         epilogue_store_rows(&output, sums, row0 + warp_row, col0 + warp_col, i, lane, is_aligned);
-        __syncthreads();
+        warp_barrier();
     }
 }

@@ -5,6 +5,7 @@
  *   engine_t          one per kernel, created by engine_of()
  *   AS_TF32           1 if A and B are FP32, which engines multiply as TF32
  *   tf32_of(bits)     rounds a float to TF32
+ *   warp_barrier()    waits for the lanes of the warp; orders their accesses to shared memory
  *
  * On devices without an engine the instructions are emulated in software, for verification
  * only. Lanes then exchange their registers through global memory, which the host provides by
@@ -44,6 +45,8 @@ DEVICE engine_t engine_emulated(GLOBAL uint *scratch, launch_args_t launch_args,
     return engine;
 }
 
+#define warp_barrier() barrier(CLK_LOCAL_MEM_FENCE) /* OpenCL C 1.2 has none for a warp */
+
 /* Rounds to 11 significant bits, ties away from zero. Infinities and NaNs are retained. */
 DEVICE uint tf32_of(uint bits)
 {
@@ -56,6 +59,8 @@ DEVICE uint tf32_of(uint bits)
 
 #define ENGINE_ARGUMENT
 #define engine_of(launch_args, threads) engine_native()
+
+#define warp_barrier() __syncwarp()
 
 typedef struct {
     uint lane;
