@@ -57,7 +57,7 @@
 #define EMULATED 80 // 75 80
 #endif
 // preset tiny: BM=32,BN=64,KB=64,WM=32,WN=32,STAGES=3,GROUP=2
-// preset sm_75: BM=128,BN=128,KB=64,WM=64,WN=32,STAGES=2
+// preset sm_75: BM=128,BN=128,KB=64,WM=64,WN=64,STAGES=2
 // preset sm_75_small: BM=64,BN=64,KB=128,WM=32,WN=32,STAGES=2
 // preset small: BM=64,BN=64,KB=128,WM=32,WN=32,STAGES=3
 // preset tall: BM=256,BN=128,KB=64,WM=64,WN=64,STAGES=3
@@ -135,6 +135,17 @@
 #define BOTH_REGROUPED (IN_BYTES == 1 && A_MN_MAJOR && B_MN_MAJOR)
 #define SCALAR_FRAGMENT_LOADS (IN_BYTES == 4 && (A_MN_MAJOR != A_ROWS_GROUPED || B_MN_MAJOR != B_COLS_GROUPED))
 #define PREFETCH (WIDE && !BOTH_REGROUPED && !SCALAR_FRAGMENT_LOADS && !(COPY_VIA_REGISTERS && SPLIT))
+
+/* The loads of the next step are interleaved with the multiplications of this one in so many parts,
+ * so that neither the engine nor the load/store unit waits for a burst of the other. The numbers are
+ * those with the best predictions of rung explain. In software every part needs barriers. */
+#if defined(__OPENCL_C_VERSION__) || WM % 32 != 0 || (ARCH < 80 && IN_BYTES != 1)
+#define STEP_PARTS 1
+#elif ARCH < 80
+#define STEP_PARTS (WM / 16)
+#else
+#define STEP_PARTS (WM / 32)
+#endif
 
 /* ---- From global to shared memory ---- */
 
@@ -420,13 +431,14 @@ DEVICE void block_coordinates(uint *block_row, uint *block_col, index_t m, index
     *block_row = first + index - *block_col * rows;
 }
 
-/* Loads a warp's fragments of `rows` rows of A, or columns of B, for one step of 32 bytes of k. */
+/* Loads one of `parts` parts of a warp's fragments of `rows` rows of A, or columns of B, for one step
+ * of 32 bytes of k. */
 DEVICE void load_fragments(engine_t engine, uint *fragment, SHARED const in_t *tile, uint mn, uint rows, uint step,
-                           uint row_bytes, int mn_major, int is_b, int is_grouped)
+                           uint row_bytes, int mn_major, int is_b, int is_grouped, uint part, uint parts)
 {
-    const uint together = is_grouped ? 32 : 16;
+    const uint together = is_grouped ? 32 : 16, count = rows / together;
 #pragma unroll
-    for (uint i = 0; i < rows; i += together)
+    for (uint i = part * count / parts * together; i < (part + 1) * count / parts * together; i += together)
         if (is_grouped)
             load_fragment_group(engine, &fragment[i / 4], tile, mn + i, step * 32, row_bytes, is_b);
         else
@@ -434,10 +446,11 @@ DEVICE void load_fragments(engine_t engine, uint *fragment, SHARED const in_t *t
 }
 
 DEVICE void load_step(engine_t engine, uint *a_fragment, uint *b_fragment, SHARED const in_t *stage, uint row, uint col,
-                      uint step)
+                      uint step, uint part, uint parts)
 {
-    load_fragments(engine, a_fragment, stage, row, WM, step, A_ROW_BYTES, A_MN_MAJOR, 0, A_ROWS_GROUPED);
-    load_fragments(engine, b_fragment, stage + BM * BK, col, WN, step, B_ROW_BYTES, B_MN_MAJOR, 1, B_COLS_GROUPED);
+    load_fragments(engine, a_fragment, stage, row, WM, step, A_ROW_BYTES, A_MN_MAJOR, 0, A_ROWS_GROUPED, part, parts);
+    load_fragments(engine, b_fragment, stage + BM * BK, col, WN, step, B_ROW_BYTES, B_MN_MAJOR, 1, B_COLS_GROUPED, part,
+                   parts);
 }
 
 KERNEL(THREADS)
@@ -492,14 +505,15 @@ rung_12_matrix(index_t m, index_t n, index_t k,
 
     uint cur = 0, next = STAGES - 1; /* the stage to multiply, the stage to fill */
     if (PREFETCH)
-        load_step(engine, a_fragment[0], b_fragment[0], stages, warp_row, warp_col, 0);
+        load_step(engine, a_fragment[0], b_fragment[0], stages, warp_row, warp_col, 0, 0, 1);
     for (index_t tile = 0; tile < tiles; tile++, k_remaining -= BK) {
         const int k_left = steps_left(k_remaining);
 #pragma unroll
         for (uint step = 0; step < STEPS; step++) {
             SHARED in_t *to = &stages[next * BK * (BM + BN)];
             if (!PREFETCH)
-                load_step(engine, a_fragment[0], b_fragment[0], &stages[cur * BK * (BM + BN)], warp_row, warp_col, step);
+                load_step(engine, a_fragment[0], b_fragment[0], &stages[cur * BK * (BM + BN)], warp_row, warp_col, step, 0,
+                          1);
             /* The last step of this tile is in registers: continue with the next tile. */
             if (step == STEPS - 1) {
                 tile_copy_end(a_staged, to, &a_source, k_left, BM, A_ROW_BYTES, A_MN_MAJOR);
@@ -509,15 +523,20 @@ rung_12_matrix(index_t m, index_t n, index_t k,
                 cur = cur + 1 == STAGES ? 0 : cur + 1;
                 next = next + 1 == STAGES ? 0 : next + 1;
             }
-            if (PREFETCH)
-                load_step(engine, a_fragment[(step + 1) % 2], b_fragment[(step + 1) % 2],
-                          &stages[cur * BK * (BM + BN)], warp_row, warp_col, (step + 1) % STEPS);
-            if (step == 0) {
-                tile_copy_begin(&copies, a_staged, to, &a_source, k_left, BM, A_ROW_BYTES, A_MN_MAJOR);
-                tile_copy_begin(&copies, b_staged, to + BM * BK, &b_source, k_left, BN, B_ROW_BYTES, B_MN_MAJOR);
-                copies_commit(&copies);
+#pragma unroll
+            for (uint part = 0; part < STEP_PARTS; part++) {
+                const uint first = part * (WM / 16) / STEP_PARTS;
+                if (PREFETCH)
+                    load_step(engine, a_fragment[(step + 1) % 2], b_fragment[(step + 1) % 2],
+                              &stages[cur * BK * (BM + BN)], warp_row, warp_col, (step + 1) % STEPS, part, STEP_PARTS);
+                if (step == 0 && part == 0) {
+                    tile_copy_begin(&copies, a_staged, to, &a_source, k_left, BM, A_ROW_BYTES, A_MN_MAJOR);
+                    tile_copy_begin(&copies, b_staged, to + BM * BK, &b_source, k_left, BN, B_ROW_BYTES, B_MN_MAJOR);
+                    copies_commit(&copies);
+                }
+                mma_all(engine, &sum[first * (WN / 8) * 4], &a_fragment[step % 2 * PREFETCH][first * 4],
+                        b_fragment[step % 2 * PREFETCH], WM / 16 / STEP_PARTS, WN / 8);
             }
-            mma_all(engine, sum, a_fragment[step % 2 * PREFETCH], b_fragment[step % 2 * PREFETCH], WM / 16, WN / 8);
         }
     }
     copies_wait(&copies, 0); /* the last copies are zeros, but must not overwrite the sums */
