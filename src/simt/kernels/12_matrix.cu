@@ -130,9 +130,9 @@
 #define COPY_VIA_REGISTERS (WIDE && ARCH < 80)
 
 /* 1: fragments are loaded one step ahead. Not where that would need too many registers: with
- * scalar fragment loads, with the bytes of both operands regrouped, or with staged chunks and
+ * scalar fragment loads, with both operands paired or grouped, or with staged chunks and
  * split-K. Nor where elements are copied one by one, which dominates the time anyway. */
-#define BOTH_REGROUPED (IN_BYTES == 1 && A_MN_MAJOR && B_MN_MAJOR)
+#define BOTH_REGROUPED (IN_BYTES != 2 && A_MN_MAJOR && B_MN_MAJOR)
 #define SCALAR_FRAGMENT_LOADS (IN_BYTES == 4 && (A_MN_MAJOR != A_ROWS_GROUPED || B_MN_MAJOR != B_COLS_GROUPED))
 #define PREFETCH (WIDE && !BOTH_REGROUPED && !SCALAR_FRAGMENT_LOADS && !(COPY_VIA_REGISTERS && SPLIT))
 
@@ -289,9 +289,9 @@ DEVICE void store_sums_shared(SHARED sum_t *sums, const sum_t *sum, uint lane, u
     for (uint row_half = 0; row_half < 2; row_half++) {
 #if B_COLS_GROUPED
 #pragma unroll
-        for (uint half = 0; half < 2; half++) {
-            const sum_t *first = &sum[2 * row_half + half];
-            SHARED uint *to = (SHARED uint *)&sums[group_sums_store_offset(lane, row_half, j, half, SUMS_LD)];
+        for (uint col_half = 0; col_half < 2; col_half++) {
+            const sum_t *first = &sum[2 * row_half + col_half];
+            SHARED uint *to = (SHARED uint *)&sums[group_sums_store_offset(lane, row_half, j, col_half, SUMS_LD)];
             put_four(to, float_bits(first[0]), float_bits(first[4]), float_bits(first[8]), float_bits(first[12]));
         }
 #else
@@ -512,8 +512,8 @@ rung_12_matrix(index_t m, index_t n, index_t k,
         for (uint step = 0; step < STEPS; step++) {
             SHARED in_t *to = &stages[next * BK * (BM + BN)];
             if (!PREFETCH)
-                load_step(engine, a_fragment[0], b_fragment[0], &stages[cur * BK * (BM + BN)], warp_row, warp_col, step, 0,
-                          1);
+                load_step(engine, a_fragment[0], b_fragment[0], &stages[cur * BK * (BM + BN)], warp_row, warp_col, step,
+                          0, 1);
             /* The last step of this tile is in registers: continue with the next tile. */
             if (step == STEPS - 1) {
                 tile_copy_end(a_staged, to, &a_source, k_left, BM, A_ROW_BYTES, A_MN_MAJOR);

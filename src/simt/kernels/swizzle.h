@@ -85,11 +85,11 @@ DEVICE uint sums_store_offset(uint lane, uint row_half, uint j, uint ld, int a_r
     return row * ld + (b_cols_paired ? 16 * (j / 2) + lane % 4 * 4 : 8 * j + lane % 4 * 2);
 }
 
-/* Returns where a lane stores four sums if B's columns are grouped: those of column `half` of its two
+/* Returns where a lane stores four sums if B's columns are grouped: those of column `col_half` of its two
  * in the 8 x 8 tiles j to j + 3. */
-DEVICE uint group_sums_store_offset(uint lane, uint row_half, uint j, uint half, uint ld)
+DEVICE uint group_sums_store_offset(uint lane, uint row_half, uint j, uint col_half, uint ld)
 {
-    return (lane / 4 + row_half * 8) * ld + 8 * j + lane % 4 * 8 + half * 4;
+    return (lane / 4 + row_half * 8) * ld + 8 * j + lane % 4 * 8 + col_half * 4;
 }
 
 /* Returns the padding of a row of sums that avoids bank conflicts when the lanes store. */
