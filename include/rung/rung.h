@@ -173,8 +173,9 @@ typedef enum rung_type {
     RUNG_I8        = 5,
     RUNG_I32       = 6,
 
-    /* The interface describes the following types, but no kernel multiplies them yet. A problem
-     * with one of them fails with RUNG_STATUS_UNSUPPORTED. */
+    /* Only kernel 12_matrix multiplies F8E4M3 and F8E5M2, on NVIDIA GPUs from sm_89 on and in its
+     * emulation. No kernel multiplies the other types below yet. A problem that no kernel of the
+     * device multiplies fails with RUNG_STATUS_UNSUPPORTED. */
     RUNG_U8        = 7,
     RUNG_I4        = 8, /* 2 elements per byte, the first in the low half */
     RUNG_U4        = 9,
@@ -210,7 +211,9 @@ RUNG_API const char *rung_type_name(rung_type type);
  *     F16       F16, F32         F32
  *     BF16      BF16, F32        F32
  *     I8        I32              I32
- *     I32       I32              I32 */
+ *     I32       I32              I32
+ *     F8E4M3    F32, BF16        F32
+ *     F8E5M2    F32, BF16        F32 */
 RUNG_API rung_type rung_accumulator_type(rung_type a, rung_type b, rung_type c);
 
 /* Convert 16-bit types, for compilers that lack them. Conversion from F32 rounds to nearest,
@@ -220,6 +223,14 @@ RUNG_API float    rung_f16_to_f32(uint16_t bits);
 RUNG_API uint16_t rung_f16_from_f32(float value);
 RUNG_API float    rung_bf16_to_f32(uint16_t bits);
 RUNG_API uint16_t rung_bf16_from_f32(float value);
+
+/* Convert 8-bit types. Conversion from F32 rounds to nearest, ties to even. Values beyond the
+ * largest (448 for F8E4M3, 57344 for F8E5M2) and infinities become the largest. A NaN stays a NaN
+ * with its sign. */
+RUNG_API float   rung_f8e4m3_to_f32(uint8_t bits);
+RUNG_API uint8_t rung_f8e4m3_from_f32(float value);
+RUNG_API float   rung_f8e5m2_to_f32(uint8_t bits);
+RUNG_API uint8_t rung_f8e5m2_from_f32(float value);
 
 /* ---- Matrices ------------------------------------------------------------------- */
 

@@ -10,6 +10,11 @@ bool lab_type_is_integer(rung_type type)
     return type == RUNG_I8 || type == RUNG_I32;
 }
 
+bool lab_type_is_f8(rung_type type)
+{
+    return type == RUNG_F8E4M3 || type == RUNG_F8E5M2;
+}
+
 double lab_type_exact_integer_max(rung_type type)
 {
     switch (type) {
@@ -17,6 +22,8 @@ double lab_type_exact_integer_max(rung_type type)
     case RUNG_F16: return 0x1p11;
     case RUNG_BF16: return 0x1p8;
     case RUNG_I8: return 0x1p7;
+    case RUNG_F8E4M3: return 0x1p4;
+    case RUNG_F8E5M2: return 0x1p3;
     case RUNG_I32: return 0x1p31;
     default: return 0x1p24; /* RUNG_F32 */
     }
@@ -52,6 +59,8 @@ double lab_element_get(const rung_matrix *matrix, int64_t row, int64_t col)
     case RUNG_F16: memcpy(&value, at, 2); return rung_f16_to_f32(value.bits);
     case RUNG_BF16: memcpy(&value, at, 2); return rung_bf16_to_f32(value.bits);
     case RUNG_I8: return (int8_t)*at;
+    case RUNG_F8E4M3: return rung_f8e4m3_to_f32((uint8_t)*at);
+    case RUNG_F8E5M2: return rung_f8e5m2_to_f32((uint8_t)*at);
     case RUNG_I32: memcpy(&value, at, 4); return value.i32;
     default: break;
     }
@@ -73,6 +82,8 @@ void lab_element_set(const rung_matrix *matrix, int64_t row, int64_t col, double
     case RUNG_F16: memcpy(to, &(uint16_t){rung_f16_from_f32((float)value)}, 2); break;
     case RUNG_BF16: memcpy(to, &(uint16_t){rung_bf16_from_f32((float)value)}, 2); break;
     case RUNG_I8: *to = (char)(int8_t)integer_of(value); break;
+    case RUNG_F8E4M3: *to = (char)rung_f8e4m3_from_f32((float)value); break;
+    case RUNG_F8E5M2: *to = (char)rung_f8e5m2_from_f32((float)value); break;
     case RUNG_I32: memcpy(to, &(int32_t){integer_of(value)}, 4); break;
     default: break;
     }

@@ -20,5 +20,8 @@ rung_matrix lab_batch_item(const rung_matrix *matrix, int64_t item);
 /* Reports whether the elements of a type are integers. */
 bool lab_type_is_integer(rung_type type);
 
+/* Reports whether the type is an 8-bit floating-point type. */
+bool lab_type_is_f8(rung_type type);
+
 /* Returns the power of two up to which a type represents every integer. */
 double lab_type_exact_integer_max(rung_type type);

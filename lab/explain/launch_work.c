@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/elements.h"
 #include "explain/explain_internal.h"
 #include "explain/loop_simulation.h"
 
@@ -21,6 +22,8 @@ static double mac_rate_of(const lab_explain_request *request, bool uses_engine, 
 {
     const lab_gpu *machine = &request->machine;
     rung_type in = request->dtype.product.in;
+    if (uses_engine && lab_type_is_f8(in))
+        return 2 * machine->engine16;
     if (uses_engine)
         return in == RUNG_I8 ? machine->engine_i8 : in == RUNG_F32 ? machine->engine_tf32 : machine->engine16;
     switch (lab_type_pair_accumulator(request->dtype.product)) {

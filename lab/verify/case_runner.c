@@ -171,6 +171,8 @@ static bool is_exact(const lab_tested_kernel *subject, const lab_case *problem)
     double largest = 64.0 * (double)problem->k * fabs(problem->alpha) + 8 * fabs(problem->beta) + 16;
     double limit = fmin(lab_type_exact_integer_max(lab_type_pair_accumulator(subject->product)),
                         lab_type_exact_integer_max(subject->product.out));
+    if (lab_type_is_f8(subject->product.in)) /* the sums of engines have 14 bits */
+        limit = fmin(limit, 0x1p13);
     return problem->content == LAB_CONTENT_SMALL_INTEGERS && problem->alpha == floor(problem->alpha) &&
            problem->beta == floor(problem->beta) && problem->epilogue.activation <= RUNG_ACTIVATION_RELU &&
            largest < limit;

@@ -170,6 +170,14 @@ static double flushed_denormals_error(const rung_problem *problem, const element
     return problem->a.type == RUNG_BF16 ? sums->denormal + (2 * (double)problem->a.cols + 2) * 0x1p-126 : 0;
 }
 
+/* Returns the error of matrix engines for 8-bit types. They align the 32 products of an instruction to the largest and
+ * keep 13 bits after its leading one, as reported for sm_90; PTX does not define it. */
+static double short_sums_error(const rung_problem *problem, const element_sums_t *sums, lab_accuracy accuracy)
+{
+    bool is_short = accuracy == LAB_ACCURACY_ENGINE && lab_type_is_f8(problem->a.type);
+    return is_short ? ((double)problem->a.cols / 32 + 1) * 0x1p-13 * sums->products : 0;
+}
+
 /* Rounds a scalar to the accumulator type. */
 static double scalar_of(rung_type sum, double scalar)
 {
@@ -191,7 +199,8 @@ static reference_t reference_sum(const rung_problem *problem, const rung_matrix 
     reference_t result = {{0, 0}, 0, false};
     if (alpha != 0) {
         result.value = pair_scaled(sums->value, alpha);
-        lost = fabs(alpha) * (mode_error(problem, sums, &steps) + flushed_denormals_error(problem, sums));
+        lost = fabs(alpha) * (mode_error(problem, sums, &steps) + flushed_denormals_error(problem, sums) +
+                              short_sums_error(problem, sums, accuracy));
         size = fabs(alpha) * sums->products * (rounds ? 1.02 : 1); /* split and rounded factors may be larger */
         result.may_overflow = rounds && sums->largest > 0x1.fep127;
     }

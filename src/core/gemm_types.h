@@ -6,18 +6,22 @@
 #include "base/string_view.h"
 #include "rung/rung.h"
 
-#define RUNGI_GEMM_TYPES_LIST(X)  \
-    X(F32, F32, F32, "f32")       \
-    X(F32, F16, F32, "f32:f16")   \
-    X(F32, BF16, F32, "f32:bf16") \
-    X(F64, F64, F64, "f64")       \
-    X(F64, F32, F64, "f64:f32")   \
-    X(F16, F16, F32, "f16")       \
-    X(F16, F32, F32, "f16:f32")   \
-    X(BF16, BF16, F32, "bf16")    \
-    X(BF16, F32, F32, "bf16:f32") \
-    X(I8, I32, I32, "i8")         \
-    X(I32, I32, I32, "i32")
+#define RUNGI_GEMM_TYPES_LIST(X)        \
+    X(F32, F32, F32, "f32")             \
+    X(F32, F16, F32, "f32:f16")         \
+    X(F32, BF16, F32, "f32:bf16")       \
+    X(F64, F64, F64, "f64")             \
+    X(F64, F32, F64, "f64:f32")         \
+    X(F16, F16, F32, "f16")             \
+    X(F16, F32, F32, "f16:f32")         \
+    X(BF16, BF16, F32, "bf16")          \
+    X(BF16, F32, F32, "bf16:f32")       \
+    X(I8, I32, I32, "i8")               \
+    X(I32, I32, I32, "i32")             \
+    X(F8E4M3, F32, F32, "f8e4m3")       \
+    X(F8E4M3, BF16, F32, "f8e4m3:bf16") \
+    X(F8E5M2, F32, F32, "f8e5m2")       \
+    X(F8E5M2, BF16, F32, "f8e5m2:bf16")
 
 typedef enum rungi_gemm_types {
 #define X(in, out, sum, word) RUNGI_##in##_TO_##out,
@@ -26,8 +30,12 @@ typedef enum rungi_gemm_types {
         RUNGI_GEMM_TYPES_COUNT
 } rungi_gemm_types;
 
-/* The bit set of all combinations; (1 << RUNGI_F16_TO_F32) is the bit of one. */
-enum { RUNGI_GEMM_TYPES_ALL = (1u << RUNGI_GEMM_TYPES_COUNT) - 1 };
+/* Bit sets: of all combinations, and of those that a kernel multiplies if it does not say which; (1 << RUNGI_F16_TO_F32)
+ * is the bit of one. 8-bit floating-point types are an exception: only matrix engines profit from them. */
+enum {
+    RUNGI_GEMM_TYPES_ALL = (1u << RUNGI_GEMM_TYPES_COUNT) - 1,
+    RUNGI_GEMM_TYPES_USUAL = (1u << RUNGI_F8E4M3_TO_F32) - 1
+};
 
 /* Returns the combination of these types of A, B and C; RUNGI_GEMM_TYPES_COUNT if it is not supported. */
 rungi_gemm_types rungi_gemm_types_of(rung_type a, rung_type b, rung_type c);

@@ -67,10 +67,11 @@ static rung_status create_kernel(rung_context *context, const rungi_backend *bac
     return RUNG_OK;
 }
 
-/* Sets types and abilities. The types are those of the backend, restricted to those that the file declares. */
+/* Sets types and abilities. The types are those that the file declares, or the usual ones, restricted to those of the
+ * backend. */
 static void set_abilities(rung_kernel *kernel, unsigned backend_types, unsigned abilities)
 {
-    kernel->types = kernel->types ? kernel->types & backend_types : backend_types;
+    kernel->types = (kernel->types ? kernel->types : RUNGI_GEMM_TYPES_USUAL) & backend_types;
     kernel->info.abilities = abilities;
     if (kernel->backend->abilities)
         kernel->info.abilities |= kernel->backend->abilities(kernel);

@@ -27,7 +27,7 @@ static inline int64_t rungi_type_size(rung_type type)
 /* Returns whether kernels of this version multiply the type. */
 static inline bool rungi_type_is_implemented(rung_type type)
 {
-    return type >= RUNG_F32 && type <= RUNG_I32;
+    return (type >= RUNG_F32 && type <= RUNG_I32) || type == RUNG_F8E4M3 || type == RUNG_F8E5M2;
 }
 
 static inline bool rungi_type_is_integer(rung_type type)

@@ -57,8 +57,9 @@ static rung_status check_type(const char *name, rung_type type)
     if (!rungi_type_is_implemented(type))
         return rungi_fail(
             RUNG_STATUS_UNSUPPORTED,
-            "%s has type %s, which no kernel of rung %s multiplies; convert it to f32, f64, f16, bf16, i8 or i32", name,
-            rung_type_name(type), rung_version_text());
+            "%s has type %s, which no kernel of rung %s multiplies; convert it to f32, f64, f16, bf16, i8, i32 or, on "
+            "NVIDIA GPUs, f8e4m3 or f8e5m2",
+            name, rung_type_name(type), rung_version_text());
     return RUNG_OK;
 }
 

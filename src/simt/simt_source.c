@@ -158,8 +158,9 @@ static void append_define(char text[RUNGI_SIMT_DEFINES_BYTES], const char *forma
 }
 
 /* The words of the types in -DIN_F16 and -DOUT_F32. */
-static const char *const type_words[] = {[RUNG_F32] = "F32",   [RUNG_F64] = "F64", [RUNG_F16] = "F16",
-                                         [RUNG_BF16] = "BF16", [RUNG_I8] = "I8",   [RUNG_I32] = "I32"};
+static const char *const type_words[] = {
+    [RUNG_F32] = "F32", [RUNG_F64] = "F64", [RUNG_F16] = "F16",       [RUNG_BF16] = "BF16",
+    [RUNG_I8] = "I8",   [RUNG_I32] = "I32", [RUNG_F8E4M3] = "F8E4M3", [RUNG_F8E5M2] = "F8E5M2"};
 
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values *values, const rungi_simt_path *path,
                         char text[RUNGI_SIMT_DEFINES_BYTES])

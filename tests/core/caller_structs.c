@@ -131,8 +131,9 @@ static void unimplemented_types_and_scales_say_so(void **state)
         rung_problem problem = rung_problem_of(rung_matrix_of((rung_type)type, 4, 4, memory[0]),
                                                rung_matrix_of(RUNG_F32, 4, 4, memory[1]),
                                                rung_matrix_of(RUNG_F32, 4, 4, memory[2]));
-        assert_int_equal(rung_problem_check(&problem), RUNG_STATUS_UNSUPPORTED);
-        assert_non_null(strstr(rung_error_text(), rung_type_name((rung_type)type)));
+        bool is_implemented = type == RUNG_F8E4M3 || type == RUNG_F8E5M2; /* but not together with F32 */
+        assert_int_equal(rung_problem_check(&problem), is_implemented ? RUNG_OK : RUNG_STATUS_UNSUPPORTED);
+        assert_true(is_implemented || strstr(rung_error_text(), rung_type_name((rung_type)type)));
         assert_int_equal(rung_multiply(NULL, &problem, NULL), RUNG_STATUS_UNSUPPORTED);
     }
     rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_I8, 4, 4, memory[0]),

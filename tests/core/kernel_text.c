@@ -238,7 +238,7 @@ static void a_whole_text(void **state)
     assert_int_equal(info->number, -1);
     assert_string_equal(info->summary, "what it is about.");
     assert_string_equal(info->source, whole_text);
-    assert_int_equal(kernel->types, RUNGI_GEMM_TYPES_ALL);
+    assert_int_equal(kernel->types, RUNGI_GEMM_TYPES_USUAL);
 
     assert_int_equal(info->parameter_count, 3);
     assert_string_equal(rung_kernel_parameter(kernel, 0)->name, "TILE");
@@ -628,15 +628,16 @@ static void supported_types_are_parsed(void **state)
         const char *text;
         unsigned products;
     } cases[] = {
-        {HEAD, RUNGI_GEMM_TYPES_ALL},
+        {HEAD, RUNGI_GEMM_TYPES_USUAL},
         {"// takes: f32\n" HEAD, 1u << RUNGI_F32_TO_F32},
+        {"// takes: f8e4m3,f8e5m2:bf16\n" HEAD, 1u << RUNGI_F8E4M3_TO_F32 | 1u << RUNGI_F8E5M2_TO_BF16},
         {"// takes: f32,f16:f32\n" HEAD, 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F16_TO_F32},
         {"// takes:  i8 , bf16:f32\r\n" HEAD, 1u << RUNGI_I8_TO_I32 | 1u << RUNGI_BF16_TO_F32},
         {"// takes: f16\n// takes: f64:f32\n" HEAD, 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_F64_TO_F32},
         {"/* takes: f16 */\n" HEAD, 1u << RUNGI_F16_TO_F16},
-        {"int x; // takes: f16\n" HEAD, RUNGI_GEMM_TYPES_ALL}, /* no line of its own */
-        {"#if 0\n// takes: f16\n#endif\n" HEAD, RUNGI_GEMM_TYPES_ALL},
-        {"// it takes: time\n" HEAD, RUNGI_GEMM_TYPES_ALL},
+        {"int x; // takes: f16\n" HEAD, RUNGI_GEMM_TYPES_USUAL}, /* no line of its own */
+        {"#if 0\n// takes: f16\n#endif\n" HEAD, RUNGI_GEMM_TYPES_USUAL},
+        {"// it takes: time\n" HEAD, RUNGI_GEMM_TYPES_USUAL},
         {HEAD "// takes: f32:f16", 1u << RUNGI_F32_TO_F16},
         {"// takes: f16 from sm_75\n// takes: i8\n" HEAD, 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_I8_TO_I32},
     };

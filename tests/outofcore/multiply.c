@@ -152,8 +152,8 @@ static void every_product(void **state)
             multiply_case_t setting = default_case;
             setting.in = (rung_type)(i / TYPES + 1);
             setting.out = (rung_type)(i % TYPES + 1);
-            if (rung_accumulator_type(setting.in, setting.in, setting.out) == RUNG_TYPE_NONE)
-                continue;
+            if (rung_accumulator_type(setting.in, setting.in, setting.out) == RUNG_TYPE_NONE || setting.in > RUNG_I32)
+                continue; /* no CPU kernel multiplies 8-bit floats */
             found++;
             setting.m = 75;
             setting.n = 61;

@@ -12,10 +12,12 @@
  * placed by swizzle.h. If the operands allow whole chunks to be copied (WIDE), cp.async
  * copies them, or registers do before sm_80; otherwise elements are copied one by one.
  * Elements outside the matrices are copied as zeros, also past the end of k, so the main
- * loop has no branch. FP32 becomes TF32. (Longer than 500 lines, to read the kernel in one file.)
+ * loop has no branch. FP32 becomes TF32. FP8 is laid out as I8. (Longer than 500 lines, to read
+ * the kernel in one file.)
  */
 // takes: f16,f16:f32,i8 from sm_75
 // takes: bf16,bf16:f32,f32,f32:f16,f32:bf16 from sm_80
+// takes: f8e4m3,f8e4m3:bf16,f8e5m2,f8e5m2:bf16 from sm_89
 // computes: tf32
 #include "dialect.h"
 #include "epilogue.h"
@@ -298,7 +300,7 @@ DEVICE void store_sums_shared(SHARED sum_t *sums, const sum_t *sum, uint lane, u
         const sum_t *low = &sum[2 * row_half], *high = low + 4;
         SHARED sum_t *to = &sums[sums_store_offset(lane, row_half, j, SUMS_LD, A_ROWS_PAIRED, B_COLS_PAIRED)];
 #if B_COLS_PAIRED
-        put_four(to, low[0], high[0], low[1], high[1]);
+        put_four_sums(to, low[0], high[0], low[1], high[1]);
 #else
         put_two(to, low[0], low[1]);
         put_two(to + 8, high[0], high[1]);

@@ -148,6 +148,17 @@ DEVICE ushort bf16_of_float(float value)
 #endif
 }
 
+#if defined(IN_F8E4M3)
+/* E4M3 has the fields of an F16 with a smaller bias, no infinity, and one NaN per sign. */
+DEVICE float float_of_f8e4m3(uint bits)
+{
+    const uint sign = (bits & 0x80) << 24, rest = bits & 0x7f;
+    const uint denormal = float_bits((float)(int)rest * 0x1p-9f);
+    const uint normal = rest == 0x7f ? 0x7fc00000u : (rest << 20) + (120u << 23);
+    return bits_float(sign | (rest < 8 ? denormal : normal));
+}
+#endif
+
 /* ---- Element types, vectors of four elements, and sizes in bytes ---------------- */
 
 #if defined(IN_F64)
@@ -168,6 +179,18 @@ typedef ushort  in_t;
 typedef ushort4 in4_t;
 #define IN_BYTES 2
 #define widen(x) float_of_bf16(x)
+#elif defined(IN_F8E4M3)
+typedef float         sum_t;
+typedef unsigned char in_t;
+typedef uchar4        in4_t;
+#define IN_BYTES 1
+#define widen(x) float_of_f8e4m3(x)
+#elif defined(IN_F8E5M2)
+typedef float         sum_t;
+typedef unsigned char in_t;
+typedef uchar4        in4_t;
+#define IN_BYTES 1
+#define widen(x) float_of_f16((ushort)((x) << 8)) /* the upper byte of an F16 */
 #elif defined(IN_I8)
 /* Integers are summed as unsigned numbers, for which overflow is defined: the result is
  * exact modulo 2^32. */

@@ -15,7 +15,7 @@
 #ifndef RUNG_ENGINE_H
 #define RUNG_ENGINE_H
 
-#if !defined(IN_F16) && !defined(IN_BF16) && !defined(IN_I8)
+#if IN_BYTES == 4
 #define AS_TF32 1
 #else
 #define AS_TF32 0

@@ -44,6 +44,7 @@ typedef float4 sum4_t;
 /* Single stores: Oclgrind reports vectors that are assembled from elements as uninitialized. */
 #define put_two(to, x, y) ((to)[0] = (x), (to)[1] = (y))
 #define put_four(to, x, y, z, w) ((to)[0] = (x), (to)[1] = (y), (to)[2] = (z), (to)[3] = (w))
+#define put_four_sums put_four
 #define hide_from_optimizer(x) (x)
 #define even_bytes(x, y) ((x) & 0xff | (x) >> 8 & 0xff00 | ((y) & 0xff) << 16 | ((y) & 0xff0000) << 8)
 #define odd_bytes(x, y)  even_bytes((x) >> 8, (y) >> 8)
@@ -72,7 +73,7 @@ DEVICE void ldmatrix(engine_t engine, uint *registers, SHARED const in_t *tile, 
 /* Returns the sum of the products of the elements in two registers. */
 DEVICE sum_t dot(uint a, uint b)
 {
-#if defined(IN_I8)
+#if IN_BYTES == 1
     sum_t sum = 0;
     for (uint i = 0; i < 32; i += 8)
         sum += widen((in_t)(a >> i & 0xff)) * widen((in_t)(b >> i & 0xff));
@@ -104,7 +105,7 @@ DEVICE void mma(engine_t engine, sum_t *sum, uint a, uint b, uint rows, uint k_b
 DEVICE void mma_step(engine_t engine, sum_t *sum, uint a, uint b)
 {
 #if ARCH >= 80
-    mma(engine, sum, a, b, 16, 32); /* m16n8k16, m16n8k32 of i8, m16n8k8 of tf32 */
+    mma(engine, sum, a, b, 16, 32); /* m16n8k16, m16n8k32 of one byte, m16n8k8 of tf32 */
 #elif defined(IN_I8)
     for (uint row_half = 0; row_half < 2; row_half++) /* m8n8k16 */
         for (uint k_half = 0; k_half < 2; k_half++)
@@ -133,6 +134,7 @@ DEVICE void mma_all(engine_t engine, sum_t *sum, const uint *a, const uint *b, u
 
 #define put_two(to, x, y) (*(sum2_t *)(to) = sum2_t{x, y})
 #define put_four(to, x, y, z, w) (*(uint4 *)(to) = make_uint4(x, y, z, w))
+#define put_four_sums(to, x, y, z, w) (*(sum4_t *)(to) = sum4_t{x, y, z, w})
 #define even_bytes(x, y) __byte_perm(x, y, 0x6420)
 #define odd_bytes(x, y)  __byte_perm(x, y, 0x7531)
 
@@ -189,8 +191,12 @@ DEVICE void mma_step(sum_t *sum, const uint *a, uint b0, uint b1)
     MMA_16X8("m16n8k16.row.col.f32.bf16.bf16.f32", "f", sum, a, b0, b1);
 #elif ARCH >= 80 && AS_TF32
     MMA_16X8("m16n8k8.row.col.f32.tf32.tf32.f32", "f", sum, a, b0, b1);
-#elif ARCH >= 80
+#elif ARCH >= 80 && defined(IN_I8)
     MMA_16X8("m16n8k32.row.col.s32.s8.s8.s32", "r", sum, a, b0, b1);
+#elif ARCH >= 89 && defined(IN_F8E4M3)
+    MMA_16X8("m16n8k32.row.col.f32.e4m3.e4m3.f32", "f", sum, a, b0, b1);
+#elif ARCH >= 89 && defined(IN_F8E5M2)
+    MMA_16X8("m16n8k32.row.col.f32.e5m2.e5m2.f32", "f", sum, a, b0, b1);
 #elif ARCH >= 75 && defined(IN_F16)
     MMA_16X8_HALF("m16n8k8.row.col.f32.f16.f16.f32", sum, a[0], a[1], b0);
     MMA_16X8_HALF("m16n8k8.row.col.f32.f16.f16.f32", sum, a[2], a[3], b1);

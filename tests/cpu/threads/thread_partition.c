@@ -503,8 +503,8 @@ static int compare_all(rung_device *device, const rung_kernel *kernel)
 {
     int cut = 0, turn = 0;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-#define X(in, out, sum, word) \
-    if (turn++ % 4 == 0)      \
+#define X(in, out, sum, word)                                                                 \
+    if (RUNG_##in <= RUNG_I32 && turn++ % 4 == 0) /* no CPU kernel multiplies 8-bit floats */ \
         cut += compare(device, kernel, &shapes[i], RUNG_##in, RUNG_##out);
         RUNGI_GEMM_TYPES_LIST(X)
 #undef X
