@@ -57,11 +57,11 @@
 
 /* Two steps at a time: the compiler keeps the fragments of all unrolled steps in registers, and with
  * more than 128 registers per thread only one block fits a multiprocessor. On a CPU that is no limit,
- * and bytes are multiplied four steps at a time. */
-#if defined(__OPENCL_C_VERSION__) || IN_BYTES == 1
-#define UNROLL_TWO_STEPS UNROLL_STEPS
-#else
+ * bytes are multiplied four steps at a time, and the other paths have no registers for a second step. */
+#if WIDE && !GUARDED && IN_BYTES != 1 && !defined(__OPENCL_C_VERSION__)
 #define UNROLL_TWO_STEPS _Pragma("unroll 2")
+#else
+#define UNROLL_TWO_STEPS UNROLL_STEPS
 #endif
 
 KERNEL(THREADS)
