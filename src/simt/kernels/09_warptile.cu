@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 09_warptile - block tile, warp tile, thread tile.
  *
- * Removes  the bank conflicts of 08_vector, and the shared-memory loads that several
- *          warps repeated. A warp owns a WM x WN tile of C. The elements of a thread
- *          are vectors of four, interleaved with the vectors of the other threads, so
- *          that the 16-byte loads of a warp are adjacent or equal. Blocks that run at
- *          the same time compute a rectangle of C and share its tiles in L2.
+ * Removes  the shared-memory loads of 08_vector that several warps repeated. A warp owns
+ *          a WM x WN tile of C. The elements of a thread are vectors of four, interleaved
+ *          with the vectors of the other threads, so that the 16-byte loads of a warp are
+ *          adjacent or equal. Blocks that run at the same time compute a rectangle of C
+ *          and share its tiles in L2.
  * Leaves   the wait at each tile: no tile is loaded while the warp multiplies
  *          (see 10).
- * Try      rung explain 09, and rung explain 08: compare wavefronts per request
+ * Try      rung explain 09, and rung explain 08: compare the shared loads per multiply-add
  *
  * The 32 threads of a warp form a grid of WM/TM x WN/TN. The rows of A's tile in shared
  * memory are padded by four elements: 16-byte loads stay aligned, and the transposing
