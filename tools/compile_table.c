@@ -303,6 +303,12 @@ static bool compile_engine(const nvrtc_t *nvrtc, const rung_kernel *kernel, cons
     return good;
 }
 
+static bool takes(const rung_kernel *kernel, int product)
+{
+    lab_type_pair pair = lab_type_pair_at(product);
+    return rung_kernel_supports(kernel, pair.in, pair.in, pair.out, NULL);
+}
+
 static bool compile_all(const nvrtc_t *nvrtc, const rung_kernel *kernel, bool is_top, const char *architecture)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
@@ -312,6 +318,8 @@ static bool compile_all(const nvrtc_t *nvrtc, const rung_kernel *kernel, bool is
         return compile_engine(nvrtc, kernel, architecture);
     for (int i = 0; i < lab_type_pair_count(); i++) {
         const char *parameters = parameters_of(kernel, i);
+        if (!takes(kernel, i))
+            continue;
         for (int j = 0; j < (has_paths ? PATHS : 1); j++)
             good = compile(nvrtc, info, parameters, &products[i], &all[j], architecture) && good;
         if (has_paths) {
@@ -328,7 +336,7 @@ static bool compile_all(const nvrtc_t *nvrtc, const rung_kernel *kernel, bool is
                    good;
     const char *small = preset_of(kernel, "small");
     for (int i = 0; small && i < lab_type_pair_count(); i++)
-        if (strcmp(small, parameters_of(kernel, i)) != 0) /* else it is there already */
+        if (takes(kernel, i) && strcmp(small, parameters_of(kernel, i)) != 0) /* else it is there already */
             good = compile(nvrtc, info, small, &products[i], &run_time, architecture) && good;
     for (int i = 1; small && is_top && i < PATHS; i++)
         good = compile(nvrtc, info, small, &products[0], &paths[i], architecture) && good;
@@ -352,6 +360,8 @@ static bool compile_reduce(const nvrtc_t *nvrtc, const char *folder, const char 
     const rung_kernel_info info = {.name = "reduce", .file = "reduce.cu", .source = text};
     bool good = true;
     for (int i = 0; i < lab_type_pair_count(); i++) {
+        if (lab_type_pair_at(i).in > RUNG_I32) /* 8-bit floats use the kernel of F32 */
+            continue;
         good = compile(nvrtc, &info, "", &products[i], epilogue_of(i), architecture) && good;
         good = compile(nvrtc, &info, "", &products[i], &run_time, architecture) && good;
     }

@@ -233,6 +233,8 @@ rung_status rungi_simt_reduction_init(const rung_plan *plan, int64_t blocks_max,
     (*kernel)->is_reduction = true;
     *path = simt->path;
     path->has_paths = path->split = false;
+    if (path->in == RUNG_F8E4M3 || path->in == RUNG_F8E5M2)
+        path->in = RUNG_F32; /* both have F32 sums, so that one image serves all */
     /* Cannot overflow: the workspace holds the elements. */
     rungi_checked_multiply(row_major.c.rows, row_major.c.cols, &elements);
     rung_status status = rungi_kernel_parse_parameters(*kernel, NULL, rung_type_size(path->in), values);

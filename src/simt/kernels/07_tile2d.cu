@@ -46,7 +46,8 @@
 #endif
 
 #define THREADS (BM / TM * (BN / TN))
-#define GROUP 8 // rows of tiles per group of blocks, see tile.h
+/* Rows of tiles per group of blocks, see tile.h. F64 on sm_120 has no registers for a group. */
+#define GROUP (IN_BYTES == 8 ? 1 : 8)
 
 #if THREADS > 1024
 #error "BM/TM*BN/TN threads must fit a block of 1024"
