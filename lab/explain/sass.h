@@ -37,7 +37,7 @@ enum { LAB_ACCESS_WIDTHS = 6, LAB_OPCODE_BYTES = 32, LAB_SPILLS_MAX = 32 };
 
 typedef struct lab_instruction_mix {
     int64_t instructions;
-    int64_t math;                     /* FFMA, FFMA2, HFMA2, DFMA, HMMA, IMMA, DMMA, IDP; IMAD if is_integer */
+    int64_t math;                     /* FFMA, FFMA2, HFMA2, DFMA, HMMA, IMMA, DMMA, QMMA, IDP; IMAD if is_integer */
     char operation[LAB_OPCODE_BYTES]; /* the most frequent math operation, "HMMA.16816.F32"; "" if none */
     int64_t multiply_adds;            /* of all math instructions, per warp */
     int64_t moves[LAB_MEMORY_OP_COUNT][LAB_ACCESS_WIDTHS]; /* by width: 1, 2, 4, 8, 16, 32 bytes per thread */
@@ -66,7 +66,7 @@ typedef enum lab_sass_unit {
     LAB_UNIT_FMA_HEAVY,  /* IMAD and other work that only half of the FP32 lanes can do */
     LAB_UNIT_ALU,        /* integers, logic, comparisons, moves */
     LAB_UNIT_FP64,       /* DFMA */
-    LAB_UNIT_TENSOR,     /* HMMA, IMMA, DMMA */
+    LAB_UNIT_TENSOR,     /* HMMA, IMMA, DMMA, QMMA (FP8) */
     LAB_UNIT_MEMORY,     /* loads, stores and copies */
     LAB_UNIT_COPY_GROUP, /* LDGDEPBAR: ends a group of asynchronous copies */
     LAB_UNIT_WAIT,       /* DEPBAR: waits until few operations of a scoreboard remain */

@@ -53,7 +53,7 @@ bool lab_sass_is_math(const sass_instruction_t *instruction, bool is_integer)
 {
     if (lab_sass_has_opcode(instruction, "HFMA2") && strstr(instruction->operands, "RZ, RZ"))
         return false; /* a constant, which the compiler computes from zeros */
-    static const char *const math[] = {"FFMA", "FFMA2", "HFMA2", "DFMA", "HMMA", "IMMA", "DMMA", "IDP", NULL};
+    static const char *const math[] = {"FFMA", "FFMA2", "HFMA2", "DFMA", "HMMA", "IMMA", "DMMA", "QMMA", "IDP", NULL};
     return is_integer ? strcmp(instruction->operation, "IMAD") == 0 : lab_sass_has_any_opcode(instruction, math);
 }
 

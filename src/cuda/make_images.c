@@ -25,13 +25,12 @@ enum {
     F32 = 1u << RUNGI_F32_TO_F32,
     MAIN_PRODUCTS = 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64 | 1u << RUNGI_F16_TO_F16 |
                     1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_I8_TO_I32 | 1u << RUNGI_I32_TO_I32,
+    MAIN_WITHOUT_I8 = MAIN_PRODUCTS & ~(1u << RUNGI_I8_TO_I32), /* the wide paths of I8 spill from sm_100 on */
     /* Type combinations of matrix engines. */
     ENGINE_F16 = 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_F16_TO_F32,
     ENGINE_I8 = 1u << RUNGI_I8_TO_I32,
     ENGINE_REST = 1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_BF16_TO_F32 | 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F32_TO_F16 |
                   1u << RUNGI_F32_TO_BF16,
-    ENGINE_F8 = 1u << RUNGI_F8E4M3_TO_F32 | 1u << RUNGI_F8E4M3_TO_BF16 | 1u << RUNGI_F8E5M2_TO_F32 |
-                1u << RUNGI_F8E5M2_TO_BF16,
     ENGINE_ALL = ENGINE_F16 | ENGINE_I8 | ENGINE_REST,
     ENGINE = 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_BF16_TO_BF16 | ENGINE_I8 | F32,
     CUBINS = 0,

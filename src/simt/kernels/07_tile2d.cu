@@ -46,8 +46,7 @@
 #endif
 
 #define THREADS (BM / TM * (BN / TN))
-/* Rows of tiles per group of blocks, see tile.h. F64 on sm_120 has no registers for a group. */
-#define GROUP (IN_BYTES == 8 ? 1 : 8)
+#define GROUP 8 // rows of tiles per group of blocks, see tile.h
 
 #if THREADS > 1024
 #error "BM/TM*BN/TN threads must fit a block of 1024"
@@ -77,8 +76,14 @@ rung_07_tile2d(index_t m, index_t n, index_t k,
     __shared__ in_t a_tile[BM * BK];
     __shared__ in_t b_tile[BK * BN];
 
+#if IN_BYTES == 8 /* without groups: F64 spilled on sm_120 */
+    const uint blocks_across = (uint)((n + BN - 1) / BN);
+    const uint block_row = blockIdx.x / blocks_across;
+    const uint block_col = blockIdx.x - block_row * blocks_across;
+#else
     uint block_row, block_col;
     find_block_tile(&block_row, &block_col, m, n, BM, BN, GROUP);
+#endif
     const index_t row0 = (index_t)block_row * BM;
     const index_t col0 = (index_t)block_col * BN;
     const uint tile_row = threadIdx.x / (BN / TN) * TM;

@@ -52,7 +52,7 @@
 // preset f64: BM=64,BN=64,BK=8,WM=32,WN=32,TM=4,TN=8,STAGES=3
 // preset tiny: BM=32,BN=32,BK=8,WM=16,WN=32,TM=4,TN=4,STAGES=3
 // preset wide: BM=128,BN=256,BK=8,WM=64,WN=64,TM=16,TN=8,STAGES=3
-// preset small: BM=64,BN=64,BK=16,WM=32,WN=32,TM=8,TN=4,STAGES=2
+// preset small: BM=64,BN=64,BK=16,WM=32,WN=32,TM=4,TN=8,STAGES=2
 // preset deep: BM=128,BN=128,BK=16,WM=64,WN=32,TM=8,TN=8,STAGES=4
 // preset large: BM=128,BN=256,BK=16,WM=64,WN=64,TM=16,TN=8,STAGES=3
 
