@@ -35,8 +35,8 @@ int rungi_speed_architecture(int architecture)
 /* Returns the clocks between the ends of two blocks with `resident` blocks per multiprocessor. */
 static double block_clocks(const rungi_speed_row *row, double resident, double k)
 {
-    int index = (int)fmin(resident, RUNGI_SPEED_RESIDENT_MAX) - 1;
-    return row->clocks[2 * index] * k + row->clocks[2 * index + 1];
+    const double *clocks = row->clocks + 2 * ((size_t)fmin(resident, RUNGI_SPEED_RESIDENT_MAX) - 1);
+    return clocks[0] * k + clocks[1];
 }
 
 /* Returns the clocks of a launch: full waves, and the blocks of the fullest multiprocessor in the last one. */

@@ -23,7 +23,7 @@ static bool speed_type_of(rung_type in, rungi_speed_type *type)
 /* Returns "sm_86" as 86; 0 without an architecture. */
 static int architecture_of(const rung_device *device)
 {
-    return device->architecture ? atoi(device->architecture + sizeof "sm_" - 1) : 0;
+    return device->architecture ? (int)strtol(device->architecture + sizeof "sm_" - 1, NULL, 10) : 0;
 }
 
 static rungi_speed_gpu gpu_of(const rung_device *device)
