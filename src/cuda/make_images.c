@@ -25,7 +25,8 @@ enum {
     F32 = 1u << RUNGI_F32_TO_F32,
     MAIN_PRODUCTS = 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64 | 1u << RUNGI_F16_TO_F16 |
                     1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_I8_TO_I32 | 1u << RUNGI_I32_TO_I32,
-    MAIN_WITHOUT_I8 = MAIN_PRODUCTS & ~(1u << RUNGI_I8_TO_I32), /* the wide paths of I8 spill from sm_100 on */
+    /* The wide paths of I8 spill from sm_100 on, and I32 is rare: integers have general images alone. */
+    MAIN_FLOATS = MAIN_PRODUCTS & ~(1u << RUNGI_I8_TO_I32 | 1u << RUNGI_I32_TO_I32),
     /* Type combinations of matrix engines. */
     ENGINE_F16 = 1u << RUNGI_F16_TO_F16 | 1u << RUNGI_F16_TO_F32,
     ENGINE_I8 = 1u << RUNGI_I8_TO_I32,

@@ -17,12 +17,21 @@ static const struct {
     rung_type in, out, sum;
     const char *word;
 } expected[] = {
-    {RUNG_F32, RUNG_F32, RUNG_F32, "f32"},       {RUNG_F32, RUNG_F16, RUNG_F32, "f32:f16"},
-    {RUNG_F32, RUNG_BF16, RUNG_F32, "f32:bf16"}, {RUNG_F64, RUNG_F64, RUNG_F64, "f64"},
-    {RUNG_F64, RUNG_F32, RUNG_F64, "f64:f32"},   {RUNG_F16, RUNG_F16, RUNG_F32, "f16"},
-    {RUNG_F16, RUNG_F32, RUNG_F32, "f16:f32"},   {RUNG_BF16, RUNG_BF16, RUNG_F32, "bf16"},
-    {RUNG_BF16, RUNG_F32, RUNG_F32, "bf16:f32"}, {RUNG_I8, RUNG_I32, RUNG_I32, "i8"},
+    {RUNG_F32, RUNG_F32, RUNG_F32, "f32"},
+    {RUNG_F32, RUNG_F16, RUNG_F32, "f32:f16"},
+    {RUNG_F32, RUNG_BF16, RUNG_F32, "f32:bf16"},
+    {RUNG_F64, RUNG_F64, RUNG_F64, "f64"},
+    {RUNG_F64, RUNG_F32, RUNG_F64, "f64:f32"},
+    {RUNG_F16, RUNG_F16, RUNG_F32, "f16"},
+    {RUNG_F16, RUNG_F32, RUNG_F32, "f16:f32"},
+    {RUNG_BF16, RUNG_BF16, RUNG_F32, "bf16"},
+    {RUNG_BF16, RUNG_F32, RUNG_F32, "bf16:f32"},
+    {RUNG_I8, RUNG_I32, RUNG_I32, "i8"},
     {RUNG_I32, RUNG_I32, RUNG_I32, "i32"},
+    {RUNG_F8E4M3, RUNG_F32, RUNG_F32, "f8e4m3"},
+    {RUNG_F8E4M3, RUNG_BF16, RUNG_F32, "f8e4m3:bf16"},
+    {RUNG_F8E5M2, RUNG_F32, RUNG_F32, "f8e5m2"},
+    {RUNG_F8E5M2, RUNG_BF16, RUNG_F32, "f8e5m2:bf16"},
 };
 
 enum { EXPECTED = sizeof expected / sizeof *expected };

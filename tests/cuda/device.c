@@ -225,10 +225,10 @@ static void matrix_engines_are_used_where_present(void **state)
     check_choice(RUNG_BF16, "80", "12_matrix", NULL);
     check_choice(RUNG_I8, "86", "12_matrix", NULL); /* for sm_75 there is only a cubin */
     check_choice(RUNG_F16, "75", "12_matrix", NULL);
-    check_choice(RUNG_BF16, "75", "10_pipeline", "12_matrix multiplies bf16 only on sm_80 and later");
-    check_choice(RUNG_F16, "70", "11_wmma", "12_matrix multiplies f16 only on sm_75 and later");
-    check_choice(RUNG_F16, "61", "10_pipeline", "11_wmma multiplies f16 only on sm_70 and later");
-    check_choice(RUNG_F32, "90", "10_pipeline", "12_matrix computes in tf32, which is less precise than strict");
+    check_choice(RUNG_BF16, "75", "10_pipeline", NULL);
+    check_choice(RUNG_F16, "70", "11_wmma", NULL);
+    check_choice(RUNG_F16, "61", "10_pipeline", NULL);
+    check_choice(RUNG_F32, "90", "10_pipeline", NULL);
     check_code_of(RUNG_F16, "86", "12_matrix", "sm_86");
     check_code_of(RUNG_F16, "75", "12_matrix", "sm_75");
     check_code_of(RUNG_BF16, "130", "12_matrix", "compute_80");
@@ -244,9 +244,12 @@ static void check_wide_code(rung_device *device, rung_type type, int64_t size, b
                                            b_along_k ? rung_matrix_transpose(b) : b,
                                            rung_matrix_of(out, size, size, NULL));
     rung_plan *plan;
-    problem.compute = RUNG_COMPUTE_TF32; /* of f32 */
+    rung_kernel *kernel;
+    assert_ok(rung_kernel_find(device->context, "cuda", "12_matrix", &kernel));
+    rung_plan_options matrix = {.size = sizeof matrix, .kernel = kernel};
+    problem.compute = RUNG_COMPUTE_TF32; /* of f32, for which the library may also choose 10_pipeline */
     logged[0] = '\0';
-    assert_ok(rung_plan_create(device, &problem, NULL, &plan));
+    assert_ok(rung_plan_create(device, &problem, type == RUNG_F32 ? &matrix : NULL, &plan));
     assert_string_equal(rung_plan_describe(plan)->kernel, "12_matrix");
     rung_plan_destroy(plan);
     check_image(architecture, "12_matrix", code);

@@ -28,7 +28,7 @@ expect 2 "compile it with -rdc=false, and put device functions that several file
 build texture texture.cu
 expect 0 "create: operation not supported" $emulate "$work/texture"
 for message in "cudaCreateTextureObject is not emulated; it returns cudaErrorNotSupported; for the emulated run" \
-    "tex.1d.v4.f32.s32 is not implemented (textures); for the emulated run, read memory of cudaMalloc"; do
+    "tex.1d.v4.f32.s32 is not implemented (textures); if the file uses textures or surfaces, read memory of cudaMalloc"; do
     grep -qF "$message" "$work/output" || wrong "a texture is refused without: $message"
 done
 for mode in none speed balance size; do

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// texture.cu - a program with a texture, which is not emulated: the call and the kernel fail.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* texture.cu - a program with a texture, which is not emulated: the call and the kernel fail. */
 #include <stdio.h>
 
 __global__ void copy(cudaTextureObject_t texture, float *y)

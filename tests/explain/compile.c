@@ -122,7 +122,7 @@ static void compiles_to_the_tables_resources(void **state)
         {"07_tile2d", "f32", "sm_60", "wide_guarded", RUNG_F32, RUNG_F32, 1028, 256},
         {"07_tile2d", "f64", "sm_86", "wide", RUNG_F64, RUNG_F64, 1024, 256},
         {"10_pipeline", "f32", "sm_86", "wide", RUNG_F32, RUNG_F32, 64, 128},
-        {"12_matrix", "f16", "sm_75", "wide_guarded", RUNG_F16, RUNG_F16, 1024, 256},
+        {"12_matrix", "f16", "sm_75", "wide_guarded", RUNG_F16, RUNG_F16, 1024, 128},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

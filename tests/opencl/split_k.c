@@ -349,13 +349,13 @@ static void slices_are_summed(void **state)
         if (!(info->abilities & RUNG_ABILITY_SPLIT_K))
             continue;
         count++;
-        make_work(&work, 19, 21, 150, 1, 51);
+        make_work(&work, 19, 21, 250, 1, 51);
         work.here.alpha = 2;
         work.here.beta = -3;
         work.here.compute = info->compute; /* of whole numbers nothing is lost */
         check_work(&work, info->name, "tiny", 4);
         destroy_work(&work);
-        make_work(&work, 32, 16, 64, 1, 52); /* and the unguarded path */
+        make_work(&work, 32, 16, 128, 1, 52); /* and the unguarded path */
         work.here.compute = info->compute;
         check_work(&work, info->name, "tiny", 4);
         destroy_work(&work);

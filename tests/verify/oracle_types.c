@@ -329,7 +329,7 @@ static void test_infinite_inputs(void **state)
 {
     (void)state;
     for (int product = 0; product < lab_type_pair_count(); product++) {
-        if (!is_float(lab_type_pair_at(product)))
+        if (!is_float(lab_type_pair_at(product)) || lab_type_is_f8(lab_type_pair_at(product).in)) /* no infinity */
             continue;
         naive_t naive = row_of(lab_type_pair_at(product), 3);
         lab_element_set(&naive.problem.a, 0, 1, -INFINITY);

@@ -145,12 +145,12 @@ static CUresult load(runtime_binary_t *binary, int device)
     CUresult result = cuModuleLoadDataEx(&binary->modules[device], binary->wrapper, 2, options, values);
     if (result == CUDA_SUCCESS)
         set_managed(binary, binary->modules[device]);
-    else if (reason[0]) {
-        bool is_texture = strstr(reason, "(textures)") || strstr(reason, "(surfaces)");
-        fprintf(stderr, "rung: emulated GPU: the kernels of a file cannot be loaded: %s%s\n", reason,
-                is_texture ? "; for the emulated run, read memory of cudaMalloc through a pointer in place of a texture"
-                           : "");
-    }
+    else if (reason[0])
+        fprintf(
+            stderr,
+            "rung: emulated GPU: the kernels of a file cannot be loaded: %s; if the file uses textures or surfaces, "
+            "read memory of cudaMalloc through a pointer in place of a texture for the emulated run\n",
+            reason);
     return result;
 }
 

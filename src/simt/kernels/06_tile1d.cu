@@ -35,7 +35,11 @@
 #endif
 
 #define THREADS (BM / TM * BN)
-#define UNROLL_STEPS (IN_BYTES == 8 ? 2 : 4)
+#if IN_BYTES == 8
+#define UNROLL_STEPS _Pragma("unroll 2")
+#else
+#define UNROLL_STEPS _Pragma("unroll 4")
+#endif
 
 #if THREADS > 1024
 #error "BM/TM*BN threads must fit a block of 1024"
@@ -81,7 +85,7 @@ rung_06_tile1d(index_t m, index_t n, index_t k,
         }
         __syncthreads();
 
-#pragma unroll UNROLL_STEPS
+        UNROLL_STEPS
         for (uint step = 0; step < BK; step++) {
             const sum_t b_value = widen(b_tile[step * BN + tile_col]);
 #pragma unroll

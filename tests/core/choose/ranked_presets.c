@@ -131,7 +131,7 @@ static void takes_the_next_one_if_the_first_is_not_supported(void **state)
     rank("10_pipeline", "", 1);
     unsupported = "BN=256";
     choose(&plan, &problem, NULL);
-    assert_chosen(&plan, "10_pipeline", "BM=128,BN=128,BK=8", "defaults, predicted");
+    assert_chosen(&plan, "10_pipeline", "BM=128,BN=128,BK=16", "defaults, predicted");
     assert_int_equal(plan.info.origin, RUNG_ORIGIN_DEFAULTS);
     assert_int_equal(plan.info.split_k, 1);
     assert_string_equal(rung_error_text(), "");
@@ -145,11 +145,11 @@ static void falls_back_to_the_ladder(void **state)
     rank("10_pipeline", "wide", 3);
     unsupported = "BN=256";
     choose(&plan, &problem, NULL);
-    assert_chosen(&plan, "10_pipeline", "BM=128,BN=128,BK=8", "defaults");
+    assert_chosen(&plan, "10_pipeline", "BM=128,BN=128,BK=16", "defaults");
     assert_int_equal(plan.split_k_ranked, 0);
     ranked_count = 0;
     choose(&plan, &problem, NULL);
-    assert_chosen(&plan, "10_pipeline", "BM=128,BN=128,BK=8", "defaults");
+    assert_chosen(&plan, "10_pipeline", "BM=128,BN=128,BK=16", "defaults");
 }
 
 static void a_named_kernel_is_not_ranked(void **state)
@@ -163,7 +163,7 @@ static void a_named_kernel_is_not_ranked(void **state)
     assert_int_equal(rung_kernel_find(context, "cuda", "10", &kernel), RUNG_OK);
     options.kernel = kernel;
     choose(&plan, &problem, &options);
-    assert_chosen(&plan, "10_pipeline", "BM=128,BN=128,BK=8", "defaults");
+    assert_chosen(&plan, "10_pipeline", "BM=128,BN=128,BK=16", "defaults");
     assert_int_equal(plan.split_k_ranked, 0);
 }
 
