@@ -8,7 +8,7 @@
 #include "common/failure.h"
 #include "explain/explain_internal.h"
 
-static rung_problem problem_of(const lab_explain_request *request)
+rung_problem lab_explain_problem(const lab_explain_request *request)
 {
     rung_type in = request->dtype.product.in, out = request->dtype.product.out;
     rung_problem problem = rung_problem_of(rung_matrix_of(in, request->m, request->k, NULL),
@@ -32,7 +32,7 @@ static void disassemble(const rung_code *code, const char *arch, lab_explanation
 static void disassemble_kernel(const lab_explain_request *request, const rung_kernel *kernel, const rung_code *code,
                                lab_explanation *explanation)
 {
-    rung_problem problem = problem_of(request);
+    rung_problem problem = lab_explain_problem(request);
     rung_code *other = NULL;
     char program[4096];
     if (!lab_nvdisasm_find(program, sizeof program))
@@ -55,7 +55,7 @@ static bool explain_compile_error(const rung_kernel *kernel, const lab_explain_r
                                   size_t capacity)
 {
     enum { STATIC_SHARED_MAX_BYTES = 48 << 10 };
-    rung_problem problem = problem_of(request);
+    rung_problem problem = lab_explain_problem(request);
     int64_t threads, shared_bytes;
     lab_set_reason(why, capacity, "%s", rung_error_text());
     if (rung_kernel_block_size(kernel, &problem, request->parameters, request->machine.arch, &threads, &shared_bytes) !=
@@ -72,7 +72,7 @@ static bool explain_compile_error(const rung_kernel *kernel, const lab_explain_r
 bool lab_explain_compile(const lab_explain_request *request, lab_backend_kernels *kernels, lab_explanation *explanation,
                          char *why, size_t capacity)
 {
-    rung_problem problem = problem_of(request);
+    rung_problem problem = lab_explain_problem(request);
     rung_code *code;
     if (!lab_access_request_parameters(kernels->opencl_kernel, request->dtype.product, request->parameters,
                                        explanation->parameters))

@@ -20,6 +20,9 @@ typedef struct lab_backend_kernels {
 int64_t lab_explain_parameter(const lab_backend_kernels *kernels, const lab_explanation *explanation, rung_type in,
                               const char *expression, int64_t otherwise);
 
+/* Returns the problem of a request, without memory. In compiled_kernel.c. */
+rung_problem lab_explain_problem(const lab_explain_request *request);
+
 /* Compiles and disassembles the kernel (compiled_kernel.c). Returns false, with a sentence, if the request is invalid. */
 bool lab_explain_compile(const lab_explain_request *request, lab_backend_kernels *kernels, lab_explanation *explanation,
                          char *why, size_t capacity);

@@ -120,20 +120,10 @@ lab_preset_tile lab_preset_model_tile(const lab_preset_model *model)
 
 /* ---- Compiled code ---- */
 
-static rung_problem problem_of(const lab_explain_request *request)
-{
-    rung_type in = request->dtype.product.in, out = request->dtype.product.out;
-    rung_problem problem = rung_problem_of(rung_matrix_of(in, request->m, request->k, NULL),
-                                           rung_matrix_of(in, request->k, request->n, NULL),
-                                           rung_matrix_of(out, request->m, request->n, NULL));
-    problem.compute = request->dtype.compute;
-    return problem;
-}
-
 /* Finds the code for the path of the request, or compiles it. */
 static variant_t *find_variant(lab_preset_model *model, const lab_explain_request *request, char *why, size_t capacity)
 {
-    rung_problem problem = problem_of(request);
+    rung_problem problem = lab_explain_problem(request);
     for (int i = 0; i < model->variant_count; i++)
         if (rung_code_set_problem(model->variants[i].code, model->kernels.cuda_kernel, &problem) == RUNG_OK)
             return &model->variants[i];
@@ -170,11 +160,11 @@ static variant_t *find_variant(lab_preset_model *model, const lab_explain_reques
 static rung_code *block_code_of(lab_preset_model *model, const variant_t *variant, const lab_explain_request *request)
 {
     lab_explain_request block = *request;
-    rung_problem whole = problem_of(request);
+    rung_problem whole = lab_explain_problem(request);
     block.m = rungi_min(request->m, model->tile.bm);
     block.n = rungi_min(request->n, model->tile.bn);
     block.k = rungi_min(request->k, model->tile.bk * STRIDE_PERIOD);
-    rung_problem problem = problem_of(&block);
+    rung_problem problem = lab_explain_problem(&block);
     problem.a = rung_matrix_block(whole.a, 0, 0, block.m, block.k);
     problem.b = rung_matrix_block(whole.b, 0, 0, block.k, block.n);
     problem.c = rung_matrix_block(whole.c, 0, 0, block.m, block.n);

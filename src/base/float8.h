@@ -43,25 +43,23 @@ static inline uint32_t rungi_f8_round(uint32_t rest, uint32_t fraction_bits, uin
     return kept + (lost > half || (lost == half && (kept & 1u)));
 }
 
-/* Numbers beyond the largest, and infinities, become the largest, as with CUDA's satfinite. */
-static inline uint8_t rungi_f8e4m3_from_f32(float value)
+/* Converts to the type with these fields and `largest` as its largest number, in bits of F32. Numbers beyond it, and
+ * infinities, become the largest, as with CUDA's satfinite. */
+static inline uint8_t rungi_f8_from_f32(float value, uint32_t fraction_bits, uint32_t bias, uint32_t largest)
 {
     uint32_t bits = rungi_f32_to_bits(value), rest = bits & 0x7fffffffu;
     uint8_t sign = (uint8_t)(bits >> 24 & 0x80u);
     if (rest > 0x7f800000u)
         return (uint8_t)(sign | 0x7fu);
-    if (rest >= 0x43e00000u) /* 448, the largest */
-        return (uint8_t)(sign | 0x7eu);
-    return (uint8_t)(sign | rungi_f8_round(rest, 3, 7));
+    return (uint8_t)(sign | rungi_f8_round(rest < largest ? rest : largest, fraction_bits, bias));
+}
+
+static inline uint8_t rungi_f8e4m3_from_f32(float value)
+{
+    return rungi_f8_from_f32(value, 3, 7, 0x43e00000u); /* 448 */
 }
 
 static inline uint8_t rungi_f8e5m2_from_f32(float value)
 {
-    uint32_t bits = rungi_f32_to_bits(value), rest = bits & 0x7fffffffu;
-    uint8_t sign = (uint8_t)(bits >> 24 & 0x80u);
-    if (rest > 0x7f800000u)
-        return (uint8_t)(sign | 0x7fu);
-    if (rest >= 0x47600000u) /* 57344, the largest */
-        return (uint8_t)(sign | 0x7bu);
-    return (uint8_t)(sign | rungi_f8_round(rest, 2, 15));
+    return rungi_f8_from_f32(value, 2, 15, 0x47600000u); /* 57344 */
 }

@@ -24,10 +24,15 @@ static inline int64_t rungi_type_size(rung_type type)
     }
 }
 
+static inline bool rungi_type_is_f8(rung_type type)
+{
+    return type == RUNG_F8E4M3 || type == RUNG_F8E5M2;
+}
+
 /* Returns whether kernels of this version multiply the type. */
 static inline bool rungi_type_is_implemented(rung_type type)
 {
-    return (type >= RUNG_F32 && type <= RUNG_I32) || type == RUNG_F8E4M3 || type == RUNG_F8E5M2;
+    return (type >= RUNG_F32 && type <= RUNG_I32) || rungi_type_is_f8(type);
 }
 
 static inline bool rungi_type_is_integer(rung_type type)

@@ -68,7 +68,7 @@ typedef struct rungi_speed_choice {
     double seconds, waves; /* waves: full ones and the fraction of the last */
 } rungi_speed_choice;
 
-/* Returns the newest architecture of the table that is not newer than `architecture`; 0 if there is none. */
+/* Returns the newest architecture of the table that is not newer than `architecture`; 0 if all are newer. */
 int rungi_speed_architecture(int architecture);
 
 /* Predicts the time of a row with `splits` slices of k. */

@@ -5,6 +5,7 @@
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "core/choose/tile_cost.h"
+#include "core/matrix.h"
 #include "core/problem.h"
 #include "sources.h"
 
@@ -233,7 +234,7 @@ rung_status rungi_simt_reduction_init(const rung_plan *plan, int64_t blocks_max,
     (*kernel)->is_reduction = true;
     *path = simt->path;
     path->has_paths = path->split = false;
-    if (path->in == RUNG_F8E4M3 || path->in == RUNG_F8E5M2)
+    if (rungi_type_is_f8(path->in))
         path->in = RUNG_F32; /* both have F32 sums, so that one image serves all */
     /* Cannot overflow: the workspace holds the elements. */
     rungi_checked_multiply(row_major.c.rows, row_major.c.cols, &elements);

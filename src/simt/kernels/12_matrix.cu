@@ -138,9 +138,9 @@
 #define SCALAR_FRAGMENT_LOADS (IN_BYTES == 4 && (A_MN_MAJOR != A_ROWS_GROUPED || B_MN_MAJOR != B_COLS_GROUPED))
 #define PREFETCH (WIDE && !BOTH_REGROUPED && !SCALAR_FRAGMENT_LOADS && !(COPY_VIA_REGISTERS && SPLIT))
 
-/* The loads of the next step are interleaved with the multiplications of this one in so many parts,
- * so that neither the engine nor the load/store unit waits for a burst of the other. The numbers are
- * those with the best predictions of rung explain. In software every part needs barriers. */
+/* The loads of the next step are interleaved with the multiplications of this one, in
+ * STEP_PARTS parts. Neither the engine nor the load/store unit then waits for a burst of the other.
+ * The numbers are the best by the model of rung explain. In software every part needs barriers. */
 #if defined(__OPENCL_C_VERSION__) || WM % 32 != 0 || (ARCH < 80 && IN_BYTES != 1)
 #define STEP_PARTS 1
 #elif ARCH < 80
