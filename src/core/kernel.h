@@ -22,7 +22,7 @@ typedef struct rungi_kernel_include {
     int64_t number;
 } rungi_kernel_include;
 
-enum { RUNGI_INCLUDES_MAX = 8 };
+enum { RUNGI_INCLUDES_MAX = 12 };
 
 struct rung_kernel {
     rung_kernel_info info;

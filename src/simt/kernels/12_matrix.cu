@@ -12,8 +12,8 @@
  * placed by swizzle.h. If the operands allow whole chunks to be copied (WIDE), cp.async
  * copies them, or registers do before sm_80; otherwise elements are copied one by one.
  * Elements outside the matrices are copied as zeros, also past the end of k, so the main
- * loop has no branch. FP32 becomes TF32. FP8 is laid out as I8. (Longer than 500 lines, to read
- * the kernel in one file.)
+ * loop has no branch. FP32 becomes TF32. FP8 is laid out as I8. matrix_output.h stores the
+ * sums to C.
  */
 // takes: f16,f16:f32,i8 from sm_75
 // takes: bf16,bf16:f32,f32,f32:f16,f32:bf16 from sm_80
@@ -117,7 +117,6 @@
 #define CHUNK (16 / IN_BYTES)
 #define A_ROW_BYTES (A_MN_MAJOR ? BM * IN_BYTES : KB)
 #define B_ROW_BYTES (B_MN_MAJOR ? BN * IN_BYTES : KB)
-#define OUT_VECTOR (16 / OUT_BYTES)
 
 /* 1 if the fragments interleave pairs, or groups of four, of rows of A or of columns of B (see
  * mma.h). */
@@ -148,6 +147,8 @@
 #else
 #define STEP_PARTS (WM / 32)
 #endif
+
+#include "matrix_output.h"
 
 /* ---- From global to shared memory ---- */
 
@@ -279,160 +280,6 @@ DEVICE void tile_copy_end(const uint *staged, SHARED in_t *tile, source_t *sourc
     source->from += source->tile_stride;
 }
 
-/* ---- From registers to C ---- */
-
-/* 8 x 8 tiles whose sums are stored together. */
-#define SUMS_TILES (B_COLS_GROUPED ? 4 : 2)
-
-/* Stores a lane's sums of 16 rows and SUMS_TILES tiles to shared memory, row by row. */
-DEVICE void store_sums_shared(SHARED sum_t *sums, const sum_t *sum, uint lane, uint j)
-{
-#pragma unroll
-    for (uint row_half = 0; row_half < 2; row_half++) {
-#if B_COLS_GROUPED
-#pragma unroll
-        for (uint col_half = 0; col_half < 2; col_half++) {
-            const sum_t *first = &sum[2 * row_half + col_half];
-            SHARED uint *to = (SHARED uint *)&sums[group_sums_store_offset(lane, row_half, j, col_half, SUMS_LD)];
-            put_four(to, float_bits(first[0]), float_bits(first[4]), float_bits(first[8]), float_bits(first[12]));
-        }
-#else
-        const sum_t *low = &sum[2 * row_half], *high = low + 4;
-        SHARED sum_t *to = &sums[sums_store_offset(lane, row_half, j, SUMS_LD, A_ROWS_PAIRED, B_COLS_PAIRED)];
-#if B_COLS_PAIRED
-        put_four_sums(to, low[0], high[0], low[1], high[1]);
-#else
-        put_two(to, low[0], low[1]);
-        put_two(to + 8, high[0], high[1]);
-#endif
-#endif
-    }
-}
-
-DEVICE void load4_sums(sum_t *sum, SHARED const sum_t *from)
-{
-    const sum4_t four = *(SHARED const sum4_t *)from;
-    sum[0] = four.x;
-    sum[1] = four.y;
-    sum[2] = four.z;
-    sum[3] = four.w;
-}
-
-/* Loads four sums, or eight in an order without bank conflicts. With GROUP_SUMS_PAD, adjacent rows
- * are shifted by half of eight banks; the caller adds that to the lane. */
-DEVICE void load_sum_vector(sum_t *vector, SHARED const sum_t *from, uint lane)
-{
-#if OUT_VECTOR == 4
-    load4_sums(vector, from);
-#else
-    const uint first = sums_load_first(lane, OUT_VECTOR);
-    sum_t read_first[4], read_second[4];
-    load4_sums(read_first, from + first);
-    load4_sums(read_second, from + (4 - first));
-#pragma unroll
-    for (uint i = 0; i < 4; i++) {
-        vector[i] = first == 0 ? read_first[i] : read_second[i];
-        vector[4 + i] = first == 0 ? read_second[i] : read_first[i];
-    }
-#endif
-}
-
-/* Returns 1 if every 16-byte vector of a row of C is 16-byte aligned. */
-DEVICE int can_store_vectors(const output_t *output)
-{
-    const index_t first = at(output->view, 0, 0);
-    return !IS_SPLIT(output->launch_args) && output->view.col_stride == 1 &&
-           output->view.row_stride % OUT_VECTOR == 0 && ((size_t)output->c / OUT_BYTES + first) % OUT_VECTOR == 0;
-}
-
-/* Return element i of 16 bytes of C, and their i-th word: one element, or two 16-bit ones. */
-DEVICE out_t output_element(const uint *words, uint i)
-{
-#if OUT_BYTES == 2
-    return (out_t)(words[i / 2] >> 16 * (i % 2));
-#elif defined(OUT_I32)
-    return (out_t)words[i];
-#else
-    return bits_float(words[i]);
-#endif
-}
-
-DEVICE uint output_word(const out_t *values, uint i)
-{
-#if OUT_BYTES == 2
-    return values[2 * i] | (uint)values[2 * i + 1] << 16;
-#elif defined(OUT_I32)
-    return (uint)values[i];
-#else
-    return float_bits(values[i]);
-#endif
-}
-
-/* Applies the epilogue to a 16-byte vector that is inside C, and stores it. */
-DEVICE void epilogue_store_vector(const output_t *output, index_t row, index_t col, const sum_t *sum)
-{
-    GLOBAL uint *c = (GLOBAL uint *)&output->c[at(output->view, row, col)];
-    sum_t scaled[OUT_VECTOR];
-    out_t values[OUT_VECTOR];
-#pragma unroll
-    for (uint i = 0; i < OUT_VECTOR; i++)
-        scaled[i] = output->alpha * sum[i];
-    if (output->beta != (sum_t)0) {
-        const uint4 words = *(GLOBAL const uint4 *)c;
-        const uint old[4] = {words.x, words.y, words.z, words.w};
-#pragma unroll
-        for (uint i = 0; i < OUT_VECTOR; i++)
-            scaled[i] += output->beta * widen_out(output_element(old, i));
-    }
-#pragma unroll
-    for (uint i = 0; i < OUT_VECTOR; i++)
-        values[i] = epilogue_apply(output, row, col + i, scaled[i]);
-    put_four(c, output_word(values, 0), output_word(values, 1), output_word(values, 2), output_word(values, 3));
-}
-
-DEVICE void epilogue_store_guarded(const output_t *output, index_t row, index_t col, const sum_t *sum, int is_aligned)
-{
-    if (is_aligned && (!GUARDED || (row < output->m && col + OUT_VECTOR <= output->n))) {
-        epilogue_store_vector(output, row, col, sum);
-        return;
-    }
-#pragma unroll
-    for (uint i = 0; i < OUT_VECTOR; i++)
-        if (!GUARDED || (row < output->m && col + i < output->n))
-            epilogue_store(output, row, col + i, sum[i]);
-}
-
-/* Returns the row of the warp's tile whose sums are row `row` of the i-th 16 x WN sums. */
-DEVICE uint tile_row_of(uint i, uint row)
-{
-    return A_ROWS_GROUPED ? i / 2 * 32 + row % 8 * 4 + i % 2 * 2 + row / 8 : i * 16 + row;
-}
-
-/* Stores the i-th 16 rows of a warp's sums from shared memory to C, as 16-byte vectors. The warp's
- * tile starts at (row, col). */
-DEVICE void epilogue_store_rows(const output_t *output, SHARED const sum_t *sums, index_t row, index_t col, uint i,
-                                uint lane, int is_aligned)
-{
-    const uint vectors = WN / OUT_VECTOR;
-#pragma unroll 1
-    for (uint j = lane; j < 16 * vectors; j += 32) {
-        const uint sums_row = j / vectors, sums_col = j % vectors * OUT_VECTOR;
-        sum_t vector[OUT_VECTOR];
-        load_sum_vector(vector, &sums[sums_row * SUMS_LD + sums_col], lane + B_COLS_GROUPED * sums_row * 4);
-        epilogue_store_guarded(output, row + tile_row_of(i, sums_row), col + sums_col, vector, is_aligned);
-    }
-}
-
-/* Computes this block's row and column among the tiles of C. GROUP rows advance together. */
-DEVICE void block_coordinates(uint *block_row, uint *block_col, index_t m, index_t n)
-{
-    const uint grid_rows = (uint)((m + BM - 1) / BM), grid_cols = (uint)((n + BN - 1) / BN);
-    const uint first = blockIdx.x / grid_cols / GROUP * GROUP; /* first row of this group */
-    const uint index = blockIdx.x - first * grid_cols, rows = grid_rows - first < GROUP ? grid_rows - first : GROUP;
-    *block_col = index / rows;
-    *block_row = first + index - *block_col * rows;
-}
-
 /* Loads one of `parts` parts of a warp's fragments of `rows` rows of A, or columns of B, for one step
  * of 32 bytes of k. */
 DEVICE void load_fragments(engine_t engine, uint *fragment, SHARED const in_t *tile, uint mn, uint rows, uint step,
@@ -473,7 +320,7 @@ rung_12_matrix(index_t m, index_t n, index_t k,
     const uint warp = threadIdx.x / 32, lane = engine.lane;
     const uint warp_row = warp / (BN / WN) * WM, warp_col = warp % (BN / WN) * WN;
     uint block_row, block_col;
-    block_coordinates(&block_row, &block_col, m, n);
+    find_block_tile(&block_row, &block_col, m, n, BM, BN, GROUP);
     const index_t row0 = (index_t)block_row * BM, col0 = (index_t)block_col * BN;
 
     view_t a_slice = a_view, b_slice = b_view, c_item = c_view;
