@@ -7,7 +7,8 @@
  * SOURCE is src/simt/kernels. With an architecture, 86 for example, FILE has the rows of that one only.
  *
  * A row has the clocks that a multiprocessor needs per block, as the model of `rung explain` predicts them: for each number
- * of resident blocks, the clocks per step of 1 along k and the clocks that do not depend on k. Each architecture is
+ * of resident blocks, the clocks per step of 1 along k, those added if L2 does not have the operands, and the clocks that
+ * do not depend on k. Each architecture is
  * represented by the first GPU of lab/explain/gpus.def. A row depends on the text of the kernel and of its headers, without
  * comments; the table has a checksum of it. */
 #include <math.h>
@@ -17,8 +18,7 @@
 
 #include "base/xxh64.h"
 #include "explain/preset_model.h"
-
-enum { RESIDENT_MAX = 8 }; /* RUNGI_SPEED_RESIDENT_MAX of src/simt/kernel_speed.h */
+#include "simt/kernel_speed.h"
 
 static const int architectures[] = {60, 61, 70, 75, 80, 86, 89, 90, 100, 120};
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
@@ -165,52 +165,93 @@ static void visit_all(int only, visit_preset_t *visit, void *user)
 
 /* ---- Writing ---- */
 
-/* Returns sizes whose tiles fill every multiprocessor with `resident` blocks once, as a grid that is nearly square. */
+/* The grids of blocks that are predicted. In a square grid, blocks share most of their operands in L2. In one row of tiles,
+ * no two blocks load the same elements of B. */
+typedef enum grid_form { SQUARE, ONE_ROW } grid_form;
+
+/* Returns sizes whose tiles fill every multiprocessor with `resident` blocks once, as a grid of the given form. */
 static lab_model_problem wave_of(const lab_preset_tile *tile, const path_t *path, int64_t sm_count, int resident,
-                                 int64_t k)
+                                 int64_t k, grid_form form)
 {
     int64_t blocks = sm_count * resident, rows = 1;
-    for (int64_t i = 1; i * i <= blocks; i++)
+    for (int64_t i = 1; form == SQUARE && i * i <= blocks; i++)
         if (blocks % i == 0)
             rows = i;
     int64_t less = path->remainder;
     return (lab_model_problem){rows * tile->bm - less, blocks / rows * tile->bn - less, k - less, 1, 1};
 }
 
-/* Predicts the clocks per block with `resident` blocks at one k. */
-static double clocks_at(lab_preset_model *model, const path_t *path, int64_t sm_count, int resident, int64_t k)
+/* What the rows of a preset are predicted with. */
+typedef struct preset {
+    lab_preset_model *model;
+    const struct line *line;
+    lab_gpu gpu;
+    const path_t *path;
+} preset_t;
+
+/* A prediction for one wave: clocks per block, and the fraction of the operands that L2 does not have. */
+typedef struct wave_prediction {
+    double clocks, missed;
+} wave_prediction_t;
+
+static double missed_of(const preset_t *preset, int resident, const lab_model_problem *problem)
 {
-    lab_preset_tile tile = lab_preset_model_tile(model);
-    lab_model_problem problem = wave_of(&tile, path, sm_count, resident, k);
-    lab_prediction prediction;
-    char why[4096];
-    if (!lab_preset_model_predict(model, &problem, &prediction, NULL, why, sizeof why))
-        fail("a prediction failed", why);
-    return prediction.busy + prediction.clocks[LAB_BOTTLENECK_LATENCY];
+    lab_preset_tile tile = lab_preset_model_tile(preset->model);
+    rungi_speed_row row = {
+        .bm = (int)tile.bm, .bn = (int)tile.bn, .bk = (int)tile.bk, .group = (int)tile.group, .resident = resident};
+    rungi_speed_gpu gpu = {.sm_count = preset->gpu.sm_count, .l2_bytes = preset->gpu.l2_kib * 1024};
+    rungi_speed_problem speed_problem = {.m = (double)problem->m,
+                                         .n = (double)problem->n,
+                                         .k = (double)problem->k,
+                                         .in_bytes = (double)rung_type_size(preset->line->dtype.product.in)};
+    return rungi_speed_missed(&row, &gpu, &speed_problem, (double)problem->k);
 }
 
-static void write_row(FILE *file, lab_preset_model *model, const struct line *line, int architecture,
-                      const char *preset, const path_t *path, int64_t sm_count)
+/* Predicts a wave with `resident` blocks per multiprocessor at one k. */
+static wave_prediction_t predict_wave(const preset_t *preset, int resident, int64_t k, grid_form form)
 {
-    enum { FIRST_K = 1024 + 512, SECOND_K = 4096 + 512 };
-    lab_preset_tile tile = lab_preset_model_tile(model);
-    lab_model_problem one = wave_of(&tile, path, sm_count, 1, FIRST_K);
+    lab_preset_tile tile = lab_preset_model_tile(preset->model);
+    lab_model_problem problem = wave_of(&tile, preset->path, (int64_t)preset->gpu.sm_count, resident, k, form);
+    lab_prediction prediction;
+    char why[4096];
+    if (!lab_preset_model_predict(preset->model, &problem, &prediction, NULL, why, sizeof why))
+        fail("a prediction failed", why);
+    return (wave_prediction_t){prediction.busy + prediction.clocks[LAB_BOTTLENECK_LATENCY],
+                               missed_of(preset, resident, &problem)};
+}
+
+/* Writes the clocks with `resident` blocks: a plane through three predictions, for two k and two grids. */
+static void write_clocks(FILE *file, const preset_t *preset, int resident)
+{
+    enum { SHORT_K = 1024 + 512, LONG_K = 4096 + 512 };
+    double short_k = SHORT_K - (double)preset->path->remainder, long_k = LONG_K - (double)preset->path->remainder;
+    wave_prediction_t at_short = predict_wave(preset, resident, SHORT_K, SQUARE);
+    wave_prediction_t at_long = predict_wave(preset, resident, LONG_K, SQUARE);
+    wave_prediction_t in_row = predict_wave(preset, resident, LONG_K, ONE_ROW);
+    double slope = (at_long.clocks - at_short.clocks) / (long_k - short_k);
+    double more_missed = in_row.missed - at_long.missed;
+    double per_missed = more_missed > 0 ? fmax(0, in_row.clocks - at_long.clocks) / long_k / more_missed : 0;
+    fprintf(file, ", {%.5g, %.4g, %.4g}", slope - per_missed * at_long.missed, per_missed,
+            fmax(0, at_short.clocks - slope * short_k));
+}
+
+static void write_row(FILE *file, const preset_t *preset, int architecture, const char *name)
+{
+    enum { ANY_K = 1024 };
+    lab_preset_tile tile = lab_preset_model_tile(preset->model);
+    lab_model_problem one = wave_of(&tile, preset->path, (int64_t)preset->gpu.sm_count, 1, ANY_K, SQUARE);
     lab_prediction prediction;
     int64_t resident = 0;
     char why[4096];
-    bool runs = lab_preset_model_predict(model, &one, &prediction, &resident, why, sizeof why);
+    bool runs = lab_preset_model_predict(preset->model, &one, &prediction, &resident, why, sizeof why);
     if (!runs && resident > 0)
-        fail(line->kernel, why);
-    fprintf(file, "SPEED(%d, \"%s\", \"%s\", %s, %s, %lld, %lld, %lld, %lld, %lld", architecture, line->kernel, preset,
-            line->type, path->name, (long long)tile.bm, (long long)tile.bn, (long long)tile.bk, (long long)tile.group,
-            (long long)resident);
-    for (int r = 1; r <= resident && r <= RESIDENT_MAX; r++) {
-        double first = clocks_at(model, path, sm_count, r, FIRST_K);
-        double second = clocks_at(model, path, sm_count, r, SECOND_K);
-        double slope = (second - first) / (SECOND_K - FIRST_K);
-        fprintf(file, ", %.5g, %.4g", slope, fmax(0, first - slope * (double)(FIRST_K - path->remainder)));
-    }
-    fprintf(file, "%s)\n", resident == 0 ? ", 0, 0" : "");
+        fail(preset->line->kernel, why);
+    fprintf(file, "SPEED(%d, \"%s\", \"%s\", %s, %s, %lld, %lld, %lld, %lld, %lld", architecture, preset->line->kernel,
+            name, preset->line->type, preset->path->name, (long long)tile.bm, (long long)tile.bn, (long long)tile.bk,
+            (long long)tile.group, (long long)resident);
+    for (int r = 1; r <= resident && r <= RUNGI_SPEED_RESIDENT_MAX; r++)
+        write_clocks(file, preset, r);
+    fprintf(file, "%s)\n", resident == 0 ? ", {0, 0, 0}" : "");
 }
 
 static void write_preset(const struct line *line, int architecture, const char *preset, void *user)
@@ -229,7 +270,7 @@ static void write_preset(const struct line *line, int architecture, const char *
     if (!model)
         fail(line->kernel, why);
     for (int i = 0; line->paths[i]; i++)
-        write_row(user, model, line, architecture, preset, line->paths[i], (int64_t)request.machine.sm_count);
+        write_row(user, &(preset_t){model, line, request.machine, line->paths[i]}, architecture, preset);
     lab_preset_model_free(model);
     fprintf(stderr, "\rsm_%d %s %s %s          ", architecture, line->kernel, line->type, preset);
 }
@@ -240,7 +281,8 @@ static const char HEAD[] =
     " *\n"
     " * KERNEL(kernel, checksum of its file and headers)\n"
     " * SPEED(architecture, kernel, preset, type of A and B, path, BM, BN, BK, rows of tiles per group, blocks per\n"
-    " *       multiprocessor, then for 1, 2, ... resident blocks: clocks per step of 1 along k, and other clocks) */\n";
+    " *       multiprocessor, then for 1, 2, ... resident blocks: clocks per step of 1 along k if L2 has the operands,\n"
+    " *       added ones if it has none of them, and other clocks) */\n";
 
 static bool is_first_line_of_kernel(int index)
 {

@@ -33,24 +33,33 @@ int rungi_speed_architecture(int architecture)
 /* ---- Time ------------------------------------------------------------------------------------------------------- */
 
 /* Returns the clocks between the ends of two blocks with `resident` blocks per multiprocessor. */
-static double block_clocks(const rungi_speed_row *row, double resident, double k)
+static double block_clocks(const rungi_speed_row *row, double resident, double k, double missed)
 {
-    const double *clocks = row->clocks + 2 * ((size_t)fmin(resident, RUNGI_SPEED_RESIDENT_MAX) - 1);
-    return clocks[0] * k + clocks[1];
+    size_t i = (size_t)fmin(resident, RUNGI_SPEED_RESIDENT_MAX) - 1;
+    return (row->clocks[i].per_k + missed * row->clocks[i].per_missed) * k + row->clocks[i].fixed;
 }
 
 /* Returns the clocks of a launch: full waves, and the blocks of the fullest multiprocessor in the last one. */
-static double launch_clocks(const rungi_speed_row *row, double sm_count, double blocks, double k, double *waves)
+static double launch_clocks(const rungi_speed_row *row, double sm_count, double blocks, double k, double missed,
+                            double *waves)
 {
     double resident = fmin(row->resident, ceil(blocks / sm_count));
     *waves = blocks / (sm_count * resident);
     double full = floor(*waves), last = ceil((*waves - full) * resident - 1e-9);
-    return full * resident * block_clocks(row, resident, k) + (last > 0 ? last * block_clocks(row, last, k) : 0);
+    return full * resident * block_clocks(row, resident, k, missed) +
+           (last > 0 ? last * block_clocks(row, last, k, missed) : 0);
 }
 
-/* Returns the bytes of DRAM traffic of one product: the blocks of a wave share panels, and an operand that fits half of L2
- * is loaded once. */
-static double dram_bytes(const rungi_speed_row *row, const rungi_speed_gpu *gpu, const rungi_speed_problem *problem,
+/* Returns what all blocks load per step along k, in elements. */
+static double load_of(const rungi_speed_row *row, const rungi_speed_problem *problem)
+{
+    return ceil(problem->m / row->bm) * ceil(problem->n / row->bn) *
+           (fmin(row->bm, problem->m) + fmin(row->bn, problem->n));
+}
+
+/* Returns the bytes of A and B that one product loads from DRAM: the blocks of a wave share panels, and an operand that
+ * fits half of L2 is loaded once. */
+static double dram_loads(const rungi_speed_row *row, const rungi_speed_gpu *gpu, const rungi_speed_problem *problem,
                          double k)
 {
     double tile_columns = ceil(problem->n / row->bn), tile_rows = ceil(problem->m / row->bm);
@@ -63,7 +72,14 @@ static double dram_bytes(const rungi_speed_row *row, const rungi_speed_gpu *gpu,
         a = fmax(a, waves * fmin(rows * row->bm, problem->m) * row_bytes);
     if (b > gpu->l2_bytes / 2)
         b = fmax(b, waves * fmin(columns * row->bn, problem->n) * row_bytes);
-    return a + b + problem->m * problem->n * problem->out_bytes;
+    return a + b;
+}
+
+double rungi_speed_missed(const rungi_speed_row *row, const rungi_speed_gpu *gpu, const rungi_speed_problem *problem,
+                          double k)
+{
+    double loads = load_of(row, problem) * k * problem->in_bytes;
+    return loads > 0 ? fmin(1, dram_loads(row, gpu, problem, k) / loads) : 0;
 }
 
 /* Returns the seconds of the launch that adds the slices: it reads partial sums, from L2 if they fit half of it. */
@@ -90,9 +106,10 @@ rungi_speed_choice rungi_speed_predict(const rungi_speed_row *row, const rungi_s
     double k = slice_length(problem->k, (double)splits, row->bk);
     double slices = k > 0 ? fmax(1, ceil(problem->k / k)) : 1, items = problem->batch * slices;
     double blocks = ceil(problem->m / row->bm) * ceil(problem->n / row->bn) * items;
-    double clocks = launch_clocks(row, gpu->sm_count, blocks, k, &choice.waves);
-    double dram_rate = gpu->dram_bytes_per_second;
-    double dram_seconds = dram_rate > 0 ? items * dram_bytes(row, gpu, problem, k) / dram_rate : 0;
+    double missed = rungi_speed_missed(row, gpu, problem, k);
+    double clocks = launch_clocks(row, gpu->sm_count, blocks, k, missed, &choice.waves);
+    double dram_bytes = dram_loads(row, gpu, problem, k) + problem->m * problem->n * problem->out_bytes;
+    double dram_rate = gpu->dram_bytes_per_second, dram_seconds = dram_rate > 0 ? items * dram_bytes / dram_rate : 0;
     choice.splits = (int64_t)slices;
     choice.seconds = fmax(clocks / gpu->clock_hertz, dram_seconds) + RUNGI_SPEED_LAUNCH_SECONDS;
     if (slices > 1)
@@ -177,13 +194,6 @@ static int insert_choice(const rungi_speed_choice *choice, rungi_speed_choice ch
     memmove(choices + at + 1, choices + at, (size_t)(count - at) * sizeof *choices);
     choices[at] = *choice;
     return count + 1;
-}
-
-/* Returns what all blocks load per step along k, in elements. */
-static double load_of(const rungi_speed_row *row, const rungi_speed_problem *problem)
-{
-    return ceil(problem->m / row->bm) * ceil(problem->n / row->bn) *
-           (fmin(row->bm, problem->m) + fmin(row->bn, problem->n));
 }
 
 /* Moves a choice to the front that is almost as fast as the first one and loads clearly less. The model is not exact to a

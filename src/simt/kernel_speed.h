@@ -33,8 +33,12 @@ typedef struct rungi_speed_row {
     int bm, bn, bk;
     int group;    /* rows of tiles that neighbouring blocks compute together */
     int resident; /* blocks per multiprocessor; 0: a block does not fit */
-    /* Clocks between the ends of two blocks, for 1, 2, ... resident blocks: per step of 1 along k, and others. */
-    double clocks[2 * RUNGI_SPEED_RESIDENT_MAX];
+    /* Clocks between the ends of two blocks, for 1, 2, ... resident blocks. */
+    struct {
+        double per_k;      /* per step of 1 along k, if L2 has all operands */
+        double per_missed; /* added to per_k if L2 has none of them */
+        double fixed;
+    } clocks[RUNGI_SPEED_RESIDENT_MAX];
 } rungi_speed_row;
 
 extern const rungi_speed_row rungi_speed_rows[];
@@ -70,6 +74,11 @@ typedef struct rungi_speed_choice {
 
 /* Returns the newest architecture of the table that is not newer than `architecture`; 0 if all are newer. */
 int rungi_speed_architecture(int architecture);
+
+/* Returns the fraction of the operands that the blocks of a row load from DRAM, because no other block has loaded them to
+ * L2 before. k is the length of a slice. */
+double rungi_speed_missed(const rungi_speed_row *row, const rungi_speed_gpu *gpu, const rungi_speed_problem *problem,
+                          double k);
 
 /* Predicts the time of a row with `splits` slices of k. */
 rungi_speed_choice rungi_speed_predict(const rungi_speed_row *row, const rungi_speed_gpu *gpu,

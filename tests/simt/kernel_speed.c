@@ -22,7 +22,7 @@ static const rungi_speed_row made_up = {.architecture = 86,
                                         .bk = 10,
                                         .group = 1,
                                         .resident = 2,
-                                        .clocks = {10, 500, 6, 400}};
+                                        .clocks = {{10, 0, 500}, {6, 0, 400}}};
 
 static rungi_speed_problem problem_of(double m, double n, double k)
 {
@@ -65,6 +65,19 @@ static void limits_by_dram(void **state)
     assert_true(rungi_speed_predict(&made_up, &slow, &problem, 1).seconds < 0.001);
 }
 
+/* Blocks in one row of tiles share A only. Blocks in a square share both operands, and less comes from DRAM. */
+static void adds_clocks_for_what_l2_does_not_have(void **state)
+{
+    rungi_speed_row row = made_up;
+    rungi_speed_problem square = problem_of(1000, 400, 1000), one_row = problem_of(100, 4000, 1000);
+    (void)state;
+    assert_true(fabs(rungi_speed_missed(&row, &gpu, &square, 1000) - 1400.0 / 8000) < 1e-9);
+    assert_true(fabs(rungi_speed_missed(&row, &gpu, &one_row, 1000) - 4100.0 / 8000) < 1e-9);
+    row.clocks[0].per_missed = 8;
+    double seconds = rungi_speed_predict(&row, &gpu, &one_row, 1).seconds - RUNGI_SPEED_LAUNCH_SECONDS;
+    assert_true(fabs(seconds * 1e9 - (10 + 8 * 4100.0 / 8000) * 1000 - 500) < 1);
+}
+
 static void splits_into_whole_steps(void **state)
 {
     rungi_speed_problem problem = problem_of(100, 100, 1000);
@@ -95,7 +108,7 @@ static void has_sensible_rows(void **state)
         const rungi_speed_row *row = &rungi_speed_rows[i];
         assert_true(row->bm >= 16 && row->bn >= 16 && row->bk >= 4 && row->group >= 1);
         for (int r = 0; r < row->resident && r < RUNGI_SPEED_RESIDENT_MAX; r++)
-            assert_true(row->clocks[2 * r] > 0 && row->clocks[2 * r + 1] >= 0);
+            assert_true(row->clocks[r].per_k > 0 && row->clocks[r].per_missed >= 0 && row->clocks[r].fixed >= 0);
     }
 }
 
@@ -248,7 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_waves),
         cmocka_unit_test(limits_by_dram),
-        cmocka_unit_test(splits_into_whole_steps),
+        cmocka_unit_test(adds_clocks_for_what_l2_does_not_have), cmocka_unit_test(splits_into_whole_steps),
         cmocka_unit_test(has_sensible_rows),
         cmocka_unit_test(uses_the_nearest_older_architecture),
         cmocka_unit_test(ranks_the_fastest_first),
