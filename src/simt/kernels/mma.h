@@ -182,6 +182,53 @@ DEVICE void ldmatrix(engine_t engine, uint *registers, const in_t *tile, uint mn
                  : "+r"((sum)[0]), "+r"((sum)[1])                                               \
                  : "r"(a), "r"(b))
 
+#if (defined(IN_F8E4M3) || defined(IN_F8E5M2)) && ARCH >= 90 && ARCH < 120
+
+/* On sm_90 and sm_100, mma.sync has no FP8. The compiler replaces it by F16 and spills registers, so
+ * it is replaced here. */
+
+#ifdef IN_F8E4M3
+#define FP8_PAIR "e4m3x2"
+#else
+#define FP8_PAIR "e5m2x2"
+#endif
+
+/* Converts four FP8 elements to two pairs of F16, which is exact. */
+DEVICE void fp8_to_f16(uint *low, uint *high, uint bits)
+{
+    asm("{ .reg .b16 low, high;\n"
+        "mov.b32 {low, high}, %2;\n"
+        "cvt.rn.f16x2." FP8_PAIR " %0, low;\n"
+        "cvt.rn.f16x2." FP8_PAIR " %1, high; }"
+        : "=r"(*low), "=r"(*high)
+        : "r"(bits));
+}
+
+/* Each half of the 32 steps of k is one instruction. Its first 8 steps are the low pairs of the
+ * registers: another order of k, but the same for A and B. */
+DEVICE void mma_all(engine_t engine, sum_t *sum, const uint *a, const uint *b, uint rows, uint cols)
+{
+#pragma unroll
+    for (uint k_half = 0; k_half < 2; k_half++) {
+        uint b_pairs[64]; /* at least WN / 4 */
+#pragma unroll
+        for (uint j = 0; j < cols; j++)
+            fp8_to_f16(&b_pairs[2 * j], &b_pairs[2 * j + 1], b[2 * j + k_half]);
+#pragma unroll
+        for (uint i = 0; i < rows; i++) {
+            uint a_pairs[4];
+            fp8_to_f16(&a_pairs[0], &a_pairs[2], a[4 * i + 2 * k_half]);
+            fp8_to_f16(&a_pairs[1], &a_pairs[3], a[4 * i + 2 * k_half + 1]);
+#pragma unroll
+            for (uint j = 0; j < cols; j++)
+                MMA_16X8("m16n8k16.row.col.f32.f16.f16.f32", "f", &sum[(i * cols + j) * 4], a_pairs, b_pairs[2 * j],
+                         b_pairs[2 * j + 1]);
+        }
+    }
+}
+
+#else
+
 /* Traps if the engine lacks the type. The host never launches such a kernel. */
 DEVICE void mma_step(sum_t *sum, const uint *a, uint b0, uint b1)
 {
@@ -219,7 +266,9 @@ DEVICE void mma_all(engine_t engine, sum_t *sum, const uint *a, const uint *b, u
             mma_step(&sum[(i * cols + j) * 4], &a[4 * i], b[2 * j], b[2 * j + 1]);
 }
 
-#endif
+#endif /* FP8 by F16 */
+
+#endif /* CUDA */
 
 /* Loads a fragment of MN-major elements of four bytes, which ldmatrix cannot transpose, with
  * ordinary loads. */
