@@ -47,8 +47,10 @@
 #else
 #define UNROLL_ELEMENTS _Pragma("unroll 1")
 #endif
-#if (WIDE && !GUARDED && IN_BYTES != 2) || defined(__OPENCL_C_VERSION__)
+#if (WIDE && !GUARDED && IN_BYTES != 2 && !SPLIT) || defined(__OPENCL_C_VERSION__)
 #define UNROLL_STEPS _Pragma("unroll")
+#elif WIDE && !GUARDED && IN_BYTES != 2 /* with all steps, 08_vector would spill on sm_90 */
+#define UNROLL_STEPS _Pragma("unroll 4")
 #else
 #define UNROLL_STEPS _Pragma("unroll 1")
 #endif
