@@ -41,6 +41,7 @@ static const struct line {
     {"12_matrix", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 75, 120, {&GUARDED, &GENERAL}},
     {"12_matrix", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32, "tf32"}, 80, 120, {&GUARDED, &GENERAL}},
     {"12_matrix", "I8", {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 75, 120, {&GUARDED, &GENERAL}},
+    {"12_matrix", "F64", {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 80, 120, {&GUARDED, &GENERAL}},
     {"11_wmma", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 70, 70, {&GUARDED}},
     {"10_pipeline", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
     {"10_pipeline", "F64", {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 60, 120, {&GUARDED}},

@@ -53,6 +53,7 @@ static void set_rates(lab_gpu *machine)
         machine->engine16 *= machine->engine;
         machine->engine_tf32 *= machine->engine;
         machine->engine_i8 *= machine->engine > 0;
+        machine->engine_f64 *= machine->engine > 0;
     }
 }
 

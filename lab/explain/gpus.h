@@ -10,7 +10,7 @@
 /* clang-format off */
 #define LAB_GPU_RATE_LIST(X)                                                                              \
     X(fp32, "fp32") X(fp64, "fp64") X(int32, "int32")                                                     \
-    X(engine16, "engine16") X(engine_tf32, "engine_tf32") X(engine_i8, "engine_i8")                       \
+    X(engine16, "engine16") X(engine_tf32, "engine_tf32") X(engine_i8, "engine_i8") X(engine_f64, "engine_f64") \
     X(issue, "issue") X(lsu, "lsu") X(shared, "shared") X(l1, "l1") X(l2, "l2") X(is_l1_caching, "caches") \
     X(lat_fma, "lat_fma") X(lat_shared, "lat_shared") X(lat_l1, "lat_l1") X(lat_l2, "lat_l2")             \
     X(lat_dram, "lat_dram") X(lat_bar, "lat_bar")

@@ -24,6 +24,8 @@ static double mac_rate_of(const lab_explain_request *request, bool uses_engine, 
     rung_type in = request->dtype.product.in;
     if (uses_engine && lab_type_is_f8(in))
         return 2 * machine->engine16;
+    if (uses_engine && in == RUNG_F64)
+        return machine->engine_f64;
     if (uses_engine)
         return in == RUNG_I8 ? machine->engine_i8 : in == RUNG_F32 ? machine->engine_tf32 : machine->engine16;
     switch (lab_type_pair_accumulator(request->dtype.product)) {

@@ -23,7 +23,7 @@ static lab_issue_machine issue_machine_of(const lab_gpu *machine, const lab_laun
                                .fma_clocks = WARP * units / lanes,
                                .alu_clocks = WARP / 16.0,
                                .fp64_clocks = WARP * SCHEDULERS / machine->fp64,
-                               .tensor_rate = fmax(work->lanes / SCHEDULERS, 1),
+                               .tensor_rate = fmax(work->lanes / SCHEDULERS, 0.5),
                                .shared_latency = machine->lat_shared,
                                .global_latency = machine->lat_l2 + miss * (machine->lat_dram - machine->lat_l2),
                                .l2_bytes = machine->l2,

@@ -23,6 +23,7 @@
 enum {
     ALL = RUNGI_GEMM_TYPES_USUAL,
     F32 = 1u << RUNGI_F32_TO_F32,
+    F64 = 1u << RUNGI_F64_TO_F64,
     MAIN_PRODUCTS = 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64 | 1u << RUNGI_F16_TO_F16 |
                     1u << RUNGI_BF16_TO_BF16 | 1u << RUNGI_I8_TO_I32 | 1u << RUNGI_I32_TO_I32,
     /* The wide paths of I8 spill from sm_100 on, and I32 is rare: integers have general images alone. */

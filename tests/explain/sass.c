@@ -117,6 +117,7 @@ static void knows_shapes(void **state)
     assert_int_equal(multiply_adds("IMMA.16832.S8.S8"), 16 * 8 * 32);
     assert_int_equal(multiply_adds("IMMA.8816.S8.S8"), 8 * 8 * 16);
     assert_int_equal(multiply_adds("DMMA.884"), 8 * 8 * 4);
+    assert_int_equal(multiply_adds("DMMA.16x8x4"), 16 * 8 * 4);
 }
 
 /* Scalar halves are one multiply-add per thread, and a constant made of zeros is not a multiply-add. */

@@ -118,7 +118,7 @@ static bank_tile_check_t *check_of_tile;
 static void with_tiles_of(const bank_shape_t *shape)
 {
     for (int b = 0; b < 2; b++)
-        for (uint element = 1; element <= 4; element *= 2)
+        for (uint element = 1; element <= 8; element *= 2)
             for (int mn_major = 0; mn_major < 2; mn_major++) {
                 uint l = (uint)(b ? shape->bn : shape->bm), kb = (uint)shape->kb;
                 bank_tile_t tile = {shape, l, kb / element, element, mn_major ? l * element : kb, mn_major};
@@ -253,12 +253,29 @@ static void count_groups(const bank_tile_t *tile, uint l, uint k_bytes, int *tur
     }
 }
 
+/* Doubles as load_fragment_f64() loads them: 8 bytes per lane and half of the rows, or pairs of 16 bytes. */
+static void count_doubles(const bank_tile_t *tile, uint l, uint k_bytes, int *turned, int *plain)
+{
+    uint at[WARP], k = k_bytes / 8;
+    for (uint half = 0; half < (tile->mn_major ? 1u : 2u); half++) {
+        for (uint lane = 0; lane < WARP; lane++) {
+            uint row = l + 8 * half + lane / 4 * (tile->mn_major ? 2 : 1);
+            at[lane] = tile->mn_major ? double_pair_offset(lane, l, k, tile->row_bytes)
+                                      : double_offset(lane, l + 8 * half, k, tile->row_bytes);
+            assert_int_equal(at[lane], element_offset(row, k + lane % 4, tile->row_bytes, 8, tile->mn_major));
+        }
+        count_both(tile, at, tile->mn_major ? 8 : 16, tile->mn_major ? CHUNK_BYTES : 8, turned, plain);
+    }
+}
+
 static void check_fragments(const bank_tile_t *tile)
 {
     int turned = 0, plain = 0;
     for (uint l = 0; l < tile->l; l += 16)
         for (uint k_bytes = 0; k_bytes < tile->shape->kb; k_bytes += 32) {
-            if (tile->mn_major && tile->element == 4) {
+            if (tile->element == 8) {
+                count_doubles(tile, l, k_bytes, &turned, &plain);
+            } else if (tile->mn_major && tile->element == 4) {
                 count_loads(tile, l, k_bytes, &turned, &plain);
                 if (l % 32 == 0)
                     count_groups(tile, l, k_bytes, &turned, &plain);
@@ -282,7 +299,7 @@ enum { CONFIGURATIONS = 4 };
 
 static uint row_of_sums(const bank_shape_t *shape, int way)
 {
-    return (uint)shape->wn + sums_pad(way % 2, way / 2);
+    return (uint)shape->wn + sums_pad(way % 2, way / 2, 4);
 }
 
 /* In pairs, or where B's columns come in twos, in fours. */
@@ -337,6 +354,38 @@ static int group_conflicts(const bank_shape_t *shape, uint ld)
     return count;
 }
 
+/* Sums of eight bytes, written by twos as store_sums_shared() does; `in_turns` as sums_store_first() says. */
+static int double_conflicts(const bank_shape_t *shape, int way, uint ld, bool in_turns)
+{
+    int count = 0;
+    for (uint i = 0; i < shape->wn / 8 * 2; i++) {
+        uint at[WARP], j = i / 2, half = i % 2;
+        for (uint lane = 0; lane < WARP; lane++) {
+            uint first = in_turns ? sums_store_first(lane) : 0, second = j % 2;
+            uint two = second ? 2 - first : first;
+            at[lane] = way / 2 ? sums_store_offset(lane, half, j - second, ld, way % 2, 1) + two
+                               : sums_store_offset(lane, half, j, ld, way % 2, 0);
+            at[lane] *= 8;
+        }
+        count += conflicts_of_warp(at, 8, 16);
+    }
+    return count;
+}
+
+/* As load2_sums() reads them. */
+static int double_read_conflicts(const bank_shape_t *shape, uint ld)
+{
+    uint pieces = (uint)shape->wn / 2;
+    int count = 0;
+    for (uint start = 0; start < 16 * pieces; start += WARP) {
+        uint at[WARP];
+        for (uint lane = 0; lane < WARP; lane++)
+            at[lane] = ((start + lane) / pieces * ld + (start + lane) % pieces * 2) * 8;
+        count += conflicts_of_warp(at, 8, 16);
+    }
+    return count;
+}
+
 static void expect_sums(const bank_shape_t *shape, const char *what, bool some, int count)
 {
     if (some ? count == 0 : count != 0)
@@ -357,6 +406,17 @@ static void check_sums(const bank_shape_t *shape)
             continue; /* sums of bytes go out as four bytes each */
         expect_sums(shape, "eights read from rows", false, read_conflicts(shape, ld, 8, true));
         expect_sums(shape, "not in turns, eights read from rows", true, read_conflicts(shape, ld, 8, false));
+    }
+}
+
+static void check_double_sums(const bank_shape_t *shape)
+{
+    for (int way = 0; way < CONFIGURATIONS; way++) {
+        uint ld = (uint)shape->wn + sums_pad(way % 2, way / 2, 8);
+        expect_sums(shape, "doubles written to rows", false, double_conflicts(shape, way, ld, true));
+        expect_sums(shape, "without padding or turns, doubles written to rows", true,
+                    double_conflicts(shape, way, (uint)shape->wn, false));
+        expect_sums(shape, "twos read from rows", false, double_read_conflicts(shape, ld));
     }
 }
 
@@ -381,6 +441,7 @@ static void sums_have_no_bank_conflict(void **state)
     (void)state;
     with_every_shape(check_sum_offsets);
     with_every_shape(check_sums);
+    with_every_shape(check_double_sums);
 }
 
 static int find_kernel(void **state)

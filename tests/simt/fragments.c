@@ -30,7 +30,7 @@ enum {
 
 /* ---- How the words use the instructions -------------------------------------------- */
 
-typedef enum fragment_type { F16, BF16, I8, F32 } fragment_type_t;
+typedef enum fragment_type { F16, BF16, I8, F32, F64 } fragment_type_t;
 
 /* One instruction of the several that make 16 x 8 and 32 bytes of k: which registers of
  * the fragments of A and of B it takes, where its sums are, and of what part they are. */
@@ -57,13 +57,18 @@ static const fragment_engine_t engines[] = {
      &ptx_m8n8k16_s8,
      4,
      {{{0}, {0}, 0, 0, 0}, {{2}, {1}, 0, 0, 16}, {{1}, {0}, 2, 8, 0}, {{3}, {1}, 2, 8, 16}}},
+    {"-DIN_F64 -DOUT_F64 -DEMULATED=80",
+     F64,
+     &ptx_m8n8k4_f64,
+     2,
+     {{{0, 1}, {0, 1}, 0, 0, 0}, {{2, 3}, {0, 1}, 2, 8, 0}}},
 };
 
 enum { ENGINES = sizeof engines / sizeof *engines };
 
 static int bytes_of(fragment_type_t type)
 {
-    return type == I8 ? 1 : type == F32 ? 4 : 2;
+    return type == I8 ? 1 : type == F32 ? 4 : type == F64 ? 8 : 2;
 }
 
 static uint32_t float_bits(float value)
@@ -73,20 +78,47 @@ static uint32_t float_bits(float value)
     return bits;
 }
 
+static uint64_t double_bits(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 /* A whole number as A and B have it, and as sums do. */
-static uint32_t bits_of(fragment_type_t type, int value)
+static uint64_t bits_of(fragment_type_t type, int value)
 {
     switch (type) {
     case F16: return rung_f16_from_f32((float)value);
     case BF16: return rung_bf16_from_f32((float)value);
     case I8: return (uint8_t)value;
+    case F64: return double_bits(value);
     default: return float_bits((float)value);
     }
 }
 
-static uint32_t sum_bits(fragment_type_t type, int value)
+static uint64_t sum_bits(fragment_type_t type, int value)
 {
-    return type == I8 ? (uint32_t)value : float_bits((float)value);
+    return type == F64 ? double_bits(value) : type == I8 ? (uint32_t)value : float_bits((float)value);
+}
+
+/* Sum i of memory with sums of one or two words. */
+static int sum_words_of(fragment_type_t type)
+{
+    return type == F64 ? 2 : 1;
+}
+
+static void put_sum(fragment_type_t type, uint32_t *sums, int i, int value)
+{
+    uint64_t bits = sum_bits(type, value);
+    memcpy(&sums[i * sum_words_of(type)], &bits, (size_t)sum_words_of(type) * 4);
+}
+
+static uint64_t get_sum(fragment_type_t type, const uint32_t *sums, int i)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &sums[i * sum_words_of(type)], (size_t)sum_words_of(type) * 4);
+    return bits;
 }
 
 /* Whole numbers as a matrix, either way round. */
@@ -106,9 +138,17 @@ static numbers_t offset_numbers(numbers_t of, int row, int col)
     return of;
 }
 
-static void put_element(const fragment_engine_t *engine, uint32_t *registers, int element, uint32_t bits)
+/* Puts an element of an instruction into those of a lane's registers that the instruction uses. */
+static void put_element(const fragment_engine_t *engine, uint32_t *registers, const int *used, int element,
+                        uint64_t bits)
 {
-    registers[0] |= bits << element % engine->mma->in_register * (32 / engine->mma->in_register);
+    int in_register = engine->mma->in_register;
+    if (engine->type == F64) {
+        registers[used[2 * element]] = (uint32_t)bits;
+        registers[used[2 * element + 1]] = (uint32_t)(bits >> 32);
+        return;
+    }
+    registers[used[element / in_register]] |= (uint32_t)bits << element % in_register * (32 / in_register);
 }
 
 /* The registers that hold 16 rows of A and 32 bytes of k. */
@@ -122,7 +162,7 @@ static void a_registers(const fragment_engine_t *engine, numbers_t a, uint32_t r
             for (int i = 0; i < mma->a_count; i++) {
                 ptx_place_t at = mma->a(lane, i);
                 int value = number_at(a, use->row + at.row, use->k + at.col);
-                put_element(engine, &registers[lane][use->a[i / mma->in_register]], i, bits_of(engine->type, value));
+                put_element(engine, registers[lane], use->a, i, bits_of(engine->type, value));
             }
         }
     }
@@ -140,8 +180,7 @@ static void b_registers(const fragment_engine_t *engine, numbers_t b, uint32_t r
             for (int i = 0; i < mma->b_count; i++) {
                 ptx_place_t at = mma->b(lane, i);
                 int value = number_at(b, use->k + at.row, 8 * j + at.col);
-                put_element(engine, &registers[lane][2 * j + use->b[i / mma->in_register]], i,
-                            bits_of(engine->type, value));
+                put_element(engine, &registers[lane][2 * j], use->b, i, bits_of(engine->type, value));
             }
         }
     }
@@ -194,12 +233,12 @@ static int element_of_product(const fragment_product_t *product, int row, int co
 }
 
 static void expect_sum(const fragment_engine_t *engine, const fragment_product_t *product, int number, int row, int col,
-                       uint32_t bits)
+                       uint64_t bits)
 {
     int expected = element_of_product(product, row, col);
     if (bits != sum_bits(engine->type, expected))
-        fail_msg("%s: element (%d, %d) of product %d is %#x and not %d", engine->options, row, col, number,
-                 (unsigned)bits, expected);
+        fail_msg("%s: element (%d, %d) of product %d is %#llx and not %d", engine->options, row, col, number,
+                 (unsigned long long)bits, expected);
 }
 
 /* ---- Kernels on the device --------------------------------------------------------- */
@@ -208,8 +247,9 @@ static cl_program programs[ENGINES];
 
 static cl_program program_of(const fragment_engine_t *engine)
 {
-    const char *const texts[] = {rungi_source_dialect, rungi_source_epilogue, rungi_source_swizzle, rungi_source_engine,
-                                 rungi_source_mma,     rungi_source_wmma,     instruction_kernels};
+    const char *const texts[] = {rungi_source_dialect, rungi_source_epilogue, rungi_source_swizzle,
+                                 rungi_source_engine,  rungi_source_mma,      before_wmma,
+                                 rungi_source_wmma,    after_wmma,            instruction_kernels};
     cl_program *program = &programs[engine - engines];
     rungi_opencl_device *own = rungi_opencl_device_of(device);
     char options[256], log[4096] = "";
@@ -299,11 +339,12 @@ static argument_t argument_of(const shared_words_t *words)
 
 static void put_in_memory(fragment_type_t type, void *memory, int64_t index, int value)
 {
-    uint32_t bits = bits_of(type, value);
+    uint64_t bits = bits_of(type, value);
     switch (bytes_of(type)) {
     case 1: ((uint8_t *)memory)[index] = (uint8_t)bits; break;
     case 2: ((uint16_t *)memory)[index] = (uint16_t)bits; break;
-    default: ((uint32_t *)memory)[index] = bits;
+    case 8: ((uint64_t *)memory)[index] = bits; break;
+    default: ((uint32_t *)memory)[index] = (uint32_t)bits;
     }
 }
 
@@ -361,7 +402,7 @@ static void fill_sums(const fragment_engine_t *engine, const fragment_product_t 
         for (int lane = 0; lane < WARP; lane++)
             for (int i = 0; i < engine->mma->c_count; i++) {
                 int word = sum_at(engine, j % ROWS, j / ROWS % COLS, j / ROWS / COLS, lane, i, &at);
-                sums[word] = sum_bits(engine->type, product->c[at.row * N_MAX + at.col]);
+                put_sum(engine->type, sums, word, product->c[at.row * N_MAX + at.col]);
             }
 }
 
@@ -373,7 +414,7 @@ static void check_sums(const fragment_engine_t *engine, const fragment_product_t
         for (int lane = 0; lane < WARP; lane++)
             for (int i = 0; i < engine->mma->c_count; i++) {
                 int word = sum_at(engine, j % ROWS, j / ROWS % COLS, j / ROWS / COLS, lane, i, &at);
-                expect_sum(engine, product, number, at.row, at.col, sums[word]);
+                expect_sum(engine, product, number, at.row, at.col, get_sum(engine->type, sums, word));
             }
 }
 
@@ -394,23 +435,24 @@ static void fill_operands(const fragment_engine_t *engine, const fragment_produc
 
 static void check_engine(const fragment_engine_t *engine)
 {
-    enum { A_WORDS = WARP * 4 * ROWS, B_WORDS = WARP * 2 * COLS, SUMS = M_MAX * N_MAX };
+    enum { A_WORDS = WARP * 4 * ROWS, B_WORDS = WARP * 2 * COLS };
+    const int sum_words = M_MAX * N_MAX * sum_words_of(engine->type);
     fragment_product_t product = {.m = M_MAX, .n = N_MAX, .k = 32 / bytes_of(engine->type)};
     shared_words_t a = new_words(WARPS * A_WORDS), b = new_words(WARPS * B_WORDS);
-    shared_words_t c = new_words(WARPS * SUMS), scratch = new_words(WARPS * WARP * SCRATCH_WORDS);
+    shared_words_t c = new_words(WARPS * sum_words), scratch = new_words(WARPS * WARP * SCRATCH_WORDS);
     const argument_t arguments[] = {argument_of(&a), argument_of(&b), argument_of(&c), argument_of(&scratch)};
     for (int first = 0; first < product_count(&product); first += WARPS) {
         for (int warp = 0; warp < WARPS; warp++) {
             fill_product(&product, first + warp);
             fill_operands(engine, &product, a.words + warp * A_WORDS, b.words + warp * B_WORDS);
-            fill_sums(engine, &product, c.words + warp * SUMS);
+            fill_sums(engine, &product, c.words + warp * sum_words);
         }
         upload(&a), upload(&b), upload(&c);
         launch(engine, "multiply", arguments, 4, WARPS / 2, 64);
         download(&c);
         for (int warp = 0; warp < WARPS; warp++) {
             fill_product(&product, first + warp);
-            check_sums(engine, &product, first + warp, c.words + warp * SUMS);
+            check_sums(engine, &product, first + warp, c.words + warp * sum_words);
         }
     }
     free_words(&a), free_words(&b), free_words(&c), free_words(&scratch);
@@ -449,7 +491,7 @@ static void expect_fragment(const fragment_engine_t *engine, const fragment_tile
     uint32_t expected[WARP][4];
     int twos[16 * 32];
     numbers_t rows = offset_numbers((numbers_t){tile->numbers, tile->k, 1}, l, k);
-    if (tile->mn_major && engine->type == I8) { /* 2 g for g, and 2 g + 1 for g + 8 */
+    if (tile->mn_major && (engine->type == I8 || engine->type == F64)) { /* 2 g for g, and 2 g + 1 for g + 8 */
         for (int i = 0; i < 16 * 32; i++)
             twos[i] = number_at(rows, i / 32 % 8 * 2 + i / 32 / 8, i % 32);
         rows = (numbers_t){twos, 32, 1};
@@ -554,7 +596,7 @@ static void check_pointers(const fragment_engine_t *engine, const fragment_tile_
 {
     static uint32_t memory[TILE_MAX / 4];
     uint bytes = (uint)bytes_of(engine->type);
-    if (tile->mn_major && bytes == 4)
+    if (bytes == 8 || (tile->mn_major && bytes == 4))
         return; /* not by this instruction */
     for (int i = 0; i < tile->l * tile->k; i++)
         put_in_memory(
@@ -624,7 +666,7 @@ static void wmma_fragments_multiply(void **state)
 {
     (void)state;
     for (int i = 0; i < ENGINES; i++)
-        if (strstr(engines[i].options, "80")) /* wmma is the same for all */
+        if (strstr(engines[i].options, "80") && engines[i].type != F64) /* wmma is the same for all */
             check_wmma_fragments(&engines[i]);
 }
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* instruction_kernels.h - kernels that call the functions of mma.h, wmma.h and engine.h and show every register. They are
  * compiled for OpenCL, where the functions are software, and by NVRTC, where they are PTX instructions. The source consists
- * of dialect.h, epilogue.h, swizzle.h, engine.h, mma.h, wmma.h and this text. ROWS, COLS and TILE_MAX are options. */
+ * of dialect.h, epilogue.h, swizzle.h, engine.h, mma.h, wmma.h (if not F64) and this text. ROWS, COLS and TILE_MAX are options. */
 #pragma once
+
+/* Around wmma.h, which has no F64. */
+static const char before_wmma[] = "#if IN_BYTES != 8\n";
+static const char after_wmma[] = "\n#endif\n";
 
 static const char instruction_kernels[] =
     "#define THREADS 64\n"
@@ -38,6 +42,7 @@ static const char instruction_kernels[] =
     "                to[(l / 16 * (tile_bytes / 32) + k / 32) * 128 + engine.lane * 4 + r] = part[r];\n"
     "        }\n"
     "}\n"
+    "#if IN_BYTES != 8\n"
     "#define LD (WK + 16 / IN_BYTES)\n"
     "#define B_LD 24\n"
     "#define C_LD 20\n"
@@ -66,6 +71,7 @@ static const char instruction_kernels[] =
     "        c[(blockIdx.x * (THREADS / 32) + warp) * 256 + i] =\n"
     "            c_tile[(warp * 16 + i / 16) * C_LD + i % 16];\n"
     "}\n"
+    "#endif\n"
     "KERNEL(32)\n"
     "round_all(GLOBAL uint *bits)\n{\n"
     "    bits[blockIdx.x * 32 + threadIdx.x] = tf32_of(bits[blockIdx.x * 32 + threadIdx.x]);\n"

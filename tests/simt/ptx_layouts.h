@@ -3,7 +3,7 @@
  * written from the PTX ISA manual alone and not from the kernels' headers, so that the
  * two are two readings of one page. The names are the manual's: `i` counts a lane's
  * elements from register to register, low bits first. Sections: "Matrix Fragments for
- * mma.m8n8k16", "... mma.m16n8k8", "... mma.m16n8k16 with floating point type",
+ * mma.m8n8k4 with .f64", "... mma.m8n8k16", "... mma.m16n8k8", "... mma.m16n8k16 with floating point type",
  * "... mma.m16n8k32", and "Warp-level matrix load instruction: ldmatrix". */
 #ifndef RUNG_PTX_LAYOUTS_H
 #define RUNG_PTX_LAYOUTS_H
@@ -20,7 +20,7 @@ typedef ptx_place_t ptx_rule_t(int lane, int i);
 typedef struct ptx_mma {
     const char *name;
     int m, n, k;
-    int in_register;               /* elements of A and B that a register holds */
+    int in_register;               /* elements of A and B that a register holds; an f64 takes two */
     int a_count, b_count, c_count; /* elements that a lane holds */
     ptx_rule_t *a, *b, *c;
 } ptx_mma_t;
@@ -117,6 +117,20 @@ static inline ptx_place_t ptx_b_m8n8k16(int lane, int i)
     return (ptx_place_t){.row = ptx_thread_in_group(lane) * 4 + i, .col = ptx_group_id(lane)};
 }
 
+/* ---- m8n8k4, f64 ------------------------------------------------------------------ */
+
+static inline ptx_place_t ptx_a_m8n8k4_f64(int lane, int i)
+{
+    (void)i;
+    return (ptx_place_t){.row = ptx_group_id(lane), .col = ptx_thread_in_group(lane)};
+}
+
+static inline ptx_place_t ptx_b_m8n8k4_f64(int lane, int i)
+{
+    (void)i;
+    return (ptx_place_t){.row = ptx_thread_in_group(lane), .col = ptx_group_id(lane)};
+}
+
 static const ptx_mma_t ptx_m16n8k16_f16 = {"m16n8k16 of 16 bits", 16,         8, 16, 2, 8, 4, 4, ptx_a_m16n8k16,
                                            ptx_b_m16n8k16,        ptx_c_m16n8};
 static const ptx_mma_t ptx_m16n8k8_f16 = {"m16n8k8 of f16", 16,         8, 8, 2, 4, 2, 4, ptx_a_m16n8k8,
@@ -127,6 +141,8 @@ static const ptx_mma_t ptx_m16n8k32_s8 = {"m16n8k32 of s8", 16,         8, 32, 4
                                           ptx_b_m16n8k32,   ptx_c_m16n8};
 static const ptx_mma_t ptx_m8n8k16_s8 = {"m8n8k16 of s8", 8,         8, 16, 4, 4, 4, 2, ptx_a_m8n8k16,
                                          ptx_b_m8n8k16,   ptx_c_m8n8};
+static const ptx_mma_t ptx_m8n8k4_f64 = {"m8n8k4 of f64",  8,         8, 4, 1, 1, 1, 2, ptx_a_m8n8k4_f64,
+                                         ptx_b_m8n8k4_f64, ptx_c_m8n8};
 
 /* ---- ldmatrix.x4 of 8 x 8 matrices of 16 bits -------------------------------------- */
 

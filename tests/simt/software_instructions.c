@@ -23,7 +23,7 @@ enum {
     DRIVER_VERSION = 12090
 };
 
-typedef enum element_type { F16, BF16, I8, F32 } element_type_t;
+typedef enum element_type { F16, BF16, I8, F32, F64 } element_type_t;
 
 typedef struct variant {
     const char *options;
@@ -34,6 +34,7 @@ typedef struct variant {
 static const variant_t engines[] = {
     {"-DIN_F16 -DEMULATED=80", F16, 80}, {"-DIN_BF16 -DEMULATED=80", BF16, 80}, {"-DIN_I8 -DEMULATED=80", I8, 80},
     {"-DEMULATED=80", F32, 80},          {"-DIN_F16 -DEMULATED=75", F16, 75},   {"-DIN_I8 -DEMULATED=75", I8, 75},
+    {"-DIN_F64 -DOUT_F64 -DEMULATED=80", F64, 80}, {"-DIN_F64 -DOUT_F64 -DEMULATED=90", F64, 90},
 };
 
 enum { ENGINES = sizeof engines / sizeof *engines };
@@ -73,7 +74,8 @@ static const char copy_kernels[] =
 
 static const char *const engine_texts[] = {
     rungi_source_dialect, rungi_source_epilogue, rungi_source_swizzle, rungi_source_engine,
-    rungi_source_mma,     rungi_source_wmma,     instruction_kernels,  NULL};
+    rungi_source_mma,     before_wmma,           rungi_source_wmma,    after_wmma,
+    instruction_kernels,  NULL};
 static const char *const copy_texts[] = {rungi_source_dialect, rungi_source_epilogue, rungi_source_tile,
                                          rungi_source_async,   copy_kernels,          NULL};
 
@@ -278,13 +280,26 @@ static uint32_t random_word(uint64_t *seed, element_type_t type, bool is_exact)
     return word;
 }
 
+static void fill_doubles(operand_t *operand, uint64_t seed, bool is_exact)
+{
+    for (int64_t i = 0; i + 1 < operand->count; i += 2) {
+        double value = is_exact ? (double)unit_random(&seed, 9) - 4
+                                : (double)unit_random(&seed, INT64_C(1) << 50) / (double)(INT64_C(1) << 49) - 1;
+        memcpy(&operand->words[i], &value, sizeof value);
+    }
+}
+
 static void fill(operand_t *operand, uint64_t seed, element_type_t type, bool is_exact)
 {
+    if (type == F64) {
+        fill_doubles(operand, seed, is_exact);
+        return;
+    }
     for (int64_t i = 0; i < operand->count; i++)
         operand->words[i] = random_word(&seed, type, is_exact);
 }
 
-/* Sums of integers are equal. Sums of fractions differ by the order of additions, which is not defined. */
+/* Sums of integers are equal, and so are doubles, which are added in the order of k. Other sums of fractions differ by the order of additions, which is not defined. */
 static void expect_sums(const program_t *program, const char *what, const operand_t *sums, bool is_exact)
 {
     if (is_exact) {
@@ -320,12 +335,12 @@ static void compare_mma(const program_t *program, bool is_exact)
     int64_t threads = BLOCKS * THREADS;
     element_type_t type = program->variant->type;
     operand_t operands[] = {words_of(threads * 4 * ROWS), words_of(threads * 2 * COLS),
-                            words_of(threads * 4 * ROWS * COLS)};
+                            words_of(threads * 4 * ROWS * COLS * (type == F64 ? 2 : 1))};
     fill(&operands[0], 2, type, is_exact);
     fill(&operands[1], 3, type, is_exact);
-    fill(&operands[2], 4, type == I8 ? I8 : F32, is_exact);
+    fill(&operands[2], 4, type == I8 || type == F64 ? type : F32, is_exact);
     run_both(program, "multiply", operands, 3, BLOCKS, THREADS);
-    expect_sums(program, "mma", &operands[2], is_exact || type == I8);
+    expect_sums(program, "mma", &operands[2], is_exact || type == I8 || type == F64);
     for (int i = 0; i < 3; i++)
         free_words(&operands[i]);
 }
@@ -351,7 +366,8 @@ static void engines_are_equal(void **state)
         compare_ldmatrix(&program);
         for (int is_exact = 0; is_exact < 2; is_exact++) {
             compare_mma(&program, is_exact);
-            compare_wmma(&program, is_exact);
+            if (engines[i].type != F64)
+                compare_wmma(&program, is_exact);
         }
         destroy(&program);
     }
@@ -405,7 +421,7 @@ static int open_both(void **state)
 {
     rung_emulator_options options = rung_emulator_options_default();
     options.checks = RUNG_EMULATOR_CHECK_ALL & ~RUNG_EMULATOR_CHECK_UNINITIALIZED;
-    options.compute_capability = 86;
+    options.compute_capability = 90;
     return open_device(state) != 0 || rung_emulator_create(&options, &emulator) != RUNG_OK ? -1 : 0;
 }
 

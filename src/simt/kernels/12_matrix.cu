@@ -12,11 +12,11 @@
  * placed by swizzle.h. If the operands allow whole chunks to be copied (WIDE), cp.async
  * copies them, or registers do before sm_80; otherwise elements are copied one by one.
  * Elements outside the matrices are copied as zeros, also past the end of k, so the main
- * loop has no branch. FP32 becomes TF32. FP8 is laid out as I8. matrix_output.h stores the
- * sums to C.
+ * loop has no branch. FP32 becomes TF32. FP8 is laid out as I8. F64 is read by ordinary loads
+ * of 8 or 16 bytes. matrix_output.h stores the sums to C.
  */
 // takes: f16,f16:f32,i8 from sm_75
-// takes: bf16,bf16:f32,f32,f32:f16,f32:bf16 from sm_80
+// takes: bf16,bf16:f32,f32,f32:f16,f32:bf16,f64 from sm_80
 // takes: f8e4m3,f8e4m3:bf16,f8e5m2,f8e5m2:bf16 from sm_89
 // computes: tf32
 #include "dialect.h"
@@ -65,8 +65,10 @@
 // preset tall: BM=256,BN=128,KB=64,WM=64,WN=64,STAGES=3
 // preset wide: BM=128,BN=256,KB=64,WM=64,WN=64,STAGES=3
 // preset deep: BM=128,BN=128,KB=64,WM=64,WN=64,STAGES=4
+// preset f64: BM=128,BN=128,KB=64,WM=64,WN=32,STAGES=3
 
 #define BK (KB / IN_BYTES)
+#define SUM_BYTES (IN_BYTES == 8 ? 8 : 4)
 #define THREADS (BM / WM * (BN / WN) * 32)
 #define SHARED_BYTES ((BM + BN) * KB * STAGES)
 
@@ -100,11 +102,14 @@
 #if SHARED_BYTES > 227 * 1024
 #error "the stages must fit 227 KiB of shared memory, the maximum per block"
 #endif
-#if THREADS / 32 * 16 * (WN + 16) * 4 > SHARED_BYTES
+#if THREADS / 32 * 16 * (WN + 16) * SUM_BYTES > SHARED_BYTES
 #error "16 rows of sums per warp must fit the memory of the stages"
 #endif
 #if WM / 4 + WN / 4 > 64
 #error "WM/4 + WN/4 operand registers per lane must be at most 64"
+#endif
+#if IN_BYTES == 8 && WM * WN > 2048
+#error "WM*WN must be at most 2048 for doubles: 64 sums per lane need 128 registers"
 #endif
 #if EMULATED < 75
 #error "EMULATED must be at least 75"
@@ -120,11 +125,11 @@
 
 /* 1 if the fragments interleave pairs, or groups of four, of rows of A or of columns of B (see
  * mma.h). */
-#define A_ROWS_PAIRED (IN_BYTES == 1 && A_MN_MAJOR)
-#define B_COLS_PAIRED (IN_BYTES == 1 && B_MN_MAJOR)
+#define A_ROWS_PAIRED ((IN_BYTES == 1 || IN_BYTES == 8) && A_MN_MAJOR)
+#define B_COLS_PAIRED ((IN_BYTES == 1 || IN_BYTES == 8) && B_MN_MAJOR)
 #define A_ROWS_GROUPED (IN_BYTES == 4 && A_MN_MAJOR && WM % 32 == 0)
 #define B_COLS_GROUPED (IN_BYTES == 4 && B_MN_MAJOR && WN % 32 == 0)
-#define SUMS_LD (WN + (B_COLS_GROUPED ? GROUP_SUMS_PAD : sums_pad(A_ROWS_PAIRED, B_COLS_PAIRED)))
+#define SUMS_LD (WN + (B_COLS_GROUPED ? GROUP_SUMS_PAD : sums_pad(A_ROWS_PAIRED, B_COLS_PAIRED, SUM_BYTES)))
 
 /* Chunks are copied by cp.async, through registers, or (neither) element by element. */
 #define COPY_ASYNC (WIDE && ARCH >= 80)
@@ -133,7 +138,7 @@
 /* 1: fragments are loaded one step ahead. Not where that would need too many registers: with
  * scalar fragment loads, with both operands paired or grouped, or with staged chunks and
  * split-K. Nor where elements are copied one by one, which dominates the time anyway. */
-#define BOTH_REGROUPED (IN_BYTES != 2 && A_MN_MAJOR && B_MN_MAJOR)
+#define BOTH_REGROUPED ((IN_BYTES == 1 || IN_BYTES == 4) && A_MN_MAJOR && B_MN_MAJOR)
 #define SCALAR_FRAGMENT_LOADS (IN_BYTES == 4 && (A_MN_MAJOR != A_ROWS_GROUPED || B_MN_MAJOR != B_COLS_GROUPED))
 #define PREFETCH (WIDE && !BOTH_REGROUPED && !SCALAR_FRAGMENT_LOADS && !(COPY_VIA_REGISTERS && SPLIT))
 
@@ -210,14 +215,22 @@ DEVICE SHARED in_t *chunk_of(SHARED in_t *tile, const source_t *source, uint row
 
 #define EACH_CHUNK(i, tile_mn) for (uint i = 0; i < (tile_mn) * KB / 16 / THREADS; i++)
 
-/* Assembles one 32-bit word of the chunk at `chunk_start` from single elements. */
+/* Returns element i of the chunk at `chunk_start`, zero outside. */
+DEVICE in_t element_of(const source_t *source, index_t chunk_start, int i, int inside)
+{
+    return i < inside ? source->from[chunk_start + i * source->element_stride] : (in_t)0;
+}
+
+/* Assembles one 32-bit word of the chunk at `chunk_start` from single elements, or from half of one. */
 DEVICE uint gather(const source_t *source, index_t chunk_start, uint word, int inside)
 {
+#if IN_BYTES == 8
+    return double_word(element_of(source, chunk_start, (int)word / 2, inside), word % 2);
+#else
     uint bits = 0;
 #pragma unroll
     for (int i = 0; i < CHUNK / 4; i++) {
-        const int at = (int)word * (CHUNK / 4) + i;
-        const in_t element = at < inside ? source->from[chunk_start + at * source->element_stride] : (in_t)0;
+        const in_t element = element_of(source, chunk_start, (int)word * (CHUNK / 4) + i, inside);
 #if AS_TF32
         bits = float_bits(element);
 #elif IN_BYTES == 2
@@ -227,6 +240,21 @@ DEVICE uint gather(const source_t *source, index_t chunk_start, uint word, int i
 #endif
     }
     return bits;
+#endif
+}
+
+/* Stores a chunk of single elements to shared memory. */
+DEVICE void store_gathered(SHARED in_t *to, const source_t *source, index_t chunk_start, int inside)
+{
+#if IN_BYTES == 8
+#pragma unroll 1
+    for (int i = 0; i < CHUNK; i++)
+        to[i] = element_of(source, chunk_start, i, inside);
+#else
+#pragma unroll 1
+    for (uint word = 0; word < 4; word++)
+        ((SHARED uint *)to)[word] = gather(source, chunk_start, word, inside);
+#endif
 }
 
 /* Starts the copies of this thread's chunks of the next tile. */
@@ -270,11 +298,8 @@ DEVICE void tile_copy_end(const uint *staged, SHARED in_t *tile, source_t *sourc
 #elif !COPY_ASYNC
 #pragma unroll 1
     EACH_CHUNK(i, tile_mn) {
-        SHARED uint *to = (SHARED uint *)chunk_of(tile, source, i * step, row_bytes, mn_major);
         const int inside = count_inside(source, i * step, k_left, mn_major);
-#pragma unroll 1
-        for (uint word = 0; word < 4; word++)
-            to[word] = gather(source, i * source->chunk_stride, word, inside);
+        store_gathered(chunk_of(tile, source, i * step, row_bytes, mn_major), source, i * source->chunk_stride, inside);
     }
 #endif
     source->from += source->tile_stride;

@@ -19,6 +19,18 @@
 /* 8 x 8 tiles whose sums are stored together. */
 #define SUMS_TILES (B_COLS_GROUPED ? 4 : 2)
 
+/* Stores four adjacent sums. Those of eight bytes need two stores, in an order without bank conflicts. */
+DEVICE void store_four_sums(SHARED sum_t *to, sum_t x, sum_t y, sum_t z, sum_t w, uint lane)
+{
+#if SUM_BYTES == 8
+    const uint first = sums_store_first(lane);
+    put_two(to + first, first == 0 ? x : z, first == 0 ? y : w);
+    put_two(to + (2 - first), first == 0 ? z : x, first == 0 ? w : y);
+#else
+    put_four_sums(to, x, y, z, w);
+#endif
+}
+
 /* Stores a lane's sums of 16 rows and SUMS_TILES tiles to shared memory, row by row. */
 DEVICE void store_sums_shared(SHARED sum_t *sums, const sum_t *sum, uint lane, uint j)
 {
@@ -35,13 +47,20 @@ DEVICE void store_sums_shared(SHARED sum_t *sums, const sum_t *sum, uint lane, u
         const sum_t *low = &sum[2 * row_half], *high = low + 4;
         SHARED sum_t *to = &sums[sums_store_offset(lane, row_half, j, SUMS_LD, A_ROWS_PAIRED, B_COLS_PAIRED)];
 #if B_COLS_PAIRED
-        put_four_sums(to, low[0], high[0], low[1], high[1]);
+        store_four_sums(to, low[0], high[0], low[1], high[1], lane);
 #else
         put_two(to, low[0], low[1]);
         put_two(to + 8, high[0], high[1]);
 #endif
 #endif
     }
+}
+
+DEVICE void load2_sums(sum_t *sum, SHARED const sum_t *from)
+{
+    const sum2_t two = *(SHARED const sum2_t *)from;
+    sum[0] = two.x;
+    sum[1] = two.y;
 }
 
 DEVICE void load4_sums(sum_t *sum, SHARED const sum_t *from)
@@ -53,11 +72,13 @@ DEVICE void load4_sums(sum_t *sum, SHARED const sum_t *from)
     sum[3] = four.w;
 }
 
-/* Loads four sums, or eight in an order without bank conflicts. With GROUP_SUMS_PAD, adjacent rows
+/* Loads two or four sums, or eight in an order without bank conflicts. With GROUP_SUMS_PAD, adjacent rows
  * are shifted by half of eight banks; the caller adds that to the lane. */
 DEVICE void load_sum_vector(sum_t *vector, SHARED const sum_t *from, uint lane)
 {
-#if OUT_VECTOR == 4
+#if OUT_VECTOR == 2
+    load2_sums(vector, from);
+#elif OUT_VECTOR == 4
     load4_sums(vector, from);
 #else
     const uint first = sums_load_first(lane, OUT_VECTOR);
@@ -80,10 +101,12 @@ DEVICE int can_store_vectors(const output_t *output)
            output->view.row_stride % OUT_VECTOR == 0 && ((size_t)output->c / OUT_BYTES + first) % OUT_VECTOR == 0;
 }
 
-/* Return element i of 16 bytes of C, and their i-th word: one element, or two 16-bit ones. */
+/* Return element i of 16 bytes of C, and their i-th word: one element, two 16-bit ones, or half of one. */
 DEVICE out_t output_element(const uint *words, uint i)
 {
-#if OUT_BYTES == 2
+#if OUT_BYTES == 8
+    return words_double(words[2 * i], words[2 * i + 1]);
+#elif OUT_BYTES == 2
     return (out_t)(words[i / 2] >> 16 * (i % 2));
 #elif defined(OUT_I32)
     return (out_t)words[i];
@@ -94,7 +117,9 @@ DEVICE out_t output_element(const uint *words, uint i)
 
 DEVICE uint output_word(const out_t *values, uint i)
 {
-#if OUT_BYTES == 2
+#if OUT_BYTES == 8
+    return double_word(values[i / 2], i % 2);
+#elif OUT_BYTES == 2
     return values[2 * i] | (uint)values[2 * i + 1] << 16;
 #elif defined(OUT_I32)
     return (uint)values[i];

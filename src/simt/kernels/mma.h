@@ -2,7 +2,7 @@
 /* mma.h - the ldmatrix and mma.sync instructions of NVIDIA's matrix engines, and an emulation in
  * software for devices without an engine. Used by 12_matrix.
  *
- *   load_fragment(...)  loads 16 rows x 32 bytes of k from a swizzled tile (ldmatrix)
+ *   load_fragment(...)  loads 16 rows x 32 bytes of k from a swizzled tile (mostly by ldmatrix)
  *   mma_all(...)        adds the products of one such step to a warp's tile of C (mma.sync)
  *
  * A fragment is spread over the 32 lanes of a warp, four registers per lane. Its layout in bytes
@@ -10,8 +10,11 @@
  * bytes of k starting at 4 q + 16 (r / 2). For B it holds column g + 8 (r / 2) and four bytes of
  * k starting at 4 q + 16 (r % 2); these are two consecutive operands of the instruction. The four
  * sums of a lane in a 16 x 8 tile are columns 2 q and 2 q + 1 of row g, then of row g + 8. For
- * MN-major elements of one byte, rows and columns are paired: 2 g replaces g, and 2 g + 1
+ * MN-major elements of one byte or eight, rows and columns are paired: 2 g replaces g, and 2 g + 1
  * replaces g + 8.
+ *
+ * An F64 takes two registers, low word first. Registers 0 and 1 of lane 4 g + q hold row g of A, or
+ * column g of B, at step q of k; registers 2 and 3 hold row or column g + 8.
  *
  * load_fragment_group(...) loads two fragments of MN-major elements of four bytes by 16 bytes. Of
  * A's 32 rows, 4 g + 2 f + h replaces row g + 8 h of fragment f. Of B's 32 columns, 4 g + j replaces
@@ -34,6 +37,9 @@
 #if defined(INTEGER_TYPE)
 typedef uint2 sum2_t;
 typedef uint4 sum4_t;
+#elif defined(IN_F64)
+typedef double2 sum2_t;
+typedef double4 sum4_t;
 #else
 typedef float2 sum2_t;
 typedef float4 sum4_t;
@@ -48,6 +54,8 @@ typedef float4 sum4_t;
 #define hide_from_optimizer(x) (x)
 #define even_bytes(x, y) ((x) & 0xff | (x) >> 8 & 0xff00 | ((y) & 0xff) << 16 | ((y) & 0xff0000) << 8)
 #define odd_bytes(x, y)  even_bytes((x) >> 8, (y) >> 8)
+#define words_double(low, high)   as_double((uint2)(low, high))
+#define double_word(value, word) ((word) == 0 ? as_uint2(value).x : as_uint2(value).y)
 
 /* Emulates ldmatrix with the address ldmatrix_offset() in every lane. Matrix r has 8 rows of
  * 16 bytes; a lane receives four bytes of one row or, transposed, two bytes of each of two. */
@@ -101,10 +109,27 @@ DEVICE void mma(engine_t engine, sum_t *sum, uint a, uint b, uint rows, uint k_b
                         engine.words[((pair + j) * 4 + lane) * ENGINE_WORDS + b + k_half]);
 }
 
+#if defined(IN_F64)
+/* Emulates m8n8k4 of f64 for 8 of 16 rows: fused multiply-adds in the order of k. */
+DEVICE void mma_f64(engine_t engine, sum_t *sum, uint a, uint b)
+{
+    const uint group = engine.lane / 4, pair = engine.lane % 4 * 2;
+    for (uint j = 0; j < 2; j++)
+        for (uint lane = 0; lane < 4; lane++) {
+            GLOBAL const uint *x = &engine.words[(group * 4 + lane) * ENGINE_WORDS + a];
+            GLOBAL const uint *y = &engine.words[((pair + j) * 4 + lane) * ENGINE_WORDS + b];
+            sum[j] = fma(words_double(x[0], x[1]), words_double(y[0], y[1]), sum[j]);
+        }
+}
+#endif
+
 /* Emulates the instructions of ARCH for a 16 x 8 tile and 32 bytes of k. */
 DEVICE void mma_step(engine_t engine, sum_t *sum, uint a, uint b)
 {
-#if ARCH >= 80
+#if defined(IN_F64)
+    mma_f64(engine, sum, a, b);
+    mma_f64(engine, sum + 2, a + 2, b);
+#elif ARCH >= 80
     mma(engine, sum, a, b, 16, 32); /* m16n8k16, m16n8k32 of one byte, m16n8k8 of tf32 */
 #elif defined(IN_I8)
     for (uint row_half = 0; row_half < 2; row_half++) /* m8n8k16 */
@@ -137,6 +162,8 @@ DEVICE void mma_all(engine_t engine, sum_t *sum, const uint *a, const uint *b, u
 #define put_four_sums(to, x, y, z, w) (*(sum4_t *)(to) = sum4_t{x, y, z, w})
 #define even_bytes(x, y) __byte_perm(x, y, 0x6420)
 #define odd_bytes(x, y)  __byte_perm(x, y, 0x7531)
+#define words_double(low, high)   __hiloint2double((int)(high), (int)(low))
+#define double_word(value, word) (uint)((word) == 0 ? __double2loint(value) : __double2hiint(value))
 
 /* Returns x through an opaque instruction. The compiler cannot hoist values computed from the
  * result out of the loop, so they do not occupy registers across steps. */
@@ -181,6 +208,18 @@ DEVICE void ldmatrix(engine_t engine, uint *registers, const in_t *tile, uint mn
     asm volatile("mma.sync.aligned." words " {%0, %1}, {%2}, {%3}, {%0, %1};"                   \
                  : "+r"((sum)[0]), "+r"((sum)[1])                                               \
                  : "r"(a), "r"(b))
+
+#define MMA_8X8_F64(sum, a, b)                                                                  \
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, "       \
+                 "{%0, %1};"                                                                    \
+                 : "+d"((sum)[0]), "+d"((sum)[1])                                               \
+                 : "d"(a), "d"(b))
+
+#define MMA_16X8_F64(sum, a0, a1, b)                                                            \
+    asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "          \
+                 "{%4, %5}, {%6}, {%0, %1, %2, %3};"                                            \
+                 : "+d"((sum)[0]), "+d"((sum)[1]), "+d"((sum)[2]), "+d"((sum)[3])               \
+                 : "d"(a0), "d"(a1), "d"(b))
 
 #if (defined(IN_F8E4M3) || defined(IN_F8E5M2)) && ARCH >= 90 && ARCH < 120
 
@@ -232,7 +271,12 @@ DEVICE void mma_all(engine_t engine, sum_t *sum, const uint *a, const uint *b, u
 /* Traps if the engine lacks the type. The host never launches such a kernel. */
 DEVICE void mma_step(sum_t *sum, const uint *a, uint b0, uint b1)
 {
-#if ARCH >= 80 && defined(IN_F16)
+#if ARCH >= 90 && defined(IN_F64)
+    MMA_16X8_F64(sum, words_double(a[0], a[1]), words_double(a[2], a[3]), words_double(b0, b1));
+#elif ARCH >= 80 && defined(IN_F64)
+    MMA_8X8_F64(sum, words_double(a[0], a[1]), words_double(b0, b1));
+    MMA_8X8_F64(sum + 2, words_double(a[2], a[3]), words_double(b0, b1));
+#elif ARCH >= 80 && defined(IN_F16)
     MMA_16X8("m16n8k16.row.col.f32.f16.f16.f32", "f", sum, a, b0, b1);
 #elif ARCH >= 80 && defined(IN_BF16)
     MMA_16X8("m16n8k16.row.col.f32.bf16.bf16.f32", "f", sum, a, b0, b1);
@@ -285,6 +329,28 @@ DEVICE void load_fragment_transposed(engine_t engine, uint *registers, SHARED co
     }
 }
 
+/* Loads a fragment of doubles, which ldmatrix would divide between two lanes, with ordinary loads. */
+DEVICE void load_fragment_f64(engine_t engine, uint *registers, SHARED const in_t *tile, uint mn,
+                              uint k_bytes, uint row_bytes, int mn_major)
+{
+    if (mn_major) {
+        const uint at = double_pair_offset(engine.lane, mn, k_bytes / 8, row_bytes);
+        const uint4 pair = *(SHARED const uint4 *)&tile[at / IN_BYTES];
+        registers[0] = pair.x;
+        registers[1] = pair.y;
+        registers[2] = pair.z;
+        registers[3] = pair.w;
+        return;
+    }
+#pragma unroll
+    for (uint half_mn = 0; half_mn < 2; half_mn++) {
+        const uint at = double_offset(engine.lane, mn + half_mn * 8, k_bytes / 8, row_bytes);
+        const uint2 element = *(SHARED const uint2 *)&tile[at / IN_BYTES];
+        registers[2 * half_mn] = element.x;
+        registers[2 * half_mn + 1] = element.y;
+    }
+}
+
 /* Loads two fragments: 32 rows of A, or columns of B, starting at mn. A chunk holds four adjacent
  * rows or columns for one step of k, each an element of another register. */
 DEVICE void load_fragment_group(engine_t engine, uint *registers, SHARED const in_t *tile, uint mn,
@@ -317,7 +383,9 @@ DEVICE void regroup_bytes(uint *registers, int is_b)
 DEVICE void load_fragment(engine_t engine, uint *registers, SHARED const in_t *tile, uint mn,
                           uint k_bytes, uint row_bytes, int mn_major, int is_b)
 {
-    if (mn_major && IN_BYTES == 4)
+    if (IN_BYTES == 8)
+        load_fragment_f64(engine, registers, tile, mn, k_bytes, row_bytes, mn_major);
+    else if (mn_major && IN_BYTES == 4)
         load_fragment_transposed(engine, registers, tile, mn, k_bytes, row_bytes, is_b);
     else
         ldmatrix(engine, registers, tile, mn, k_bytes, row_bytes, mn_major, is_b);

@@ -21,15 +21,16 @@ enum { GROUP_SUMS_PAD = 4 };
 /* Returns the mask of a row. The eight rows that ldmatrix reads at once then fall into different
  * banks. These rows are adjacent, except for MN-major elements of one byte, where they are two of
  * every four (see ldmatrix_offset). MN-major elements of four bytes are not read by ldmatrix: eight
- * lanes read two chunks of each of four adjacent rows. Rows of two chunks are too short to permute;
+ * lanes read two chunks of each of four adjacent rows. So do sixteen lanes that read eight bytes each,
+ * and eight lanes that read two MN-major doubles each. Rows of two chunks are too short to permute;
  * four such rows with the same mask exchange chunks with each other. */
 DEVICE uint swizzle_mask(uint row, uint row_bytes, uint element_bytes, int mn_major)
 {
     const uint chunks = row_bytes / CHUNK_BYTES < 8 ? row_bytes / CHUNK_BYTES : 8;
     if (mn_major && element_bytes == 1)
         return chunks == 8 ? (row / 4 * 2 + row % 2) % 8 : chunks == 4 ? row / 4 % 4 : row / 4 % 2 + row / 8 % 2 * 4;
-    if (mn_major && element_bytes == 4)
-        return 2 * row % chunks;
+    if (element_bytes == 8 || (mn_major && element_bytes == 4))
+        return row / (8 / chunks) * 2 % chunks;
     return row / (8 / chunks) % chunks;
 }
 
@@ -76,7 +77,20 @@ DEVICE uint group_offset(uint lane, uint mn, uint k, uint row_bytes)
     return k * row_bytes + mn * 4 + chunk_offset(lane % 4, lane / 4, row_bytes, 4, 1);
 }
 
-/* Returns where a lane stores its sums (four bytes each, rows of `ld`) of 8 x 8 tile j: two adjacent
+/* Return the byte offsets that a lane loads from a tile of doubles, for step k + lane % 4 of k: row mn +
+ * lane / 4 of a K-major tile, and the chunk of rows mn + lane / 4 * 2 and the next one of an MN-major
+ * tile. mn must be a multiple of 8, and k of 4: the mask then depends on the lane only. */
+DEVICE uint double_offset(uint lane, uint mn, uint k, uint row_bytes)
+{
+    return mn * row_bytes + element_offset(lane / 4, k + lane % 4, row_bytes, 8, 0);
+}
+
+DEVICE uint double_pair_offset(uint lane, uint mn, uint k, uint row_bytes)
+{
+    return k * row_bytes + mn * 8 + chunk_offset(lane % 4, lane / 4, row_bytes, 8, 1);
+}
+
+/* Returns where a lane stores its sums (rows of `ld`) of 8 x 8 tile j: two adjacent
  * columns or, if B's columns are paired, four columns of tiles j and j + 1. A's rows may be paired,
  * too. `row_half` selects the upper or lower 8 rows of 16. */
 DEVICE uint sums_store_offset(uint lane, uint row_half, uint j, uint ld, int a_rows_paired, int b_cols_paired)
@@ -93,9 +107,18 @@ DEVICE uint group_sums_store_offset(uint lane, uint row_half, uint j, uint col_h
 }
 
 /* Returns the padding of a row of sums that avoids bank conflicts when the lanes store. */
-DEVICE uint sums_pad(int a_rows_paired, int b_cols_paired)
+DEVICE uint sums_pad(int a_rows_paired, int b_cols_paired, uint sum_bytes)
 {
+    if (sum_bytes == 8)
+        return b_cols_paired ? 0 : a_rows_paired ? 4 : 8;
     return a_rows_paired == b_cols_paired ? 8 : b_cols_paired ? 16 : 4;
+}
+
+/* Returns which two of four adjacent sums of eight bytes a lane stores first: alternating between rows,
+ * to avoid bank conflicts without padding. */
+DEVICE uint sums_store_first(uint lane)
+{
+    return lane / 4 % 2 * 2;
 }
 
 /* Returns the index of the four sums that a lane loads first. A lane that loads eight elements starts
