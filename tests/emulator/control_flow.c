@@ -140,6 +140,33 @@ static void indirect_calls_may_differ_between_lanes(void **state)
         assert_int_equal(out[t], (t % 12 < 5 ? 2 * (t % 12) : t % 12 * (t % 12)) + 2);
 }
 
+/* A call with too few arguments or results is refused when the module is loaded. Through a register it cannot be checked:
+ * printf without arguments then prints nothing. */
+static void calls_must_match_the_declaration(void **state)
+{
+    static const char declaration[] = ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n";
+    static const char *const calls[] = {"call vprintf, (a0, a0);\n", "call (r0), vprintf, ();\n",
+                                        "call (r0), vprintf, (a0);\n", "call (r0), vprintf, (a0, a0, a0);\n"};
+    static const char parameters[] = "{ .param .b64 a0; .param .b32 r0; st.param.b64 [a0+0], %rd0;\n";
+    rung_emulator *emulator;
+    rung_emulator_module *module;
+    char text[1024];
+    uint32_t out[32];
+    (void)state;
+    assert_int_equal(rung_emulator_create(NULL, &emulator), RUNG_OK);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        snprintf(text, sizeof text, "%s%s%s%s%s} ret; }\n", PTX_HEADER, declaration, PTX_KERNEL, parameters, calls[i]);
+        assert_int_equal(rung_emulator_module_load(emulator, "test.ptx", text, strlen(text), &module),
+                         RUNG_STATUS_INVALID);
+    }
+    rung_emulator_destroy(emulator);
+    snprintf(text, sizeof text,
+             "%s%s%s%smov.u64 %%rd2, vprintf;\nP: .callprototype (.param .b32 _) _ ();\n"
+             "call (r0), %%rd2, (), P;\n} ret; }\n",
+             PTX_HEADER, declaration, PTX_KERNEL, parameters);
+    run_clean(text, 32, out, 32);
+}
+
 static void endless_recursion_fails(void **state)
 {
     char text[4096];
@@ -396,6 +423,7 @@ int main(void)
                                        cmocka_unit_test(threads_return_before_barriers),
                                        cmocka_unit_test(recursion_works_in_divergent_code),
                                        cmocka_unit_test(indirect_calls_may_differ_between_lanes),
+                                       cmocka_unit_test(calls_must_match_the_declaration),
                                        cmocka_unit_test(endless_recursion_fails),
                                        cmocka_unit_test(locks_end),
                                        cmocka_unit_test(warps_wait_for_flags),

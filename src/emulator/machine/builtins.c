@@ -5,11 +5,13 @@
 
 #include "emulator/machine/emulator.h"
 
-/* Reads argument `index` of a call in one lane. */
+/* Reads argument `index` of a call in one lane. A call through a register may have too few; the others are 0. */
 static uint64_t argument(const ptx_warp_t *warp, const ptx_instruction_t *call, int index, int lane)
 {
-    const ptx_operand_t *entry = call->list + 2 * ((size_t)call->vector_length + (size_t)index);
     uint64_t value = 0;
+    if (index >= call->operation)
+        return value;
+    const ptx_operand_t *entry = call->list + 2 * ((size_t)call->vector_length + (size_t)index);
     memcpy(&value, warp->frame->registers + entry[0] + (size_t)lane * entry[1], entry[1] < 8 ? entry[1] : 8);
     return value;
 }

@@ -48,6 +48,16 @@ static rung_status append_parameters(ptx_parser_t *parser, ptx_instruction_t *in
     return RUNG_OK;
 }
 
+/* Checks the numbers of a call against the declaration of its function. */
+static rung_status check_call(ptx_parser_t *parser, const ptx_function_t *callee, int32_t results, int32_t arguments)
+{
+    if (arguments == callee->parameter_count && results == callee->result_count)
+        return RUNG_OK;
+    return PTX_DECODE_FAIL(parser, RUNG_STATUS_INVALID,
+                           "the call has %d arguments and %d results; %s is declared with %d and %d", (int)arguments,
+                           (int)results, callee->name, (int)callee->parameter_count, (int)callee->result_count);
+}
+
 /* call (result), function, (arguments), prototype;
  * The list holds offset and bytes of the results, then of the arguments. A call through a register takes the function's
  * index, which is its address, from operand 0. */
@@ -76,9 +86,12 @@ static rung_status decode_call(ptx_parser_t *parser, ptx_instruction_t *instruct
     }
     if (next < statement->argument_count && statement->arguments[next].kind == PTX_ARGUMENT_LIST)
         TRY(append_parameters(parser, instruction, &statement->arguments[next++], &arguments));
+    if (results > UINT8_MAX || arguments > UINT8_MAX)
+        return PTX_DECODE_FAIL(parser, RUNG_STATUS_UNSUPPORTED, "a call can have at most %d arguments", UINT8_MAX);
     instruction->vector_length = (uint8_t)results;
     instruction->operation = (uint8_t)arguments;
-    return RUNG_OK;
+    const ptx_function_t *functions = parser->functions.data;
+    return instruction->target >= 0 ? check_call(parser, &functions[instruction->target], results, arguments) : RUNG_OK;
 }
 
 static rung_status decode_plain(ptx_parser_t *parser, ptx_instruction_t *instruction, ptx_control_t control)
