@@ -217,7 +217,7 @@ static rungi_speed_choice choose(const comparison_t *comparison, const lab_model
     rungi_speed_choice choice;
     int count = 0;
     const char *kernel = in == RUNG_F32 ? "10_pipeline" : "12_matrix"; /* as in simt_rank.c */
-    kernels[count++] = (rungi_speed_kernel){kernel, is_wide(kernel, in, problem), true};
+    kernels[count++] = (rungi_speed_kernel){kernel, is_wide(kernel, in, problem), true, RUNGI_SPEED_F32};
     if (rungi_speed_rank(&speed_gpu, &speed_problem, kernels, count, &choice, 1) == 0)
         fail(gpu->arch, "the table has no row");
     return choice;

@@ -40,6 +40,8 @@ static const struct line {
 } lines[] = {
     {"12_matrix", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 75, 120, {&GUARDED, &GENERAL}},
     {"12_matrix", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32, "tf32"}, 80, 120, {&GUARDED, &GENERAL}},
+    {"12_matrix", "TF32X3", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32X3, "tf32x3"}, 80, 120, {&GUARDED, &GENERAL}},
+    {"12_matrix", "BF16X3", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_BF16X3, "bf16x3"}, 80, 120, {&GUARDED, &GENERAL}},
     {"12_matrix", "I8", {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 75, 120, {&GUARDED, &GENERAL}},
     {"12_matrix", "F64", {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 80, 120, {&GUARDED, &GENERAL}},
     {"11_wmma", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 70, 70, {&GUARDED}},
@@ -124,9 +126,10 @@ static unsigned long long kernel_checksum(const char *folder, const char *kernel
 
 /* ---- Presets ---- */
 
-/* Returns whether a preset is a candidate: those of CPUs, of other types and of other architectures are not. */
-static bool is_candidate(const char *preset, rung_type sum, int architecture)
+/* Returns whether a preset is a candidate: those of CPUs, of other types, modes and architectures are not. */
+static bool is_candidate(const char *preset, const lab_dtype *dtype, int architecture)
 {
+    rung_type sum = lab_type_pair_accumulator(dtype->product);
     char own[16];
     snprintf(own, sizeof own, "sm_%d", architecture);
     if (strncmp(preset, "sm_", 3) == 0)
@@ -137,6 +140,8 @@ static bool is_candidate(const char *preset, rung_type sum, int architecture)
         return false;
     if (strcmp(preset, "f64") == 0 || strcmp(preset, "i32") == 0)
         return strcmp(preset, rung_type_name(sum)) == 0;
+    if (strcmp(preset, "tf32x3") == 0 || strcmp(preset, "bf16x3") == 0)
+        return strcmp(preset, rung_compute_name(dtype->compute)) == 0;
     return strncmp(preset, "cpu", 3) != 0;
 }
 
@@ -148,10 +153,9 @@ static void visit_presets(const struct line *line, int architecture, visit_prese
     rung_kernel *kernel;
     if (rung_kernel_find(NULL, "cuda", line->kernel, &kernel) != RUNG_OK)
         fail(line->kernel, rung_error_text());
-    rung_type sum = lab_type_pair_accumulator(line->dtype.product);
     visit(line, architecture, "", user);
     for (int64_t i = 0; i < rung_kernel_describe(kernel)->preset_count; i++)
-        if (is_candidate(rung_kernel_preset(kernel, i)->name, sum, architecture))
+        if (is_candidate(rung_kernel_preset(kernel, i)->name, &line->dtype, architecture))
             visit(line, architecture, rung_kernel_preset(kernel, i)->name, user);
 }
 

@@ -326,21 +326,24 @@ RUNG_API rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int
  *     strict   as they are                             gamma(k) |A||B|
  *     bf16x3   F32 split into three BF16 values each,
  *              the six largest of nine products        (1.02 gamma(6 k) + 2^-24) |A||B|
+ *     tf32x3   F32 split into two TF32 values each,
+ *              the three largest of four products      (1.02 gamma(3 k) + 2^-21) |A||B|
  *     tf32     F32 rounded to 11 significant bits      (1.02 gamma(k) + 2^-10 + 2^-22) |A||B|
  *     bf16x1   F32 rounded to 8 significant bits       (1.02 gamma(k) + 2^-7 + 2^-16) |A||B|
  *
- * The modes affect F32 inputs only. In the last three modes, inputs below 2^-126 may count as 0,
- * inputs that round past the largest number become infinite, and in bf16x3 an infinite input may
- * give NaN. (The CPU uses FMA for the blocks of C that such inputs contribute to, and has none of
- * these exceptions.) The tensor cores of a GPU add several products at a time and truncate: for
- * 16-bit inputs and for tf32, replace gamma(k) in the bounds by gamma(3 k). The processor's own
- * BF16 instructions (AMX, AVX512_BF16) may treat inputs and sums below 2^-126 as 0, even in strict
- * mode. */
+ * The modes affect F32 inputs only. In all modes but strict, inputs below 2^-126 may count as 0, and
+ * inputs that round past the largest number become infinite. In bf16x3 and tf32x3, parts of an input
+ * below 2^-126 may count as 0, and an infinite input may give NaN. (The CPU uses FMA for the blocks
+ * of C that such inputs contribute to, and has none of these exceptions.) The tensor cores of a GPU
+ * add several products at a time and truncate: for 16-bit inputs and for the modes of F32, replace
+ * gamma(n) in the bounds by gamma(3 n). The processor's own BF16 instructions (AMX, AVX512_BF16) may
+ * treat inputs and sums below 2^-126 as 0, even in strict mode. */
 typedef enum rung_compute {
     RUNG_COMPUTE_STRICT = 0,
     RUNG_COMPUTE_BF16X3 = 1,
     RUNG_COMPUTE_TF32   = 2,
-    RUNG_COMPUTE_BF16X1 = 3
+    RUNG_COMPUTE_BF16X1 = 3,
+    RUNG_COMPUTE_TF32X3 = 4
 } rung_compute;
 
 /* Function applied to each element of the result. GELU and SiLU need a floating-point result.
@@ -758,12 +761,15 @@ RUNG_API void *rung_buffer_native(const rung_buffer *buffer);
  *     // takes: f32,f16:f32                   supported types: f32 for A, B and C, or f16 for
  *                                             A and B with f32 for C; default: all
  *     // takes: bf16 from sm_80               types that need a newer NVIDIA GPU
- *     // computes: tf32                       precision for F32 inputs; default: strict
+ *     // computes: tf32,tf32x3                precisions for F32 inputs; default: strict. A plan
+ *                                             uses the least precise one that is sufficient; if that
+ *                                             is not the least precise of the list, the macro COMPUTE
+ *                                             is its rung_compute
  *     // preset small: BM=64,BN=64            named parameters
  *
  * Presets with these names replace the defaults: "cpu" on OpenCL devices that are processors,
  * "f64" and "i32" for that accumulator type, "cpu_f64" for both, "sm_75" on that NVIDIA
- * architecture. "small" ("cpu_small", "sm_75_small") replaces them if the total area of its tiles,
+ * architecture, and "tf32x3" or "bf16x3" in that compute mode, if the kernel has several. "small" ("cpu_small", "sm_75_small") replaces them if the total area of its tiles,
  * including the parts outside C, is less than half that of the default tiles. On a GPU, two more
  * rules apply if rung_plan_options.kernel is NULL. The number of tiles is first rounded up to a
  * multiple of the compute units, so that idle units count. If one small tile covers all rows or all
@@ -820,7 +826,7 @@ typedef struct rung_kernel_info {
     const char  *summary; /* the first comment line of the source */
     const char  *file;    /* "04_shared.cu" */
     const char  *source;  /* the whole text */
-    rung_compute compute; /* precision for F32 inputs */
+    rung_compute compute; /* precision for F32 inputs; the lowest if there are several */
     rung_engine  engine;
     unsigned     abilities; /* RUNG_ABILITY_... bits */
     const char  *defaults;  /* all parameters with their default values, "TILE=32" */
@@ -858,6 +864,10 @@ RUNG_API const rung_preset      *rung_kernel_preset(const rung_kernel *kernel, i
 /* Returns 1 if the kernel multiplies these types of A, B and C, else 0. `min_sm`, which may be
  * NULL, receives the oldest NVIDIA architecture that supports them (80 for sm_80), or 0. */
 RUNG_API int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_type b, rung_type c, int *min_sm);
+
+/* Returns 1 if the kernel multiplies F32 in this compute mode or in a more precise one, else 0. `used`,
+ * which may be NULL, receives the mode that a plan uses, or RUNG_COMPUTE_STRICT. */
+RUNG_API int rung_kernel_computes(const rung_kernel *kernel, rung_compute requested, rung_compute *used);
 
 /* Checks parameters, "TILE=16,UNROLL=4", against the constraints of a kernel. A preset's name
  * expands to its parameters: "small,BK=8". Parameters that are not named keep their defaults;

@@ -26,8 +26,10 @@ static double mac_rate_of(const lab_explain_request *request, bool uses_engine, 
         return 2 * machine->engine16;
     if (uses_engine && in == RUNG_F64)
         return machine->engine_f64;
+    if (uses_engine && in == RUNG_F32) /* as TF32, or split into BF16 */
+        return strstr(loop->operation, "BF16") ? machine->engine16 : machine->engine_tf32;
     if (uses_engine)
-        return in == RUNG_I8 ? machine->engine_i8 : in == RUNG_F32 ? machine->engine_tf32 : machine->engine16;
+        return in == RUNG_I8 ? machine->engine_i8 : machine->engine16;
     switch (lab_type_pair_accumulator(request->dtype.product)) {
     case RUNG_F64: return machine->fp64;
     case RUNG_I32: return machine->int32 * macs_per_lane(loop);

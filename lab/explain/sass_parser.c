@@ -64,9 +64,9 @@ int64_t lab_sass_multiply_adds(const sass_instruction_t *instruction)
     static const struct {
         const char *shape;
         int64_t count;
-    } shapes[] = {{"1684", 16 * 8 * 4},   {"1688", 16 * 8 * 8}, {"16816", 16 * 8 * 16}, {"16832", 16 * 8 * 32},
-                  {"16864", 16 * 8 * 64}, {"8816", 8 * 8 * 16}, {"8832", 8 * 8 * 32},   {"884", 8 * 8 * 4},
-                  {"16x8x4", 16 * 8 * 4}};
+    } shapes[] = {{"1684", 16 * 8 * 4},   {"1688", 16 * 8 * 8},   {"16816", 16 * 8 * 16},
+                  {"16832", 16 * 8 * 32}, {"16864", 16 * 8 * 64}, {"8816", 8 * 8 * 16},
+                  {"8832", 8 * 8 * 32},   {"884", 8 * 8 * 4},     {"16x8x4", 16 * 8 * 4}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (has_modifier(instruction, shapes[i].shape))
             return shapes[i].count;

@@ -90,7 +90,8 @@ const char *lab_parse_dtypes(const lab_options *options, rung_compute *compute, 
     *count = 0;
     if (!read_compute(options->compute, compute)) {
         static char error[128];
-        snprintf(error, sizeof error, "--compute is \"%.40s\"; use strict, bf16x3, tf32 or bf16x1", options->compute);
+        snprintf(error, sizeof error, "--compute is \"%.40s\"; use strict, bf16x3, tf32x3, tf32 or bf16x1",
+                 options->compute);
         return error;
     }
     products[lab_type_pair_index(f32)] = !text;
@@ -125,10 +126,8 @@ bool lab_compute_is_as_precise(rung_compute mode, rung_compute requested)
 {
     static const int ranks[LAB_COMPUTE_COUNT] = {
         /* 1 is the most precise */
-        [RUNG_COMPUTE_STRICT] = 1,
-        [RUNG_COMPUTE_BF16X3] = 2,
-        [RUNG_COMPUTE_TF32] = 3,
-        [RUNG_COMPUTE_BF16X1] = 4,
+        [RUNG_COMPUTE_STRICT] = 1, [RUNG_COMPUTE_BF16X3] = 2, [RUNG_COMPUTE_TF32X3] = 3,
+        [RUNG_COMPUTE_TF32] = 4,   [RUNG_COMPUTE_BF16X1] = 5,
     };
     int first = (int)mode, second = (int)requested;
     return first >= 0 && first < LAB_COMPUTE_COUNT && second >= 0 && second < LAB_COMPUTE_COUNT &&
@@ -141,7 +140,7 @@ bool lab_kernel_accepts_dtype(const rung_kernel *kernel, const lab_dtype *dtype)
     bool is_f32 = dtype->product.in == RUNG_F32;
     rung_type in = dtype->product.in, out = dtype->product.out;
     return !info || (rung_kernel_supports(kernel, in, in, out, NULL) &&
-                     (!is_f32 || lab_compute_is_as_precise(info->compute, dtype->compute)));
+                     (!is_f32 || rung_kernel_computes(kernel, dtype->compute, NULL)));
 }
 
 const char *lab_kernel_peer_name(const rung_kernel *kernel)

@@ -37,7 +37,7 @@ static rung_type sum_type(const rung_problem *problem)
 bool lab_oracle_can_check_k(lab_type_pair product, int64_t k)
 {
     rung_type sum = lab_type_pair_accumulator(product);
-    return lab_type_is_integer(sum) || 6 * ((double)k + 4) < 0.5 / rounding_of(sum).unit;
+    return lab_type_is_integer(sum) || 18 * ((double)k + 4) < 0.5 / rounding_of(sum).unit;
 }
 
 /* ---- Double-double numbers ------------------------------------------------------------------------------------ */
@@ -159,8 +159,9 @@ static double mode_error(const rung_problem *problem, const element_sums_t *sums
         return (0x1p-10 + 0x1p-22) * sums->products + vanished;
     if (problem->compute == RUNG_COMPUTE_BF16X1)
         return (0x1p-7 + 0x1p-16) * sums->products + vanished;
-    *steps *= 6;
-    return 0x1p-24 * sums->products + vanished;
+    bool is_tf32x3 = problem->compute == RUNG_COMPUTE_TF32X3;
+    *steps *= is_tf32x3 ? 3 : 6;
+    return (is_tf32x3 ? 0x1p-21 : 0x1p-24) * sums->products + vanished;
 }
 
 /* Returns the error of CPU instructions for BF16, which may flush denormal factors and sums to 0. There are at most
@@ -193,8 +194,7 @@ static reference_t reference_sum(const rung_problem *problem, const rung_matrix 
     double steps = (double)problem->a.cols, size = 0, lost = 0;
     bool rounds = problem->a.type == RUNG_F32 && problem->compute != RUNG_COMPUTE_STRICT;
     bool is_short = problem->a.type == RUNG_F16 || problem->a.type == RUNG_BF16;
-    bool is_rounded_once = problem->compute == RUNG_COMPUTE_TF32 || problem->compute == RUNG_COMPUTE_BF16X1;
-    if (accuracy == LAB_ACCURACY_ENGINE && (is_short || (rounds && is_rounded_once)))
+    if (accuracy == LAB_ACCURACY_ENGINE && (is_short || rounds))
         steps *= 3;
     reference_t result = {{0, 0}, 0, false};
     if (alpha != 0) {

@@ -11,6 +11,7 @@
 #include "base/checked_arithmetic.h"
 #include "base/text_list.h"
 #include "base/try.h"
+#include "core/enum_counts.h"
 #include "core/kernel_expression.h"
 
 /* ---- Creating --------------------------------------------------------------------------- */
@@ -158,6 +159,52 @@ int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_type b, ru
     if (min_sm)
         *min_sm = is_supported ? kernel->min_sm[types] : 0;
     return is_supported;
+}
+
+/* Returns the kernel's mode that is as precise as `requested` and as fast as possible: the least precise one. Without such
+ * a mode, returns RUNGI_COMPUTE_COUNT. */
+static int find_mode(const rung_kernel *kernel, rung_compute requested)
+{
+    int found = RUNGI_COMPUTE_COUNT;
+    for (int i = 0; i < RUNGI_COMPUTE_COUNT; i++) {
+        bool is_possible = kernel->computes & 1u << i && rungi_compute_is_as_precise((rung_compute)i, requested);
+        if (is_possible &&
+            (found == RUNGI_COMPUTE_COUNT || rungi_compute_is_as_precise((rung_compute)found, (rung_compute)i)))
+            found = i;
+    }
+    return found;
+}
+
+int rung_kernel_computes(const rung_kernel *kernel, rung_compute requested, rung_compute *used)
+{
+    int mode = kernel ? find_mode(kernel, requested) : RUNGI_COMPUTE_COUNT;
+    if (used)
+        *used = mode < RUNGI_COMPUTE_COUNT ? (rung_compute)mode : RUNG_COMPUTE_STRICT;
+    return mode < RUNGI_COMPUTE_COUNT;
+}
+
+rung_compute rungi_kernel_compute(const rung_kernel *kernel, const rung_problem *problem)
+{
+    rung_compute mode = RUNG_COMPUTE_STRICT;
+    if (problem->a.type == RUNG_F32)
+        rung_kernel_computes(kernel, problem->compute, &mode);
+    return mode;
+}
+
+rung_compute rungi_kernel_most_precise(const rung_kernel *kernel)
+{
+    rung_compute found = kernel->info.compute;
+    for (int i = 0; i < RUNGI_COMPUTE_COUNT; i++)
+        if (kernel->computes & 1u << i && rungi_compute_is_as_precise((rung_compute)i, found))
+            found = (rung_compute)i;
+    return found;
+}
+
+bool rungi_kernel_needs_compute_macro(const rung_kernel *kernel, const rung_problem *problem)
+{
+    rung_compute mode;
+    return problem->a.type == RUNG_F32 && rung_kernel_computes(kernel, problem->compute, &mode) &&
+           mode != kernel->info.compute;
 }
 
 /* ---- Ladder ------------------------------------------------------------------------------- */

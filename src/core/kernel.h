@@ -36,6 +36,7 @@ struct rung_kernel {
     rungi_string_view entry;            /* name of the function; empty in C files */
     rungi_string_view threads;          /* an expression */
     unsigned types;                     /* bit set of rungi_gemm_types */
+    unsigned computes;                  /* bit set of rung_compute */
     int min_sm[RUNGI_GEMM_TYPES_COUNT]; /* per type: 80 requires sm_80 or later on NVIDIA GPUs; 0: none */
     rung_parameter *parameters;
     rung_constraint *constraints;
@@ -65,6 +66,15 @@ void rungi_kernel_free(rung_kernel *kernel);
 
 /* Adds a reference, for plans: they keep a kernel of a caller alive. rung_kernel_destroy() removes it. */
 const rung_kernel *rungi_kernel_retain(const rung_kernel *kernel);
+
+/* Returns the compute mode in which the kernel computes a problem; STRICT if it does not, and for types other than F32. */
+rung_compute rungi_kernel_compute(const rung_kernel *kernel, const rung_problem *problem);
+
+/* Returns the most precise mode of the kernel. */
+rung_compute rungi_kernel_most_precise(const rung_kernel *kernel);
+
+/* Returns whether the kernel computes a problem in another mode than info.compute. It is then compiled with -DCOMPUTE. */
+bool rungi_kernel_needs_compute_macro(const rung_kernel *kernel, const rung_problem *problem);
 
 bool rungi_kernel_has_preset(const rung_kernel *kernel, const char *name);
 

@@ -11,7 +11,7 @@
  *     #include "name"                                             a header of the library
  *     // preset NAME: NAME=number,...                             a preset
  *     // takes: TYPES,... [from sm_80]                            the types that the kernel multiplies
- *     // computes: MODE                                           the compute mode, if not strict
+ *     // computes: MODE,...                                       the compute modes, if not only strict
  *     KERNEL(expression) name(                                    the function
  */
 #include <ctype.h>
@@ -302,18 +302,27 @@ static rung_status parse_takes(rung_kernel *kernel, rungi_string_view list)
     return RUNG_OK;
 }
 
-/* Parses "computes: tf32". */
-static rung_status parse_computes(rung_kernel *kernel, rungi_string_view word)
+/* Parses "computes: tf32" or "computes: tf32,tf32x3". info.compute becomes the least precise mode. */
+static rung_status parse_computes(rung_kernel *kernel, rungi_string_view list)
 {
-    int compute = rungi_compute_find(word);
-    kernel->info.compute = (rung_compute)compute;
-    if (compute < RUNGI_COMPUTE_COUNT)
-        return RUNG_OK;
-    return rungi_invalid("%s: unknown compute mode \"%.*s\" after \"computes:\"; valid: strict, bf16x3, tf32, bf16x1",
-                         kernel->info.file, (int)word.length, word.text);
+    kernel->computes = 0;
+    kernel->info.compute = RUNG_COMPUTE_STRICT;
+    do {
+        rungi_string_view word = trim(rungi_string_view_split(&list, ','));
+        int compute = rungi_compute_find(word);
+        if (compute == RUNGI_COMPUTE_COUNT)
+            return rungi_invalid(
+                "%s: unknown compute mode \"%.*s\" after \"computes:\"; valid: strict, bf16x3, tf32x3, "
+                "tf32, bf16x1",
+                kernel->info.file, (int)word.length, word.text);
+        kernel->computes |= 1u << compute;
+        if (rungi_compute_is_as_precise(kernel->info.compute, (rung_compute)compute))
+            kernel->info.compute = (rung_compute)compute;
+    } while (list.length > 0);
+    return RUNG_OK;
 }
 
-/* Parses a line that is only a comment: "takes: LIST", "computes: MODE" or "preset NAME: PARAMETERS". Most comments declare
+/* Parses a line that is only a comment: "takes: LIST", "computes: LIST" or "preset NAME: PARAMETERS". Most comments declare
  * nothing. */
 static rung_status parse_comment(kernel_parser_t *parser, rungi_string_view comment)
 {
@@ -436,6 +445,7 @@ rung_status rungi_kernel_parse(rung_kernel *kernel, const char *file, const char
     kernel->info.file = store_string(&parser, rungi_string_view_of(file, strlen(file)));
     kernel->info.source = kernel->text;
     kernel->info.summary = parse_summary(&parser, kernel->text);
+    kernel->computes = 1u << RUNG_COMPUTE_STRICT;
 
     kernel_line_t line;
     bool has_entry = false;

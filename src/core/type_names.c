@@ -24,10 +24,8 @@ const char *rung_type_name(rung_type type)
 const char *rung_compute_name(rung_compute compute)
 {
     static const char *const names[RUNGI_COMPUTE_COUNT] = {
-        [RUNG_COMPUTE_STRICT] = "strict",
-        [RUNG_COMPUTE_BF16X3] = "bf16x3",
-        [RUNG_COMPUTE_TF32] = "tf32",
-        [RUNG_COMPUTE_BF16X1] = "bf16x1",
+        [RUNG_COMPUTE_STRICT] = "strict", [RUNG_COMPUTE_BF16X3] = "bf16x3", [RUNG_COMPUTE_TF32] = "tf32",
+        [RUNG_COMPUTE_BF16X1] = "bf16x1", [RUNG_COMPUTE_TF32X3] = "tf32x3",
     };
     return name_or_unknown(names, RUNGI_COMPUTE_COUNT, (int)compute);
 }
@@ -38,6 +36,19 @@ int rungi_compute_find(rungi_string_view name)
     while (compute < RUNGI_COMPUTE_COUNT && !rungi_string_view_equals(name, rung_compute_name((rung_compute)compute)))
         compute++;
     return compute;
+}
+
+bool rungi_compute_is_as_precise(rung_compute mode, rung_compute requested)
+{
+    /* By precision, 1 is the most precise mode. The values of rung_compute are not in this order, because later versions
+     * append modes. */
+    static const int ranks[] = {
+        [RUNG_COMPUTE_STRICT] = 1, [RUNG_COMPUTE_BF16X3] = 2, [RUNG_COMPUTE_TF32X3] = 3,
+        [RUNG_COMPUTE_TF32] = 4,   [RUNG_COMPUTE_BF16X1] = 5,
+    };
+    _Static_assert(sizeof ranks / sizeof *ranks == RUNGI_COMPUTE_COUNT, "every compute mode has a rank");
+    return (unsigned)mode < RUNGI_COMPUTE_COUNT && (unsigned)requested < RUNGI_COMPUTE_COUNT &&
+           ranks[mode] <= ranks[requested];
 }
 
 const char *rung_engine_name(rung_engine engine)

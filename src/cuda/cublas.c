@@ -105,8 +105,10 @@ static const int types[] = {[RUNG_F32] = R_32F,   [RUNG_F64] = R_64F, [RUNG_F16]
 static rung_compute supported_compute(const rung_problem *problem, int version, int architecture)
 {
     bool has_matrix = architecture >= 80, emulates = architecture / 10 == 10 && version >= EMULATED_SINCE;
-    bool is_supported = problem->compute == RUNG_COMPUTE_BF16X3 ? emulates : has_matrix;
-    return problem->a.type == RUNG_F32 && is_supported ? problem->compute : RUNG_COMPUTE_STRICT;
+    /* cuBLAS has no tf32x3; its emulation by BF16 is more precise. */
+    rung_compute mode = problem->compute == RUNG_COMPUTE_TF32X3 ? RUNG_COMPUTE_BF16X3 : problem->compute;
+    bool is_supported = mode == RUNG_COMPUTE_BF16X3 ? emulates : has_matrix;
+    return problem->a.type == RUNG_F32 && is_supported ? mode : RUNG_COMPUTE_STRICT;
 }
 
 /* Returns the cublasComputeType_t of a type of A and a compute mode. */
@@ -115,7 +117,8 @@ static int compute_type(rung_type type, rung_compute compute)
     static const int modes[] = {[RUNG_COMPUTE_STRICT] = COMPUTE_32F,
                                 [RUNG_COMPUTE_BF16X3] = COMPUTE_32F_EMULATED_16BFX9,
                                 [RUNG_COMPUTE_TF32] = COMPUTE_32F_FAST_TF32,
-                                [RUNG_COMPUTE_BF16X1] = COMPUTE_32F_FAST_16BF};
+                                [RUNG_COMPUTE_BF16X1] = COMPUTE_32F_FAST_16BF,
+                                [RUNG_COMPUTE_TF32X3] = COMPUTE_32F}; /* never used */
     if (type == RUNG_F64)
         return COMPUTE_64F;
     return type == RUNG_I8 ? COMPUTE_32I : modes[compute];

@@ -154,6 +154,12 @@ static const rungi_speed_kernel *find_kernel(const rungi_speed_kernel *kernels, 
     return NULL;
 }
 
+/* Returns whether a row is for the problem and the mode in which its kernel computes. `kernel` may be NULL. */
+static bool has_type(const rungi_speed_row *row, const rungi_speed_problem *problem, const rungi_speed_kernel *kernel)
+{
+    return row->type == (kernel && kernel->mode != RUNGI_SPEED_F32 ? kernel->mode : problem->type);
+}
+
 static bool is_same_preset(const rungi_speed_row *x, const rungi_speed_row *y)
 {
     return x->architecture == y->architecture && x->type == y->type && strcmp(x->kernel, y->kernel) == 0 &&
@@ -219,9 +225,9 @@ int rungi_speed_rank(const rungi_speed_gpu *gpu, const rungi_speed_problem *prob
     for (int i = 0; is_valid && i < rungi_speed_row_count; i += step) {
         const rungi_speed_row *row = &rungi_speed_rows[i];
         step = 1;
-        if (row->architecture != architecture || row->type != problem->type)
-            continue;
         const rungi_speed_kernel *kernel = find_kernel(kernels, kernel_count, row->kernel);
+        if (row->architecture != architecture || !has_type(row, problem, kernel))
+            continue;
         step = choose_path(row, problem, kernel && kernel->is_wide, &row);
         if (!kernel || row->resident < 1)
             continue;

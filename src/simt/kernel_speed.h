@@ -9,8 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The type of A and B: F16 stands for BF16, too. A kernel with a matrix engine multiplies F32 as TF32. */
-typedef enum rungi_speed_type { RUNGI_SPEED_F32, RUNGI_SPEED_F64, RUNGI_SPEED_F16, RUNGI_SPEED_I8 } rungi_speed_type;
+/* The type of A and B: F16 stands for BF16, too. A kernel with a matrix engine multiplies F32 as TF32, or in the compute
+ * mode of the last two. */
+typedef enum rungi_speed_type {
+    RUNGI_SPEED_F32,
+    RUNGI_SPEED_F64,
+    RUNGI_SPEED_F16,
+    RUNGI_SPEED_I8,
+    RUNGI_SPEED_TF32X3,
+    RUNGI_SPEED_BF16X3
+} rungi_speed_type;
 
 /* What a kernel was compiled for: vectors without bounds checks, vectors with them, or single elements. */
 typedef enum rungi_speed_path { RUNGI_SPEED_WIDE, RUNGI_SPEED_GUARDED, RUNGI_SPEED_GENERAL } rungi_speed_path;
@@ -64,6 +72,7 @@ typedef struct rungi_speed_kernel {
     const char *name;
     bool is_wide; /* vectors can be loaded */
     bool can_split;
+    rungi_speed_type mode; /* the rows of F32 in another compute mode; RUNGI_SPEED_F32: those of the problem's type */
 } rungi_speed_kernel;
 
 typedef struct rungi_speed_choice {

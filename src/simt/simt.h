@@ -99,6 +99,8 @@ rung_problem rungi_simt_row_major(const rung_problem *problem);
  * path. */
 typedef struct rungi_simt_path {
     rung_type in, out;
+    bool has_compute; /* the next is the macro COMPUTE: not the kernel's info.compute */
+    rung_compute compute;
     bool has_paths, wide, guarded, a_mn_major, b_mn_major;
     bool by_chunks, has_partial_chunks; /* `wide` means 16-byte chunks; some of them cross an edge */
     bool split, bias, residual, addend; /* see epilogue.h */
@@ -119,7 +121,7 @@ bool rungi_simt_is_wide(const rung_kernel *kernel, const rung_problem *problem, 
 void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capacity);
 
 /* Capacity for any text of rungi_simt_defines: "-D" and a space per parameter, and the macros of a path. */
-enum { RUNGI_SIMT_DEFINES_BYTES = RUNG_PARAMETERS_BYTES + 3 * RUNGI_PARAMETERS_MAX + 160 };
+enum { RUNGI_SIMT_DEFINES_BYTES = RUNG_PARAMETERS_BYTES + 3 * RUNGI_PARAMETERS_MAX + 176 };
 
 /* Writes all compiler options of the kernel: "-DTILE=32 -DUNROLL=4 -DWIDE=1 ...". */
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values *values, const rungi_simt_path *path,

@@ -68,6 +68,8 @@ rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parame
     *path = (rungi_simt_path){
         .in = a->type,
         .out = c->type,
+        .has_compute = rungi_kernel_needs_compute_macro(kernel, problem),
+        .compute = rungi_kernel_compute(kernel, problem),
         .guarded = true,
         .b_mn_major = true,
         .bias = !rungi_matrix_is_empty(&problem->bias),

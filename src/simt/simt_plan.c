@@ -233,7 +233,7 @@ rung_status rungi_simt_reduction_init(const rung_plan *plan, int64_t blocks_max,
                                 kernel));
     (*kernel)->is_reduction = true;
     *path = simt->path;
-    path->has_paths = path->split = false;
+    path->has_paths = path->split = path->has_compute = false;
     if (rungi_type_is_f8(path->in))
         path->in = RUNG_F32; /* both have F32 sums, so that one image serves all */
     /* Cannot overflow: the workspace holds the elements. */

@@ -20,6 +20,14 @@ static bool speed_type_of(rung_type in, rungi_speed_type *type)
     }
 }
 
+/* Returns the rows of the table for the mode in which a kernel computes the problem. */
+static rungi_speed_type speed_mode_of(const rung_kernel *kernel, const rung_problem *problem)
+{
+    if (!rungi_kernel_needs_compute_macro(kernel, problem))
+        return RUNGI_SPEED_F32;
+    return rungi_kernel_compute(kernel, problem) == RUNG_COMPUTE_BF16X3 ? RUNGI_SPEED_BF16X3 : RUNGI_SPEED_TF32X3;
+}
+
 /* Returns "sm_86" as 86; 0 without an architecture. */
 static int architecture_of(const rung_device *device)
 {
@@ -35,8 +43,8 @@ static rungi_speed_gpu gpu_of(const rung_device *device)
                              .l2_bytes = (double)device->info.last_level_cache_bytes};
 }
 
-/* Finds the kernels of the table that the library may choose for the problem. F32 may be multiplied as FP32 or as TF32, and
- * the predictions decide. Other types use the matrix engine if there is one. */
+/* Finds the kernels of the table that the library may choose for the problem. F32 may be multiplied as FP32 or on the
+ * matrix engine, and the predictions decide. Other types use the matrix engine if there is one. */
 static int find_kernels(const rung_plan *plan, const rung_problem *row_major,
                         rungi_speed_kernel found[RUNGI_SPEED_KERNELS_MAX])
 {
@@ -55,7 +63,8 @@ static int find_kernels(const rung_plan *plan, const rung_problem *row_major,
             continue;
         found[count++] = (rungi_speed_kernel){.name = names[i],
                                               .is_wide = rungi_simt_is_wide(kernel, row_major, plan->alignment),
-                                              .can_split = kernel->info.abilities & RUNG_ABILITY_SPLIT_K};
+                                              .can_split = kernel->info.abilities & RUNG_ABILITY_SPLIT_K,
+                                              .mode = speed_mode_of(kernel, row_major)};
     }
     rungi_error_restore(&saved);
     return count;

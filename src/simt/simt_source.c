@@ -40,15 +40,11 @@ void rungi_simt_quote_file_name(const char *file, char *name, size_t capacity)
 static const struct {
     const char *name, *text;
 } headers[] = {
-    {"dialect.h", rungi_source_dialect},
-    {"epilogue.h", rungi_source_epilogue},
-    {"tile.h", rungi_source_tile},
-    {"async.h", rungi_source_async},
-    {"swizzle.h", rungi_source_swizzle},
-    {"engine.h", rungi_source_engine},
-    {"mma.h", rungi_source_mma},
-    {"wmma.h", rungi_source_wmma},
-    {"matrix_output.h", rungi_source_matrix_output},
+    {"dialect.h", rungi_source_dialect}, {"epilogue.h", rungi_source_epilogue},
+    {"tile.h", rungi_source_tile},       {"async.h", rungi_source_async},
+    {"swizzle.h", rungi_source_swizzle}, {"engine.h", rungi_source_engine},
+    {"mma.h", rungi_source_mma},         {"f32_terms.h", rungi_source_f32_terms},
+    {"wmma.h", rungi_source_wmma},       {"matrix_output.h", rungi_source_matrix_output},
 };
 
 enum { HEADER_COUNT = sizeof headers / sizeof *headers };
@@ -176,6 +172,8 @@ void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values 
         append_define(text, "-D%s=%lld", kernel->parameters[i].name, (long long)values->value[i]);
     if (path->in != RUNG_F32 || path->out != RUNG_F32)
         append_define(text, "-DIN_%s -DOUT_%s", type_words[path->in], type_words[path->out]);
+    if (path->has_compute)
+        append_define(text, "-DCOMPUTE=%d", (int)path->compute);
     if (path->has_paths)
         append_define(text, "-DWIDE=%d -DGUARDED=%d -DA_MN_MAJOR=%d -DB_MN_MAJOR=%d",
                       path->wide + path->has_partial_chunks, path->guarded, path->a_mn_major, path->b_mn_major);

@@ -26,7 +26,7 @@ export types
 run() {
     local name=$work/$1_$2 list=$types start=$EPOCHREALTIME
     [ "$2" = 11 ] || [ "$2" = 12 ] && list=f16,f16:f32,bf16,bf16:f32,tf32,i8
-    [ "$2" = 12 ] && list+=,f8e4m3,f8e4m3:bf16,f8e5m2,f8e5m2:bf16
+    [ "$2" = 12 ] && list+=,f64,tf32x3,bf16x3,f8e4m3,f8e4m3:bf16,f8e5m2,f8e5m2:bf16
     LD_LIBRARY_PATH=$library:$emulated_driver:$nvrtc RUNG_EMULATED_ARCH=$1 RUNG_VERBOSE=2 HOME=/dev/null \
         "$RUNG" verify --device cuda --json --quiet --params tiny --dtype "$list" --kernels "$2" --suite full \
         --every "$every" > "$name.json" 2> "$name.log"
@@ -61,7 +61,7 @@ while read -r architecture kernel; do
     case $kernel in
     07 | 08 | 09 | 10) each=9 ;;
     11) expected=$((architecture < 80 ? 3 : 6)) ;;
-    12) expected=$((architecture < 80 ? 3 : architecture < 89 ? 6 : 10)) each=5 ;;
+    12) expected=$((architecture < 80 ? 3 : architecture < 89 ? 9 : 13)) each=5 ;;
     esac
     [ "$combinations" -eq "$expected" ] || { echo "$title was executed for $combinations type combinations, not $expected"; bad=1; }
     [ "$every" -gt 5 ] || [ "$paths" -ge $((expected * each)) ] || { echo "$title has $((expected * each)) paths, of which $paths were executed"; bad=1; }

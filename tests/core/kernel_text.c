@@ -713,6 +713,9 @@ static void compute_mode_is_parsed(void **state)
         {"// computes: bf16x3\n" HEAD, RUNG_COMPUTE_BF16X3},
         {"// computes:tf32\n" HEAD, RUNG_COMPUTE_TF32},
         {"// takes: f32\n// computes: tf32\n" HEAD, RUNG_COMPUTE_TF32},
+        {"// computes: tf32,tf32x3, bf16x3\n" HEAD, RUNG_COMPUTE_TF32},
+        {"// computes: strict,bf16x3\n" HEAD, RUNG_COMPUTE_BF16X3},
+        {"// computes: bf16x1,strict\n" HEAD, RUNG_COMPUTE_BF16X1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -720,6 +723,38 @@ static void compute_mode_is_parsed(void **state)
         assert_int_equal(rung_kernel_describe(kernel)->compute, cases[i].compute);
         rung_kernel_destroy(kernel);
     }
+}
+
+/* The fastest mode of the list that is precise enough: the least precise one. */
+static void modes_of_a_list_are_chosen(void **state)
+{
+    enum { NONE = -1 };
+    const struct {
+        const char *text;
+        rung_compute requested;
+        int used;
+    } cases[] = {
+        {"// computes: bf16x3,tf32,tf32x3\n" HEAD, RUNG_COMPUTE_STRICT, NONE},
+        {"// computes: bf16x3,tf32,tf32x3\n" HEAD, RUNG_COMPUTE_BF16X3, RUNG_COMPUTE_BF16X3},
+        {"// computes: bf16x3,tf32,tf32x3\n" HEAD, RUNG_COMPUTE_TF32X3, RUNG_COMPUTE_TF32X3},
+        {"// computes: bf16x3,tf32,tf32x3\n" HEAD, RUNG_COMPUTE_TF32, RUNG_COMPUTE_TF32},
+        {"// computes: bf16x3,tf32,tf32x3\n" HEAD, RUNG_COMPUTE_BF16X1, RUNG_COMPUTE_TF32},
+        {"// computes: bf16x3,tf32,tf32x3\n" HEAD, (rung_compute)99, NONE},
+        {"// computes: bf16x3,tf32\n" HEAD, RUNG_COMPUTE_TF32X3, RUNG_COMPUTE_BF16X3},
+        {"// computes: tf32\n" HEAD, RUNG_COMPUTE_BF16X3, NONE},
+        {HEAD, RUNG_COMPUTE_STRICT, RUNG_COMPUTE_STRICT},
+        {HEAD, RUNG_COMPUTE_BF16X1, RUNG_COMPUTE_STRICT},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rung_kernel *kernel = read_text(cases[i].text);
+        rung_compute used = RUNG_COMPUTE_BF16X1;
+        assert_int_equal(rung_kernel_computes(kernel, cases[i].requested, &used), cases[i].used != NONE);
+        assert_int_equal(used, cases[i].used != NONE ? cases[i].used : RUNG_COMPUTE_STRICT);
+        assert_int_equal(rung_kernel_computes(kernel, cases[i].requested, NULL), cases[i].used != NONE);
+        rung_kernel_destroy(kernel);
+    }
+    assert_int_equal(rung_kernel_computes(NULL, RUNG_COMPUTE_STRICT, NULL), 0);
 }
 
 /* A word that is misread would give the kernel problems it is not for. */
@@ -736,7 +771,8 @@ static void unknown_words_in_comments(void **state)
         {"// takes: f32:f32\n", "f32:f32"},
         {"// takes: i8:i32\n", "i8:i32"},
         {"// computes: loosely\n", "loosely"},
-        {"// computes: tf32,strict\n", "tf32,strict"},
+        {"// computes: tf32 strict\n", "tf32 strict"},
+        {"// computes: tf32,,strict\n", "\"\""},
         {"// computes:\n", "\"\""},
         {"// computes: tf3\n", "tf3"},
         {"// takes: f16 from sm_\n", "from sm_80"},
@@ -815,6 +851,7 @@ int main(void)
         cmocka_unit_test(supported_devices_are_parsed),
         cmocka_unit_test(ends_of_lists),
         cmocka_unit_test(compute_mode_is_parsed),
+        cmocka_unit_test(modes_of_a_list_are_chosen),
         cmocka_unit_test(unknown_words_in_comments),
         cmocka_unit_test(elements_have_a_size),
 #endif

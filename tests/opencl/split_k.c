@@ -1003,20 +1003,23 @@ static void small_preset_where_it_halves_the_work(void **state)
 /* A problem gets the mode it asked for or one before it. */
 static void modes_are_never_less_precise_than_requested(void **state)
 {
-    static const char *const said[] = {"", "// computes: bf16x3\n", "// computes: tf32\n", "// computes: bf16x1\n"};
+    static const rung_compute order[] = {RUNG_COMPUTE_STRICT, RUNG_COMPUTE_BF16X3, RUNG_COMPUTE_TF32X3,
+                                         RUNG_COMPUTE_TF32, RUNG_COMPUTE_BF16X1};
+    _Static_assert(sizeof order / sizeof *order == RUNGI_COMPUTE_COUNT, "every mode is tested");
     rung_matrix square = rung_matrix_of(RUNG_F32, 4, 4, NULL);
     (void)state;
     for (int computes = 0; computes < RUNGI_COMPUTE_COUNT; computes++) {
         char text[1024];
         rung_kernel *kernel, *idle = kernel_with(0);
-        snprintf(text, sizeof text, "%s%s", said[computes], rung_kernel_describe(idle)->source);
+        snprintf(text, sizeof text, "// computes: %s\n%s", rung_compute_name(order[computes]),
+                 rung_kernel_describe(idle)->source);
         assert_int_equal(rung_kernel_from_source(context, "opencl", "idle.cu", text, &kernel), RUNG_OK);
         rung_kernel_destroy(idle);
         for (int asked = 0; asked < RUNGI_COMPUTE_COUNT; asked++) {
             rung_problem problem = rung_problem_of(square, square, square);
             rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel};
             rung_plan *plan;
-            problem.compute = (rung_compute)asked;
+            problem.compute = order[asked];
             assert_int_equal(rung_plan_create(device, &problem, &options, &plan),
                              computes <= asked ? RUNG_OK : RUNG_STATUS_UNSUPPORTED);
             rung_plan_destroy(plan);

@@ -247,9 +247,9 @@ static cl_program programs[ENGINES];
 
 static cl_program program_of(const fragment_engine_t *engine)
 {
-    const char *const texts[] = {rungi_source_dialect, rungi_source_epilogue, rungi_source_swizzle,
-                                 rungi_source_engine,  rungi_source_mma,      before_wmma,
-                                 rungi_source_wmma,    after_wmma,            instruction_kernels};
+    const char *const texts[] = {rungi_source_dialect, rungi_source_epilogue, rungi_source_swizzle, rungi_source_engine,
+                                 rungi_source_mma,     before_wmma,           rungi_source_wmma,    after_wmma,
+                                 instruction_kernels};
     cl_program *program = &programs[engine - engines];
     rungi_opencl_device *own = rungi_opencl_device_of(device);
     char options[256], log[4096] = "";

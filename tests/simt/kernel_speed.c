@@ -91,7 +91,8 @@ static void splits_into_whole_steps(void **state)
 
 /* ---- The table ---- */
 
-static const rungi_speed_kernel kernels[] = {{"12_matrix", true, true}, {"10_pipeline", true, true}};
+static const rungi_speed_kernel kernels[] = {{"12_matrix", true, true, RUNGI_SPEED_F32},
+                                             {"10_pipeline", true, true, RUNGI_SPEED_F32}};
 
 static int rank(const rungi_speed_gpu *on, rungi_speed_problem problem, rungi_speed_type type,
                 rungi_speed_choice *choices, int capacity)
@@ -235,7 +236,8 @@ static void ranks_kernels_that_support_the_plan(void **state)
                  {RUNG_BF16, RUNG_COMPUTE_STRICT, "sm_80", "12_matrix"},
                  {RUNG_BF16, RUNG_COMPUTE_STRICT, "sm_75", "10_pipeline"}, /* its engine has no BF16 */
                  {RUNG_F16, RUNG_COMPUTE_STRICT, "sm_61", "10_pipeline"},
-                 {RUNG_F64, RUNG_COMPUTE_STRICT, "sm_80", "10_pipeline"},
+                 {RUNG_F64, RUNG_COMPUTE_STRICT, "sm_80", "12_matrix"},
+                 {RUNG_F64, RUNG_COMPUTE_STRICT, "sm_75", "10_pipeline"},
                  {RUNG_I8, RUNG_COMPUTE_STRICT, "sm_89", "12_matrix"},
                  {RUNG_I32, RUNG_COMPUTE_STRICT, "sm_89", NULL},
                  {RUNG_F32, RUNG_COMPUTE_STRICT, "sm_52", NULL},

@@ -32,9 +32,16 @@ typedef struct variant {
 } variant_t;
 
 static const variant_t engines[] = {
-    {"-DIN_F16 -DEMULATED=80", F16, 80}, {"-DIN_BF16 -DEMULATED=80", BF16, 80}, {"-DIN_I8 -DEMULATED=80", I8, 80},
-    {"-DEMULATED=80", F32, 80},          {"-DIN_F16 -DEMULATED=75", F16, 75},   {"-DIN_I8 -DEMULATED=75", I8, 75},
-    {"-DIN_F64 -DOUT_F64 -DEMULATED=80", F64, 80}, {"-DIN_F64 -DOUT_F64 -DEMULATED=90", F64, 90},
+    {"-DIN_F16 -DEMULATED=80", F16, 80},
+    {"-DIN_BF16 -DEMULATED=80", BF16, 80},
+    {"-DIN_I8 -DEMULATED=80", I8, 80},
+    {"-DEMULATED=80", F32, 80},
+    {"-DIN_F16 -DEMULATED=75", F16, 75},
+    {"-DIN_I8 -DEMULATED=75", I8, 75},
+    {"-DCOMPUTE=4 -DEMULATED=80", F32, 80},
+    {"-DCOMPUTE=1 -DEMULATED=80", F32, 80}, /* tf32x3, bf16x3 */
+    {"-DIN_F64 -DOUT_F64 -DEMULATED=80", F64, 80},
+    {"-DIN_F64 -DOUT_F64 -DEMULATED=90", F64, 90},
 };
 
 enum { ENGINES = sizeof engines / sizeof *engines };
@@ -72,10 +79,17 @@ static const char copy_kernels[] =
     "    for (uint i = threadIdx.x; i < STEPS * 128; i += 32) to[STEPS * 128 + i] = words[i];\n"
     "}\n";
 
-static const char *const engine_texts[] = {
-    rungi_source_dialect, rungi_source_epilogue, rungi_source_swizzle, rungi_source_engine,
-    rungi_source_mma,     before_wmma,           rungi_source_wmma,    after_wmma,
-    instruction_kernels,  NULL};
+static const char *const engine_texts[] = {rungi_source_dialect,
+                                           rungi_source_epilogue,
+                                           rungi_source_swizzle,
+                                           rungi_source_engine,
+                                           rungi_source_mma,
+                                           rungi_source_f32_terms,
+                                           before_wmma,
+                                           rungi_source_wmma,
+                                           after_wmma,
+                                           instruction_kernels,
+                                           NULL};
 static const char *const copy_texts[] = {rungi_source_dialect, rungi_source_epilogue, rungi_source_tile,
                                          rungi_source_async,   copy_kernels,          NULL};
 

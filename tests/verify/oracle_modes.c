@@ -36,29 +36,29 @@ static double as_bf16(double factor)
     return naive_rounded(RUNG_BF16, factor);
 }
 
-/* So many BF16 that add up to the number, or nearly. */
-static void split(double number, int count, double *parts)
+/* So many BF16 or TF32 that add up to the number, or nearly. */
+static void split(double number, int count, double (*rounded)(double), double *parts)
 {
     for (int i = 0; i < count; i++) {
-        parts[i] = naive_rounded(RUNG_BF16, number);
+        parts[i] = rounded(number);
         number = naive_rounded(RUNG_F32, number - parts[i]);
     }
 }
 
 /* Of the products of parts those that are larger than the first that is left out: three
  * of four, six of nine. The smallest are added first. */
-static double split_product(double sum, double x, double y, int count)
+static double split_product(double sum, double x, double y, int count, double (*rounded)(double))
 {
     double x_parts[3], y_parts[3];
-    split(x, count, x_parts);
-    split(y, count, y_parts);
+    split(x, count, rounded, x_parts);
+    split(y, count, rounded, y_parts);
     for (int size = count - 1; size >= 0; size--)
         for (int i = 0; i <= size; i++)
             sum = naive_rounded(RUNG_F32, sum + x_parts[i] * y_parts[size - i]);
     return sum;
 }
 
-static void multiply_split(const naive_t *naive, int count)
+static void multiply_split(const naive_t *naive, int count, double (*rounded)(double))
 {
     const rung_problem *problem = &naive->problem;
     for (int64_t row = 0; row < NAIVE_M; row++)
@@ -66,7 +66,7 @@ static void multiply_split(const naive_t *naive, int count)
             double sum = 0;
             for (int64_t i = 0; i < problem->a.cols; i++)
                 sum = split_product(sum, lab_element_get(&problem->a, row, i), lab_element_get(&problem->b, i, col),
-                                    count);
+                                    count, rounded);
             lab_element_set(&problem->c, row, col, sum);
         }
 }
@@ -170,7 +170,7 @@ static void test_three_bf16_terms_pass_as_bf16x3(void **state)
                 naive_set_all(&naive.problem.a, third_bf16_term_matters);
                 naive_set_all(&naive.problem.b, third_bf16_term_matters);
             }
-            multiply_split(&naive, 3);
+            multiply_split(&naive, 3, as_bf16);
             assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
             assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
         }
@@ -181,10 +181,42 @@ static void test_two_bf16_terms_fail(void **state)
 {
     (void)state;
     naive_t naive = all_of(third_bf16_term_matters);
-    multiply_split(&naive, 2);
+    multiply_split(&naive, 2, as_bf16);
     assert_false(is_right_in(&naive, RUNG_COMPUTE_STRICT));
     assert_false(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
     assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
+}
+
+/* Just below a tie of the first TF32 term, and of the second: both leave out as much as they can. */
+static const double second_tf32_term_matters = 1 + 0x1p-11 - 0x1p-23;
+
+static void test_two_tf32_terms_pass_as_tf32x3(void **state)
+{
+    (void)state;
+    for (int k = 1; k <= NAIVE_K_MAX; k = 3 * k + 1)
+        for (int same = 0; same < 2; same++) {
+            naive_t naive = naive_create((lab_type_pair){RUNG_F32, RUNG_F32}, k);
+            if (same) {
+                naive_set_all(&naive.problem.a, second_tf32_term_matters);
+                naive_set_all(&naive.problem.b, second_tf32_term_matters);
+            }
+            multiply_split(&naive, 2, as_tf32);
+            assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32X3));
+            assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
+        }
+}
+
+/* One TF32 leaves 2^-10 of each product out, and two BF16 2^-15. */
+static void test_lesser_splits_fail_as_tf32x3(void **state)
+{
+    (void)state;
+    naive_t naive = all_of(second_tf32_term_matters);
+    multiply_split(&naive, 1, as_tf32);
+    assert_false(is_right_in(&naive, RUNG_COMPUTE_TF32X3));
+    assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
+    naive = all_of(third_bf16_term_matters);
+    multiply_split(&naive, 2, as_bf16);
+    assert_false(is_right_in(&naive, RUNG_COMPUTE_TF32X3));
 }
 
 /* Modes are about F32 inputs: others get no more room from one. */
@@ -212,7 +244,7 @@ static void test_infinity_split_into_bf16_may_be_nan(void **state)
     naive_t naive = naive_create((lab_type_pair){RUNG_F32, RUNG_F32}, K);
     for (int i = 0; i < NAIVE_M; i++)
         lab_element_set(&naive.problem.a, i, 3, INFINITY);
-    multiply_split(&naive, 3);
+    multiply_split(&naive, 3, as_bf16);
     assert_true(isnan(lab_element_get(&naive.problem.c, 0, 0)));
     assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
     assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
@@ -267,6 +299,8 @@ int main(void)
         cmocka_unit_test(test_bf16_alone_is_right_in_bf16x1),
         cmocka_unit_test(test_three_bf16_terms_pass_as_bf16x3),
         cmocka_unit_test(test_two_bf16_terms_fail),
+        cmocka_unit_test(test_two_tf32_terms_pass_as_tf32x3),
+        cmocka_unit_test(test_lesser_splits_fail_as_tf32x3),
         cmocka_unit_test(test_modes_are_for_f32),
         cmocka_unit_test(test_infinity_split_into_bf16_may_be_nan),
         cmocka_unit_test(test_a_finite_sum_may_not_be_nan),

@@ -33,28 +33,12 @@ static rung_status check_types(const rung_kernel *kernel, const rung_problem *pr
                       rung_type_name(problem->c.type));
 }
 
-bool rungi_compute_is_as_precise(rung_compute mode, rung_compute requested)
-{
-    /* By precision, 1 is the most precise mode. The values of rung_compute are not in this order, because later versions
-     * append modes. */
-    static const int ranks[] = {
-        [RUNG_COMPUTE_STRICT] = 1,
-        [RUNG_COMPUTE_BF16X3] = 2,
-        [RUNG_COMPUTE_TF32] = 3,
-        [RUNG_COMPUTE_BF16X1] = 4,
-    };
-    _Static_assert(sizeof ranks / sizeof *ranks == RUNGI_COMPUTE_COUNT, "every compute mode has a rank");
-    return (unsigned)mode < RUNGI_COMPUTE_COUNT && (unsigned)requested < RUNGI_COMPUTE_COUNT &&
-           ranks[mode] <= ranks[requested];
-}
-
 static rung_status check_compute(const rung_kernel *kernel, const rung_problem *problem)
 {
-    const rung_kernel_info *info = &kernel->info;
-    if (problem->a.type == RUNG_F32 && !rungi_compute_is_as_precise(info->compute, problem->compute))
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s computes in %s, which is less precise than %s", info->name,
-                          rung_compute_name(info->compute), rung_compute_name(problem->compute));
-    return RUNG_OK;
+    if (problem->a.type != RUNG_F32 || rung_kernel_computes(kernel, problem->compute, NULL))
+        return RUNG_OK;
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s computes in %s, which is less precise than %s", kernel->info.name,
+                      rung_compute_name(rungi_kernel_most_precise(kernel)), rung_compute_name(problem->compute));
 }
 
 static rung_status check_abilities(const rung_plan *plan, const rung_kernel *kernel)
@@ -93,13 +77,23 @@ static bool is_small_preset_better(const rung_plan *plan, const rung_kernel *ker
            (2 * small.wave_area < normal.wave_area || (small.wave_area < normal.wave_area && small.has_spanning_tile));
 }
 
-/* Selects the default preset of the device, or its small preset if that fits the problem better. */
+/* Writes the name of the default preset: that of the plan's compute mode, if the kernel has several modes and this is not
+ * the usual one, or else that of the device. */
+static void default_preset(const rung_plan *plan, const rung_kernel *kernel, char name[RUNGI_PRESET_NAME_BYTES])
+{
+    const rung_device *device = plan->device;
+    snprintf(name, RUNGI_PRESET_NAME_BYTES, "%s", rung_compute_name(plan->info.compute));
+    if (!rungi_kernel_needs_compute_macro(kernel, &plan->problem) || !rungi_kernel_has_preset(kernel, name))
+        rungi_kernel_default_preset(kernel, device->preset, device->architecture,
+                                    rungi_problem_accumulator_type(&plan->problem), name);
+}
+
+/* Selects the default preset, or the small preset of the device if that fits the problem better. */
 static void select_preset(const rung_plan *plan, const rung_kernel *kernel, char name[RUNGI_PRESET_NAME_BYTES])
 {
     const rung_device *device = plan->device;
-    rung_type sum = rungi_problem_accumulator_type(&plan->problem);
     char small[RUNGI_PRESET_NAME_BYTES];
-    rungi_kernel_default_preset(kernel, device->preset, device->architecture, sum, name);
+    default_preset(plan, kernel, name);
     if (rungi_kernel_small_preset(kernel, device->preset, device->architecture, small) &&
         is_small_preset_better(plan, kernel, small, name))
         snprintf(name, RUNGI_PRESET_NAME_BYTES, "%s", small);
@@ -134,7 +128,7 @@ rung_status rungi_choose_set_kernel(rung_plan *plan, const rung_kernel *kernel, 
     plan->kernel = kernel;
     plan->info.workspace_bytes = plan->info.packed_b_bytes = 0;
     plan->info.split_k = 1;
-    plan->info.compute = plan->problem.a.type == RUNG_F32 ? kernel->info.compute : RUNG_COMPUTE_STRICT;
+    plan->info.compute = rungi_kernel_compute(kernel, &plan->problem);
     TRY(check_types(kernel, &plan->problem));
     TRY(check_abilities(plan, kernel));
     if (uses_defaults) {

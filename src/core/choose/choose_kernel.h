@@ -35,10 +35,6 @@ rung_status rungi_choose_set_kernel(rung_plan *plan, const rung_kernel *kernel, 
  * Tuning records contain only such kernels. */
 rung_status rungi_choose_check_automatic(const rung_kernel *kernel, const rung_problem *problem);
 
-/* Returns whether `mode` is at least as precise as `requested`, so that a kernel in `mode` may compute the problem.
- * Returns false if either value is not a mode. */
-bool rungi_compute_is_as_precise(rung_compute mode, rung_compute requested);
-
 /* Returns whether a failure is specific to one kernel, so that another kernel may succeed. */
 static inline bool rungi_choose_is_rejection(rung_status status)
 {

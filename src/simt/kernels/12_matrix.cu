@@ -12,13 +12,14 @@
  * placed by swizzle.h. If the operands allow whole chunks to be copied (WIDE), cp.async
  * copies them, or registers do before sm_80; otherwise elements are copied one by one.
  * Elements outside the matrices are copied as zeros, also past the end of k, so the main
- * loop has no branch. FP32 becomes TF32. FP8 is laid out as I8. F64 is read by ordinary loads
- * of 8 or 16 bytes. matrix_output.h stores the sums to C.
+ * loop has no branch. FP32 becomes TF32 or is split into terms (f32_terms.h). FP8 is laid
+ * out as I8. F64 is read by ordinary loads of 8 or 16 bytes. matrix_output.h stores the sums
+ * to C.
  */
 // takes: f16,f16:f32,i8 from sm_75
 // takes: bf16,bf16:f32,f32,f32:f16,f32:bf16,f64 from sm_80
 // takes: f8e4m3,f8e4m3:bf16,f8e5m2,f8e5m2:bf16 from sm_89
-// computes: tf32
+// computes: tf32,tf32x3,bf16x3
 #include "dialect.h"
 #include "epilogue.h"
 #include "tile.h"
@@ -26,6 +27,7 @@
 #include "swizzle.h"
 #include "engine.h"
 #include "mma.h"
+#include "f32_terms.h"
 
 #ifndef BM
 #define BM 128 // 64 128 256
@@ -65,6 +67,8 @@
 // preset tall: BM=256,BN=128,KB=64,WM=64,WN=64,STAGES=3
 // preset wide: BM=128,BN=256,KB=64,WM=64,WN=64,STAGES=3
 // preset deep: BM=128,BN=128,KB=64,WM=64,WN=64,STAGES=4
+// preset tf32x3: BM=128,BN=128,KB=64,WM=64,WN=32,STAGES=3
+// preset bf16x3: BM=128,BN=128,KB=64,WM=64,WN=32,STAGES=3
 // preset f64: BM=128,BN=128,KB=64,WM=64,WN=32,STAGES=3
 
 #define BK (KB / IN_BYTES)
@@ -144,8 +148,9 @@
 
 /* The loads of the next step are interleaved with the multiplications of this one, in
  * STEP_PARTS parts. Neither the engine nor the load/store unit then waits for a burst of the other.
- * The numbers are the best by the model of rung explain. In software every part needs barriers. */
-#if defined(__OPENCL_C_VERSION__) || WM % 32 != 0 || (ARCH < 80 && IN_BYTES != 1)
+ * The numbers are the best by the model of rung explain. In software every part needs barriers, and
+ * the terms of B would be computed for every part. */
+#if defined(__OPENCL_C_VERSION__) || SPLITS_F32 || WM % 32 != 0 || (ARCH < 80 && IN_BYTES != 1)
 #define STEP_PARTS 1
 #elif ARCH < 80
 #define STEP_PARTS (WM / 16)

@@ -84,9 +84,9 @@ DEVICE ushort f16_of_float(float value)
 
 #else /* CUDA */
 
-/* For F64 on sm_100 and later, the compiler would spill registers to fit one more block into a
- * multiprocessor. A minimum of one block prevents that. */
-#if defined(IN_F64) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+/* For F64 on sm_100 and later, and for split F32 (COMPUTE, see engine.h), the compiler would spill
+ * registers to fit one more block into a multiprocessor. A minimum of one block prevents that. */
+#if defined(COMPUTE) || (defined(IN_F64) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000)
 #define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads, 1)
 #else
 #define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)

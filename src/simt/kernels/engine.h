@@ -4,6 +4,7 @@
  *   ENGINE_ARGUMENT   ends the argument list of a kernel
  *   engine_t          one per kernel, created by engine_of()
  *   AS_TF32           1 if A and B are FP32, which engines multiply as TF32
+ *   SPLITS_F32        1 if A and B are FP32 that are split into F32_TERMS terms (see f32_terms.h)
  *   tf32_of(bits)     rounds a float to TF32
  *   warp_barrier()    waits for the lanes of the warp; orders their accesses to shared memory
  *
@@ -20,6 +21,14 @@
 #else
 #define AS_TF32 0
 #endif
+
+/* The compute mode of F32, a rung_compute: 2 tf32, one term; 4 tf32x3, two TF32 terms; 1 bf16x3, three
+ * BF16 terms. The host defines it if the mode is not tf32. */
+#ifndef COMPUTE
+#define COMPUTE 2
+#endif
+#define F32_TERMS (COMPUTE == 4 ? 2 : COMPUTE == 1 ? 3 : 1)
+#define SPLITS_F32 (AS_TF32 && F32_TERMS > 1)
 
 #ifdef __OPENCL_C_VERSION__
 

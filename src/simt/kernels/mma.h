@@ -3,7 +3,8 @@
  * software for devices without an engine. Used by 12_matrix.
  *
  *   load_fragment(...)  loads 16 rows x 32 bytes of k from a swizzled tile (mostly by ldmatrix)
- *   mma_all(...)        adds the products of one such step to a warp's tile of C (mma.sync)
+ *   mma_all(...)        adds the products of one such step to a warp's tile of C (mma.sync); if F32
+ *                       is split, it is in f32_terms.h
  *
  * A fragment is spread over the 32 lanes of a warp, four registers per lane. Its layout in bytes
  * is the same for every type. Register r of lane 4 g + q holds, for A, row g + 8 (r % 2) and four
@@ -86,6 +87,9 @@ DEVICE sum_t dot(uint a, uint b)
     for (uint i = 0; i < 32; i += 8)
         sum += widen((in_t)(a >> i & 0xff)) * widen((in_t)(b >> i & 0xff));
     return sum;
+#elif AS_TF32 && F32_TERMS == 3
+    return float_of_bf16((ushort)(a & 0xffff)) * float_of_bf16((ushort)(b & 0xffff)) +
+           float_of_bf16((ushort)(a >> 16)) * float_of_bf16((ushort)(b >> 16));
 #elif AS_TF32
     return as_float(a & 0xffffe000u) * as_float(b & 0xffffe000u); /* the engine ignores the other bits */
 #else
@@ -141,6 +145,7 @@ DEVICE void mma_step(engine_t engine, sum_t *sum, uint a, uint b)
 #endif
 }
 
+#if !SPLITS_F32
 DEVICE void mma_all(engine_t engine, sum_t *sum, const uint *a, const uint *b, uint rows, uint cols)
 {
     GLOBAL uint *own = engine.words + engine.lane * ENGINE_WORDS;
@@ -154,6 +159,7 @@ DEVICE void mma_all(engine_t engine, sum_t *sum, const uint *a, const uint *b, u
             mma_step(engine, &sum[(i * cols + j) * 4], 4 * i, 4 * rows + 2 * j);
     barrier(CLK_GLOBAL_MEM_FENCE);
 }
+#endif
 
 #else /* CUDA */
 
@@ -301,6 +307,7 @@ DEVICE void mma_step(sum_t *sum, const uint *a, uint b0, uint b1)
 #endif
 }
 
+#if !SPLITS_F32
 DEVICE void mma_all(engine_t engine, sum_t *sum, const uint *a, const uint *b, uint rows, uint cols)
 {
 #pragma unroll
@@ -309,10 +316,17 @@ DEVICE void mma_all(engine_t engine, sum_t *sum, const uint *a, const uint *b, u
         for (uint j = 0; j < cols; j++)
             mma_step(&sum[(i * cols + j) * 4], &a[4 * i], b[2 * j], b[2 * j + 1]);
 }
+#endif
 
 #endif /* FP8 by F16 */
 
 #endif /* CUDA */
+
+/* Returns an F32 as fragments hold it: rounded to TF32, or as it is if f32_terms.h splits it. */
+DEVICE uint fragment_word(uint bits)
+{
+    return SPLITS_F32 ? bits : tf32_of(bits);
+}
 
 /* Loads a fragment of MN-major elements of four bytes, which ldmatrix cannot transpose, with
  * ordinary loads. */
@@ -363,7 +377,7 @@ DEVICE void load_fragment_group(engine_t engine, uint *registers, SHARED const i
         const uint words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
 #pragma unroll
         for (uint i = 0; i < 4; i++)
-            registers[is_b ? 2 * i + half_k : i / 2 * 4 + half_k * 2 + i % 2] = tf32_of(words[i]);
+            registers[is_b ? 2 * i + half_k : i / 2 * 4 + half_k * 2 + i % 2] = fragment_word(words[i]);
     }
 }
 
@@ -394,7 +408,7 @@ DEVICE void load_fragment(engine_t engine, uint *registers, SHARED const in_t *t
 #if AS_TF32
 #pragma unroll
     for (uint r = 0; r < 4; r++)
-        registers[r] = tf32_of(registers[r]);
+        registers[r] = fragment_word(registers[r]);
 #endif
 }
 

@@ -33,7 +33,7 @@ gives "07_tile2d" rung bench --kernels 07
 gives "01,07_tile2d" rung bench --kernels 01,07
 gives "f16 f16:f32" rung verify --dtype f16
 gives "i8,bf16 i8,bf16:f32 i8,bf16x1 i8,bf16x3" rung verify --dtype i8,bf
-gives "tf32" rung verify --compute t
+gives "tf32 tf32x3" rung verify --compute t
 gives "scattered" rung verify --suite sc
 gives "cc cr" rung tune --layout c
 gives "cyclic" rung bench --layout c
