@@ -98,7 +98,7 @@ static void add_candidates(comparison_t *comparison)
     int first_kernel = comparison->dtype.product.in == RUNG_F32 ? 8 : 11; /* f16: those with a matrix engine */
     rung_kernel *kernel;
     for (int64_t i = 0; rung_kernel_at(NULL, "cuda", i, &kernel) == RUNG_OK; i++) {
-        if (rung_kernel_describe(kernel)->number < first_kernel)
+        if (rung_kernel_describe(kernel)->number < first_kernel || rung_kernel_describe(kernel)->only_sm > 0)
             continue;
         add_candidate(comparison, kernel, "");
         for (int64_t j = 0; j < rung_kernel_describe(kernel)->preset_count; j++) {

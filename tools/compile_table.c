@@ -303,6 +303,33 @@ static bool compile_engine(const nvrtc_t *nvrtc, const rung_kernel *kernel, cons
     return good;
 }
 
+/* A kernel with the instructions of one architecture, "sm_90a": the paths of 16-byte chunks, which it has only. Elements
+ * of one byte must be K-major. */
+static bool compile_specific(const nvrtc_t *nvrtc, const rung_kernel *kernel, const char *architecture)
+{
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    char specific[64];
+    bool good = true;
+    if (atoi(architecture + 3) != info->only_sm)
+        return true;
+    snprintf(specific, sizeof specific, "%sa", architecture);
+    for (int i = 0; i < lab_type_pair_count(); i++) {
+        lab_type_pair product = lab_type_pair_at(i);
+        if (!rung_kernel_supports(kernel, product.in, product.in, product.out, NULL))
+            continue;
+        for (int j = 0; j < ENGINE_PATHS; j++)
+            if ((rung_type_size(product.in) == 2 || strstr(engine_paths[j].defines, "GUARDED=1,B_MN_MAJOR=0")) &&
+                strcmp(engine_paths[j].name, "wide_partly") != 0)
+                good = compile(nvrtc, info, info->defaults, &products[i], &engine_paths[j], specific) && good;
+        for (int64_t j = 0; j < info->preset_count; j++)
+            if (is_for_gpus(rung_kernel_preset(kernel, j)))
+                good = compile(nvrtc, info, rung_kernel_preset(kernel, j)->parameters, &products[i], &engine_paths[0],
+                               specific) &&
+                       good;
+    }
+    return good;
+}
+
 static bool takes(const rung_kernel *kernel, int product)
 {
     lab_type_pair pair = lab_type_pair_at(product);
@@ -314,6 +341,8 @@ static bool compile_all(const nvrtc_t *nvrtc, const rung_kernel *kernel, bool is
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
     const compile_path_t *all = has_paths ? paths : &only_path;
+    if (info->only_sm > 0)
+        return compile_specific(nvrtc, kernel, architecture);
     if (info->engine != RUNG_ENGINE_NONE)
         return compile_engine(nvrtc, kernel, architecture);
     for (int i = 0; i < lab_type_pair_count(); i++) {

@@ -173,8 +173,8 @@ typedef enum rung_type {
     RUNG_I8        = 5,
     RUNG_I32       = 6,
 
-    /* Only kernel 12_matrix multiplies F8E4M3 and F8E5M2, on NVIDIA GPUs from sm_89 on and in its
-     * emulation. No kernel multiplies the other types below yet. A problem that no kernel of the
+    /* Only kernels 12_matrix and 13_wgmma multiply F8E4M3 and F8E5M2, on NVIDIA GPUs from sm_89 on
+     * and on sm_90, and the emulation of 12_matrix. No kernel multiplies the other types below yet. A problem that no kernel of the
      * device multiplies fails with RUNG_STATUS_UNSUPPORTED. */
     RUNG_U8        = 7,
     RUNG_I4        = 8, /* 2 elements per byte, the first in the low half */
@@ -831,6 +831,8 @@ typedef struct rung_kernel_info {
     unsigned     abilities; /* RUNG_ABILITY_... bits */
     const char  *defaults;  /* all parameters with their default values, "TILE=32" */
     int64_t      parameter_count, constraint_count, preset_count;
+    int          only_sm; /* 90: the kernel uses instructions of sm_90a, which exist on sm_90 GPUs only, and other
+                           * devices reject it; 0: any device */
 } rung_kernel_info;
 
 /* Return a kernel of a backend's ladder, by index or by name ("04_shared", or shorter: "4",
@@ -894,7 +896,8 @@ typedef struct rung_code {
     const char  *ptx; /* PTX of the same compilation, with line information; ends with 0 */
     int64_t      ptx_bytes;
     const char  *entry;                /* name of the kernel in the image and in the PTX */
-    int64_t      grid[3];              /* of the first launch for this problem; 0 if a launch needs a workspace */
+    int64_t      grid[3];              /* of the first launch for this problem; 0 if a launch needs a workspace
+                                        * or tensor maps */
     int64_t      dynamic_shared_bytes; /* of a launch */
     int64_t      argument_count;
     void *const *arguments; /* of the first launch, as cuLaunchKernel takes them. The arguments 4, 6, 9, 13 and 14 are

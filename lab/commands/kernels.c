@@ -55,16 +55,18 @@ static void write_types(const rung_kernel *kernel, int min_sm, char *text, size_
     }
 }
 
-/* Writes "f16,i8 from sm_75; bf16 from sm_80", or "". */
+/* Writes "f16,i8 from sm_75; bf16 from sm_80", "f16 on sm_90 only", or "". */
 static void write_architectures(const rung_kernel *kernel, char *text, size_t capacity)
 {
     enum { SM_MAX = 999 };
+    bool only_sm = rung_kernel_describe(kernel)->only_sm > 0;
     *text = '\0';
     for (int min_sm = 1; min_sm < SM_MAX; min_sm++) {
         char types[128];
         write_types(kernel, min_sm, types, sizeof types);
         if (*types)
-            lab_append(text, capacity, "%s%s from sm_%d", *text ? "; " : "", types, min_sm);
+            lab_append(text, capacity, only_sm ? "%s%s on sm_%d only" : "%s%s from sm_%d", *text ? "; " : "", types,
+                       min_sm);
     }
 }
 
@@ -133,7 +135,7 @@ static void print_kernel(const rung_kernel *kernel, const char *backends)
     if (info->engine != RUNG_ENGINE_NONE && strcmp(info->backend, "cpu") == 0)
         printf("  engine      %s\n", rung_engine_name(info->engine));
     else if (info->engine != RUNG_ENGINE_NONE)
-        printf("  engine      %s; emulated in software elsewhere\n", text);
+        printf("  engine      %s%s\n", text, info->only_sm > 0 ? "" : "; emulated in software elsewhere");
     write_abilities(info, text, sizeof text);
     printf("  supports    %s\n", *text ? text : "-");
     for (int64_t i = 0; i < info->parameter_count; i++) {

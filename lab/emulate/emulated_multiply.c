@@ -75,7 +75,8 @@ bool lab_emulated_multiply(const rung_code *code, const lab_emulated_problem *pr
     rung_emulator_options with = rung_emulator_options_default();
     *emulator = NULL;
     if (code->argument_count == 0 || code->argument_count > ARGUMENTS_MAX)
-        return lab_set_reason(why, capacity, "the problem needs a workspace, which runs on the emulator do not have");
+        return lab_set_reason(why, capacity,
+                              "the launch needs a workspace or tensor maps, which runs on the emulator do not have");
     with.memory_bytes = (int64_t)16 << 30;
     with.threads = 1;
     with.checks = options->checks;

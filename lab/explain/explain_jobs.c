@@ -65,13 +65,20 @@ static bool choose_parameters(const lab_explain_jobs *jobs, const rung_kernel *k
     return true;
 }
 
+/* Returns whether the launches of a kernel can be counted. A kernel for one architecture copies with tensor maps, which
+ * launches of the lab do not have. */
+static bool can_be_counted(const rung_kernel *kernel)
+{
+    return rung_kernel_describe(kernel)->only_sm == 0;
+}
+
 const char *lab_explain_jobs_add_all(lab_explain_jobs *jobs, char *why, size_t capacity)
 {
     const rung_kernel *kernels[LAB_KERNELS_MAX];
     rung_kernel *kernel;
     int count = 0;
     for (int64_t i = 0; count < LAB_KERNELS_MAX && rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++)
-        if (rung_kernel_describe(kernel)->number > 0)
+        if (rung_kernel_describe(kernel)->number > 0 && can_be_counted(kernel))
             kernels[count++] = kernel;
     if (!lab_parameters_check(kernels, count, jobs->defaults.parameters, why, capacity))
         return why;
@@ -107,7 +114,7 @@ const char *lab_explain_jobs_add_kernel(lab_explain_jobs *jobs, const char *name
         return NULL;
     for (int64_t i = 0; rung_kernel_at(NULL, "opencl", i, &next) == RUNG_OK; i++)
         if (rung_kernel_describe(next)->number == rung_kernel_describe(kernel)->number + 1 &&
-            lab_kernel_accepts_dtype(next, &first->request.dtype)) {
+            lab_kernel_accepts_dtype(next, &first->request.dtype) && can_be_counted(next)) {
             lab_explain_job *job = lab_explain_jobs_add(jobs, rung_kernel_describe(next)->name);
             job->request.dtype = first->request.dtype;
             job->is_next_kernel = true;

@@ -313,6 +313,64 @@ static void add_extras(lab_case_list *list, const lab_kernel_traits *traits, boo
         add_splits(list, traits);
 }
 
+/* ---- Aligned operands ---------------------------------------------------------------------------- */
+
+enum { ALIGNMENT = 16 }; /* elements: 16 bytes of the smallest type */
+
+static int64_t align(int64_t elements)
+{
+    return (elements + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Returns rows, or columns, with gaps, of which each starts at a multiple of ALIGNMENT elements. */
+static lab_strides aligned_strides(bool by_columns, int64_t rows, int64_t cols)
+{
+    int64_t pitch = align((by_columns ? rows : cols) + 1);
+    return by_columns ? (lab_strides){1, pitch, ALIGNMENT, 0} : (lab_strides){pitch, 1, ALIGNMENT, 0};
+}
+
+/* Makes the case an aligned batch. The items of A or of B may be the same. */
+static void set_aligned_batch(lab_case *last, int64_t batch, int64_t repeated)
+{
+    lab_case_set_batch(last, batch);
+    last->a.batch_stride = repeated == 1 ? 0 : align(last->a.batch_stride);
+    last->b.batch_stride = repeated == 2 ? 0 : align(last->b.batch_stride);
+}
+
+/* Adds one case; batch, epilogue, split-K and a separate output are drawn. */
+static void add_aligned_case(lab_case_list *list, const lab_kernel_traits *traits, case_size_t size, int layout)
+{
+    lab_case *last = add_random_case(list, size);
+    if (!last)
+        return;
+    last->a = aligned_strides(layout & 1, size.m, size.k);
+    last->b = aligned_strides(layout & 2, size.k, size.n);
+    bool has_epilogues = (traits->abilities & RUNG_ABILITY_EPILOGUE) != 0;
+    if (has_epilogues && draw(list, 9, 6) == 0) {
+        last->has_d = true;
+        last->d = lab_strides_of_layout(LAB_LAYOUT_row_gaps, size.m, size.n);
+    }
+    if (has_epilogues && draw(list, 10, 3) == 0)
+        last->epilogue = epilogue_for_type(list, epilogues[draw(list, 11, sizeof epilogues / sizeof *epilogues)]);
+    if (traits->abilities & RUNG_ABILITY_SPLIT_K && draw(list, 12, 3) == 0)
+        last->splits = 2 + draw(list, 13, 3);
+    if (draw(list, 14, 3) == 0)
+        set_aligned_batch(last, 2 + draw(list, 15, 2), draw(list, 16, 3));
+}
+
+/* Adds sizes around one and several tiles, in all layouts of A and B. */
+static void add_aligned(lab_case_list *list, const lab_kernel_traits *traits)
+{
+    const int64_t ms[] = {1, traits->bm - 1, traits->bm, traits->bm + 1, 2 * traits->bm + 3},
+                  ns[] = {2, traits->bn, traits->bn + 1, 2 * traits->bn - 1},
+                  ks[] = {1, traits->bk, traits->bk + 1, 3 * traits->bk - 1, 7 * traits->bk + 8};
+    for (int m = 0; m < 5; m++)
+        for (int n = 0; n < 4; n++)
+            for (int k = 0; k < 5; k++)
+                for (int layout = 0; layout < 4; layout++)
+                    add_aligned_case(list, traits, (case_size_t){ms[m], ns[n], ks[k]}, layout);
+}
+
 /* ---- Suites ------------------------------------------------------------------------------------------ */
 
 static void add_tile(lab_case_list *list, case_size_t tile)
@@ -337,6 +395,10 @@ lab_case_list lab_suite_cases(lab_suite suite, lab_kernel_traits traits)
 {
     lab_case_list list = {.is_integer = traits.is_integer};
     case_size_t tile = {traits.bm, traits.bn, traits.bk};
+    if (suite == LAB_SUITE_aligned) {
+        add_aligned(&list, &traits);
+        return list;
+    }
     if (suite == LAB_SUITE_tile) {
         add_random_case(&list, (case_size_t){tile.m + 1, tile.n - 1, tile.k + 1});
         add_random_case(&list, (case_size_t){2 * tile.m + 1, tile.n, 2 * tile.k - 1});

@@ -72,8 +72,9 @@ typedef struct lab_case_list {
 } lab_case_list;
 
 /* full: all cases. types: cases that depend on the element type. quick: about one minute. edges: sizes around the tile.
- * tile: a few of those. extras: batches by strides, epilogues, split-K. scattered: batches by offsets. */
-#define LAB_SUITE_LIST(X) X(full) X(types) X(quick) X(edges) X(tile) X(extras) X(scattered)
+ * tile: a few of those. extras: batches by strides, epilogues, split-K. scattered: batches by offsets. aligned: all of
+ * these with A and B in rows or columns that start at multiples of 16 elements, which some kernels require. */
+#define LAB_SUITE_LIST(X) X(full) X(types) X(quick) X(edges) X(tile) X(extras) X(scattered) X(aligned)
 
 typedef enum lab_suite {
 #define X(name) LAB_SUITE_##name,

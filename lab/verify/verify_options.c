@@ -153,7 +153,7 @@ int lab_verify_parse_options(lab_verify_session *session)
     const lab_options *options = session->options;
     session->every = session->seed = 1;
     if (!parse_suite(options->suite, &session->suite))
-        return reject("--suite", options->suite, "use full, types, quick, edges, tile, extras or scattered");
+        return reject("--suite", options->suite, "use full, types, quick, edges, tile, extras, scattered or aligned");
     if (lab_parameters_length_error(options->params))
         return usage(lab_parameters_length_error(options->params));
     const char *dtype_error = lab_parse_dtypes(options, &session->compute, session->dtypes, &session->dtype_count);

@@ -152,6 +152,12 @@ const rung_preset *rung_kernel_preset(const rung_kernel *kernel, int64_t index)
     return kernel && index >= 0 && index < kernel->info.preset_count ? &kernel->presets[index] : NULL;
 }
 
+rung_status rungi_kernel_reject_backend(const rung_kernel *kernel)
+{
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses instructions of sm_%da and runs only on sm_%d GPUs with CUDA",
+                      kernel->info.name, kernel->info.only_sm, kernel->info.only_sm);
+}
+
 int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_type b, rung_type c, int *min_sm)
 {
     rungi_gemm_types types = rungi_gemm_types_of(a, b, c);

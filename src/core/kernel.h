@@ -75,6 +75,8 @@ rung_compute rungi_kernel_most_precise(const rung_kernel *kernel);
 
 /* Returns whether the kernel computes a problem in another mode than info.compute. It is then compiled with -DCOMPUTE. */
 bool rungi_kernel_needs_compute_macro(const rung_kernel *kernel, const rung_problem *problem);
+/* Fails because the kernel, whose only_sm is set, belongs to a backend without these instructions. */
+rung_status rungi_kernel_reject_backend(const rung_kernel *kernel);
 
 bool rungi_kernel_has_preset(const rung_kernel *kernel, const char *name);
 

@@ -262,8 +262,9 @@ static rung_status parse_directive(kernel_parser_t *parser, const kernel_line_t 
     return RUNG_OK;
 }
 
-/* Splits " from sm_80" off the end of a list. Returns 80, 0 without " from", or -1 for an invalid architecture. */
-static int split_architecture(rungi_string_view *list)
+/* Splits " from sm_80" off the end of a list. Returns 80, 0 without " from", or -1 for an invalid architecture.
+ * "sm_90a" has instructions that exist on sm_90 only, and sets *is_specific. */
+static int split_architecture(rungi_string_view *list, bool *is_specific)
 {
     static const char words[] = " from sm_";
     for (size_t i = 0; i + strlen(words) <= list->length; i++) {
@@ -271,15 +272,18 @@ static int split_architecture(rungi_string_view *list)
             continue;
         rungi_string_view number = {list->text + i + strlen(words), list->length - i - strlen(words)};
         list->length = i;
+        *is_specific = number.length > 1 && number.text[number.length - 1] == 'a';
+        number.length -= *is_specific;
         return is_number(number) ? (int)strtol(number.text, NULL, 10) : -1;
     }
     return 0;
 }
 
-/* Parses "takes: f32,f16:f32" or "takes: bf16 from sm_80". Several lines add up. */
+/* Parses "takes: f32,f16:f32", "takes: bf16 from sm_80" or "takes: f16 from sm_90a". Several lines add up. */
 static rung_status parse_takes(rung_kernel *kernel, rungi_string_view list)
 {
-    int architecture = split_architecture(&list);
+    bool is_specific = false;
+    int architecture = split_architecture(&list, &is_specific);
     if (architecture < 0)
         return rungi_invalid(
             "%s: invalid architecture after \"takes:\"; write, for example, \"takes: bf16 from sm_80\"",
@@ -287,6 +291,8 @@ static rung_status parse_takes(rung_kernel *kernel, rungi_string_view list)
     if (list.length == 0)
         return rungi_invalid("%s: the list after \"takes:\" is empty; write, for example, \"takes: f32,f16:f32\"",
                              kernel->info.file);
+    if (is_specific)
+        kernel->info.only_sm = architecture;
     while (list.length > 0) {
         rungi_string_view word = trim(rungi_string_view_split(&list, ','));
         rungi_gemm_types types = rungi_gemm_types_find(word);

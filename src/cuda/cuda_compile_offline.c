@@ -113,7 +113,8 @@ static rung_problem with_buffers(const rung_problem *problem)
     return numbered;
 }
 
-/* Fills in the first launch of the plan's problem. There is none where memory of the device would have to be written first. */
+/* Fills in the first launch of the plan's problem. There is none where memory of the device would have to be written
+ * first, or where tensor maps need addresses. */
 static rung_status make_launch(const rung_plan *plan, const rungi_simt_plan *simt, rungi_code *code)
 {
     offline_launch_t *record = code->launch;
@@ -124,7 +125,7 @@ static rung_status make_launch(const rung_plan *plan, const rungi_simt_plan *sim
     rungi_simt_run run = {.simt = simt, .device_state = record, .handle = number_of, .launch = record_launch};
     rungi_gemm_sizes sizes = {plan->problem.c.rows, plan->problem.c.cols, plan->problem.a.cols, plan->problem.batch};
     rung_run_options options = {.size = sizeof options};
-    if (plan->info.workspace_bytes > 0 || sizes.m == 0 || sizes.n == 0)
+    if (plan->info.workspace_bytes > 0 || sizes.m == 0 || sizes.n == 0 || rungi_simt_has_tensor_maps(plan->kernel))
         return RUNG_OK;
     rung_problem numbered = with_buffers(&plan->problem);
     TRY(rungi_simt_launch_all(&run, plan, &numbered, sizes, &options));
@@ -170,7 +171,7 @@ static rung_status check_same_code(const rungi_simt_plan *simt, const char *defi
 rung_status rungi_cuda_compile_offline(rung_plan *plan, rungi_code *code)
 {
     rungi_simt_plan simt = {.arguments = 0};
-    rungi_nvrtc_job job = {.file = plan->kernel->info.file};
+    rungi_nvrtc_job job = {.file = plan->kernel->info.file, .is_specific = plan->kernel->info.only_sm > 0};
     char defines[RUNGI_SIMT_DEFINES_BYTES];
     int64_t dynamic_bytes;
     plan->device->info.name = "that GPU";

@@ -21,6 +21,7 @@ typedef struct CUstream_st *rungi_cu_stream;
 typedef struct CUevent_st *rungi_cu_event;
 typedef struct CUmod_st *rungi_cu_module;
 typedef struct CUfunc_st *rungi_cu_function;
+struct CUtensorMap_st; /* 128 bytes, aligned to 64 */
 
 /* Name in the table, versioned symbol, CUDA version of the first driver that has the function (0: all supported drivers
  * have it, and it is required), and arguments. */
@@ -66,6 +67,7 @@ typedef struct CUfunc_st *rungi_cu_function;
     X(ModuleGetFunction, cuModuleGetFunction, 0, (rungi_cu_function *, rungi_cu_module, const char *name)) \
     X(FuncGetAttribute, cuFuncGetAttribute, 0, (int *value, unsigned int what, rungi_cu_function)) \
     X(FuncSetAttribute, cuFuncSetAttribute, 0, (rungi_cu_function, unsigned int what, int value))  \
+    X(TensorMapEncodeTiled, cuTensorMapEncodeTiled, 12000, (struct CUtensorMap_st *, unsigned int type, uint32_t rank, void *address, const uint64_t *sizes, const uint64_t *strides, const uint32_t *box, const uint32_t *steps, unsigned int interleave, unsigned int swizzle, unsigned int promotion, unsigned int fill)) \
     X(LaunchKernel, cuLaunchKernel, 0, (rungi_cu_function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, rungi_cu_stream, void **arguments, void **extra))
 /* clang-format on */
 
@@ -97,6 +99,12 @@ typedef struct CUfunc_st *rungi_cu_function;
     X(FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 9)           \
     X(JIT_ERROR_LOG_BUFFER, 5)                                      \
     X(JIT_ERROR_LOG_BUFFER_SIZE_BYTES, 6)                           \
+    X(TENSOR_MAP_DATA_TYPE_UINT8, 0)                                \
+    X(TENSOR_MAP_DATA_TYPE_UINT16, 1)                               \
+    X(TENSOR_MAP_INTERLEAVE_NONE, 0)                                \
+    X(TENSOR_MAP_SWIZZLE_128B, 3)                                   \
+    X(TENSOR_MAP_L2_PROMOTION_L2_128B, 2)                           \
+    X(TENSOR_MAP_FLOAT_OOB_FILL_NONE, 0)                            \
     X(STREAM_NON_BLOCKING, 1)                                       \
     X(EVENT_DEFAULT, 0)
 /* clang-format on */

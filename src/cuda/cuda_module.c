@@ -126,8 +126,8 @@ static rung_status compile(rungi_cuda_device *device, const rungi_nvrtc *nvrtc, 
     const char *key[] = {job->source, job->defines, compiler, target};
     bool has_folder = rungi_code_cache_folder(folder, sizeof folder);
     snprintf(compiler, sizeof compiler, "nvrtc %d.%d", nvrtc->major, nvrtc->minor);
-    snprintf(target, sizeof target, "%s_%d, driver %d", job->to_ptx ? "compute" : "sm", job->architecture,
-             device->cu->version);
+    snprintf(target, sizeof target, "%s_%d%s, driver %d", job->to_ptx ? "compute" : "sm", job->architecture,
+             job->is_specific ? "a" : "", device->cu->version);
     *code = has_folder ? rungi_code_cache_read(context, folder, key, 4, &bytes) : NULL;
     if (*code)
         return RUNG_OK;
@@ -151,7 +151,11 @@ static rung_status load_compiled(rungi_cuda_device *device, const rungi_cuda_fun
         return RUNG_STATUS_NOT_FOUND;
     job.architecture = rungi_nvrtc_best_architecture(nvrtc, device->architecture);
     job.to_ptx = job.architecture != device->architecture || device->cu->executes_ptx;
+    job.is_specific = spec->kernel->info.only_sm > 0;
     job.has_line_info = device->cu->executes_ptx; /* for the messages of the emulator */
+    if (job.is_specific && job.architecture != device->architecture)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "NVRTC %d.%d does not compile for sm_%da; install a later one",
+                          nvrtc->major, nvrtc->minor, device->architecture);
     if (job.architecture == 0)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "NVRTC %d.%d no longer compiles for sm_%d; install NVRTC 12 (pip install "

@@ -66,7 +66,10 @@ static rung_status separate_epilogue(rungi_cuda_device *device, rung_plan *plan,
 static rung_status check_architecture(const rung_plan *plan, int architecture)
 {
     rungi_gemm_types product = rungi_gemm_types_of(plan->problem.a.type, plan->problem.b.type, plan->problem.c.type);
-    int from = plan->kernel->min_sm[product];
+    int from = plan->kernel->min_sm[product], only = plan->kernel->info.only_sm;
+    if (only > 0 && architecture != only)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses instructions of sm_%da and runs only on sm_%d; %s is sm_%d",
+                          plan->kernel->info.name, only, only, plan->device->info.name, architecture);
     if (architecture >= from)
         return RUNG_OK;
     return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s multiplies %s only on sm_%d and later; %s is sm_%d",
@@ -84,9 +87,20 @@ rung_status rungi_cuda_simt_plan_init(rung_plan *plan, int architecture, int64_t
     return RUNG_OK;
 }
 
+static rung_status check_driver(rungi_cuda_device *device, const rung_plan *plan)
+{
+    if (rungi_simt_has_tensor_maps(plan->kernel) && !device->cu->TensorMapEncodeTiled)
+        return rungi_fail(
+            RUNG_STATUS_UNSUPPORTED,
+            "%s needs tensor maps, which the driver does not have; install a driver for CUDA 12.0 or later",
+            plan->kernel->info.name);
+    return RUNG_OK;
+}
+
 static rung_status fill_plan(rungi_cuda_device *device, rung_plan *plan, cuda_plan_t *own)
 {
     int64_t dynamic_bytes;
+    TRY(check_driver(device, plan));
     TRY(rungi_cuda_simt_plan_init(plan, device->architecture, blocks_max(device), &own->simt, &dynamic_bytes));
     own->shared_bytes = (unsigned int)dynamic_bytes;
     rungi_cuda_function_spec spec = {plan->kernel, &plan->values, own->simt.path, own->shared_bytes, plan->carveout};
@@ -158,6 +172,20 @@ static rung_status upload(void *device_state, rung_buffer *workspace, int64_t of
     return RUNGI_CUDA_CALL(run->device, MemcpyHtoDAsync, to, from, (size_t)bytes, run->stream);
 }
 
+/* The rows of a box have 128 bytes, which the swizzle permutes as wgmma reads them. Types matter for conversions only. */
+static rung_status encode(void *device_state, const rungi_simt_tensor *tensor, rungi_simt_tensor_map *map)
+{
+    static const uint32_t steps[RUNGI_SIMT_TENSOR_RANK] = {1, 1, 1};
+    cuda_run_t *run = device_state;
+    void *address = (void *)(tensor->handle + (uintptr_t)tensor->offset);
+    return RUNGI_CUDA_CALL(run->device, TensorMapEncodeTiled, (struct CUtensorMap_st *)map,
+                           tensor->element_bytes == 1 ? RUNGI_CU_TENSOR_MAP_DATA_TYPE_UINT8
+                                                      : RUNGI_CU_TENSOR_MAP_DATA_TYPE_UINT16,
+                           RUNGI_SIMT_TENSOR_RANK, address, tensor->sizes, tensor->strides, tensor->box, steps,
+                           RUNGI_CU_TENSOR_MAP_INTERLEAVE_NONE, RUNGI_CU_TENSOR_MAP_SWIZZLE_128B,
+                           RUNGI_CU_TENSOR_MAP_L2_PROMOTION_L2_128B, RUNGI_CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
 static rung_status run_in_context(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                   rungi_gemm_sizes sizes, const rung_run_options *options)
 {
@@ -167,8 +195,12 @@ static rung_status run_in_context(rung_plan *plan, rung_queue *queue, const rung
         return RUNG_OK;
     if (own->is_library)
         return rungi_cublas_plan_run(plan, &own->cublas, queue, problem);
-    rungi_simt_run launches = {
-        .simt = &own->simt, .device_state = &run, .handle = handle_of, .launch = launch, .upload = upload};
+    rungi_simt_run launches = {.simt = &own->simt,
+                               .device_state = &run,
+                               .handle = handle_of,
+                               .launch = launch,
+                               .upload = upload,
+                               .encode = encode};
     return rungi_simt_launch_all(&launches, plan, problem, sizes, options);
 }
 

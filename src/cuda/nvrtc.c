@@ -111,7 +111,8 @@ rung_status rungi_nvrtc_compile(rung_context *context, const rungi_nvrtc *nvrtc,
     rungi_nvrtc_program *program = NULL;
     *code = NULL;
     int count = split_defines(job->defines, texts, options);
-    snprintf(target, sizeof target, "--gpu-architecture=%s_%d", job->to_ptx ? "compute" : "sm", job->architecture);
+    snprintf(target, sizeof target, "--gpu-architecture=%s_%d%s", job->to_ptx ? "compute" : "sm", job->architecture,
+             job->is_specific ? "a" : "");
     options[count++] = target;
     if (job->report)
         options[count++] = "--ptxas-options=-v";

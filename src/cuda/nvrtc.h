@@ -17,6 +17,7 @@ typedef struct rungi_nvrtc_report {
 typedef struct rungi_nvrtc_job {
     const char *file, *source, *defines;
     int architecture;
+    bool is_specific;           /* with the instructions that only this architecture has: sm_90a */
     bool to_ptx;                /* otherwise to a cubin for exactly this architecture */
     bool has_line_info;         /* always with a report */
     rungi_nvrtc_report *report; /* of a cubin: filled unless NULL, also if the compilation fails */

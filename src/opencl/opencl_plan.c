@@ -92,6 +92,8 @@ static rung_status fill_plan(rungi_opencl_device *device, rung_plan *plan, openc
     if (plan->problem.a.type == RUNG_F64 && !device->has_f64)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: %s has no 64-bit floating point", plan->kernel->info.name,
                           device->base.info.name);
+    if (plan->kernel->info.only_sm > 0)
+        return rungi_kernel_reject_backend(plan->kernel);
     TRY(rungi_simt_plan_init(plan, device->blocks_max, &own->simt));
     TRY(make_kernel(device, plan->kernel, &plan->values, &own->simt.path, own->simt.shape.threads, &own->kernel,
                     &plan->block_shared_bytes));

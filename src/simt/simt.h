@@ -50,9 +50,15 @@ typedef struct rungi_simt_launch_args {
 /* ---- Kernels (simt_source.c) ---- */
 
 /* Base: m, n, k, alpha, a, its view, b, its view, beta, c, its view. With epilogue.h also launch_args, batch_offsets,
- * bias, residual, partials. The last argument is the scratch memory of an emulated matrix engine, or the addend of
- * reduce.cu. */
-enum { RUNGI_SIMT_BASE_ARGUMENTS = 11, RUNGI_SIMT_EPILOGUE_ARGUMENTS = 16, RUNGI_SIMT_ARGUMENTS_MAX = 17 };
+ * bias, residual, partials. One more argument is the scratch memory of an emulated matrix engine, or the addend of
+ * reduce.cu. With tma.h the two last arguments are the tensor maps of A and B instead. */
+enum {
+    RUNGI_SIMT_BASE_ARGUMENTS = 11,
+    RUNGI_SIMT_EPILOGUE_ARGUMENTS = 16,
+    RUNGI_SIMT_REDUCTION_ARGUMENTS = 17,
+    RUNGI_SIMT_TENSOR_ARGUMENTS = 18,
+    RUNGI_SIMT_ARGUMENTS_MAX = 18
+};
 
 /* Returns the number of arguments of this kernel. */
 int rungi_simt_argument_count(const rung_kernel *kernel);
@@ -63,11 +69,15 @@ bool rungi_simt_has_paths(const rung_kernel *kernel);
 /* Returns whether the kernel copies 16-byte chunks (includes swizzle.h). */
 bool rungi_simt_copies_chunks(const rung_kernel *kernel);
 
-/* Returns the RUNG_ABILITY_* flags of the kernel: those of epilogue.h if it includes that header. */
+/* Returns the RUNG_ABILITY_* flags of the kernel: those of epilogue.h if it includes that header, without batch offsets
+ * if it has tensor maps. */
 unsigned rungi_simt_abilities(const rung_kernel *kernel);
 
-/* Returns whether the kernel uses a matrix engine (includes engine.h). */
+/* Returns whether the kernel uses a matrix engine (includes engine.h or wgmma.h). */
 bool rungi_simt_needs_engine(const rung_kernel *kernel);
+
+/* Returns whether the kernel copies tiles with tensor maps (includes tma.h). */
+bool rungi_simt_has_tensor_maps(const rung_kernel *kernel);
 
 /* Scratch memory of each thread where the engine is emulated: ENGINE_WORDS of engine.h. */
 enum { RUNGI_SIMT_SCRATCH_BYTES_PER_THREAD = 64 * 4 };
@@ -166,6 +176,34 @@ enum { RUNGI_SIMT_GRID_YZ_MAX = 65535 };
 
 rung_status rungi_simt_shape_init(const rung_kernel *kernel, const rungi_parameter_values *values, int64_t m, int64_t n,
                                   int64_t blocks_max, rungi_simt_shape *shape);
+
+/* ---- Tensor maps (simt_tensor.c) ---- */
+
+/* Bytes of the contiguous dimension in a box: TENSOR_ROW_BYTES of tma.h. */
+enum { RUNGI_SIMT_TENSOR_ROW_BYTES = 128, RUNGI_SIMT_TENSOR_RANK = 3 };
+
+/* An operand as a tensor map describes it. Dimensions: the contiguous one, the other one, items of the batch. */
+typedef struct rungi_simt_tensor {
+    uintptr_t handle; /* of the buffer */
+    int64_t offset;   /* of the first element, in bytes */
+    int64_t element_bytes;
+    uint64_t sizes[RUNGI_SIMT_TENSOR_RANK], strides[RUNGI_SIMT_TENSOR_RANK - 1]; /* strides: bytes */
+    uint32_t box[RUNGI_SIMT_TENSOR_RANK];
+} rungi_simt_tensor;
+
+/* CUtensorMap of the CUDA driver. */
+typedef struct rungi_simt_tensor_map {
+    _Alignas(64) unsigned char bytes[128];
+} rungi_simt_tensor_map;
+
+/* Checks that tensor maps can describe the operands of a row-major problem on a path. */
+rung_status rungi_simt_tensor_check(const rung_kernel *kernel, const rung_problem *row_major,
+                                    const rungi_simt_path *path);
+
+/* Describes mn x k elements of each of `items` items of an operand, for tiles of tile_mn x BK. The strides of `view` are
+ * those of (mn, k): B is transposed. */
+rungi_simt_tensor rungi_simt_tensor_of(uintptr_t handle, rung_type type, const rungi_simt_view *view, int64_t mn,
+                                       int64_t k, int64_t items, int64_t tile_mn, bool mn_major);
 
 /* ---- Ranking (simt_rank.c) ---- */
 

@@ -2,6 +2,8 @@
 /* simt_launch.c - see simt_launch.h. */
 #include "simt/simt_launch.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
@@ -68,6 +70,33 @@ static uintptr_t handle_of(const rungi_simt_run *run, const rung_buffer *buffer)
     return buffer ? run->handle(buffer) : 0;
 }
 
+/* Returns the view of B as (n, k). */
+static rungi_simt_view transposed(rungi_simt_view view)
+{
+    int64_t row_stride = view.row_stride;
+    view.row_stride = view.col_stride;
+    view.col_stride = row_stride;
+    return view;
+}
+
+/* Encodes the tensor maps of A and B. If k is 0, the kernel reads neither, and the maps are zeros. */
+static rung_status encode_maps(const rungi_simt_run *run, region_t region, rungi_simt_tensor_map maps[2])
+{
+    const rung_problem *problem = &run->problem;
+    const rungi_simt_plan *simt = run->simt;
+    memset(maps, 0, 2 * sizeof *maps);
+    if (run->sizes.k == 0)
+        return RUNG_OK;
+    rungi_simt_view a_view = view_of(&problem->a, region.row, 0, region.item);
+    rungi_simt_view b_view = transposed(view_of(&problem->b, 0, region.col, region.item));
+    rungi_simt_tensor a = rungi_simt_tensor_of(handle_of(run, problem->a.buffer), problem->a.type, &a_view, region.rows,
+                                               run->sizes.k, region.items, simt->shape.bm, simt->path.a_mn_major);
+    rungi_simt_tensor b = rungi_simt_tensor_of(handle_of(run, problem->b.buffer), problem->b.type, &b_view, region.cols,
+                                               run->sizes.k, region.items, simt->shape.bn, simt->path.b_mn_major);
+    TRY(run->encode(run->device_state, &a, &maps[0]));
+    return run->encode(run->device_state, &b, &maps[1]);
+}
+
 /* Launches one kernel for a region. The arguments are valid during this call only. */
 static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_reduction)
 {
@@ -87,6 +116,10 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
     size_t scalar = (size_t)rung_type_size(sum);
     rungi_simt_launch_args launch_args = launch_args_of(run, region, is_reduction);
     int64_t k = run->sizes.k;
+    rungi_simt_tensor_map maps[2];
+    bool has_maps = !is_reduction && run->simt->arguments == RUNGI_SIMT_TENSOR_ARGUMENTS;
+    if (has_maps)
+        TRY(encode_maps(run, region, maps));
     RUNGI_ASSERT(shape->threads > 0 && region.items > 0 && region.items <= RUNGI_SIMT_GRID_YZ_MAX);
     rungi_simt_launch launch = {
         .is_reduction = is_reduction,
@@ -95,7 +128,7 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
                                : rungi_ceil_divide(region.rows, shape->bm) * rungi_ceil_divide(region.cols, shape->bn),
         .items = region.items,
         .slices = is_reduction ? 1 : slice_count(run),
-        .count = is_reduction ? RUNGI_SIMT_ARGUMENTS_MAX : run->simt->arguments,
+        .count = is_reduction ? RUNGI_SIMT_REDUCTION_ARGUMENTS : run->simt->arguments,
         .arguments =
             {
                 {&region.rows, sizeof region.rows},
@@ -117,6 +150,10 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
                 {is_reduction ? &addend : &workspace, sizeof workspace},
             },
     };
+    for (int i = 0; has_maps && i < 2; i++) {
+        launch.arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + i].value = &maps[i];
+        launch.arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + i].size = sizeof maps[i];
+    }
     return run->launch(run->device_state, &launch);
 }
 

@@ -24,6 +24,8 @@ typedef struct rungi_simt_run {
     rung_status (*launch)(void *device_state, const rungi_simt_launch *launch);
     /* Copies bytes of host memory to the workspace. */
     rung_status (*upload)(void *device_state, rung_buffer *workspace, int64_t offset, int64_t bytes, const void *from);
+    /* Encodes a tensor map. NULL on devices that have none: they reject the kernels that need them. */
+    rung_status (*encode)(void *device_state, const rungi_simt_tensor *tensor, rungi_simt_tensor_map *map);
 
     rung_problem problem; /* row-major */
     rungi_gemm_sizes sizes;

@@ -89,7 +89,8 @@ rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parame
         return RUNG_OK;
     path->wide = true;
     path->by_chunks = by_chunks;
-    path->has_partial_chunks = by_chunks && has_partial_chunks(problem, a_mn_major, b_mn_major);
+    path->has_partial_chunks = by_chunks && !rungi_simt_has_tensor_maps(kernel) &&
+                               has_partial_chunks(problem, a_mn_major, b_mn_major);
     /* Guards cost nothing with chunks, and one compiled kernel then serves all sizes. */
     path->guarded = by_chunks || c->rows % bm != 0 || c->cols % bn != 0 || a->cols % bk != 0;
     path->a_mn_major = a_mn_major;

@@ -206,6 +206,8 @@ rung_status rungi_simt_plan_init(rung_plan *plan, int64_t blocks_max, rungi_simt
     TRY(rungi_simt_shape_init(plan->kernel, &plan->values, row_major.c.rows, row_major.c.cols, blocks_max,
                               &simt->shape));
     TRY(rungi_simt_path_choose(plan->kernel, &plan->values, &row_major, plan->alignment, &simt->path));
+    if (rungi_simt_has_tensor_maps(plan->kernel))
+        TRY(rungi_simt_tensor_check(plan->kernel, &row_major, &simt->path));
     TRY(check_limits(plan, simt));
     TRY(choose_split(plan, &row_major, simt));
     TRY(add_scratch(plan, simt));

@@ -2,6 +2,7 @@
 /* simt_rank.c - ranks kernels and presets for a plan on an NVIDIA GPU: describes the plan to kernel_speed.h. */
 #include <stdlib.h>
 
+#include "base/checked_arithmetic.h"
 #include "core/choose/choose_kernel.h"
 #include "core/problem.h"
 #include "simt/kernel_speed.h"
@@ -70,6 +71,24 @@ static int find_kernels(const rung_plan *plan, const rung_problem *row_major,
     return count;
 }
 
+/* Returns whether 13_wgmma comes before the kernels of the table, which has no rows of it: on sm_90, if its tiles occupy all
+ * multiprocessors. Creating the plan fails, and the table decides, if the operands have no tensor maps. */
+static bool prefers_wgmma(const rung_plan *plan, const rung_problem *row_major)
+{
+    enum { TILE = 128 }; /* BM and BN of its defaults */
+    const rung_device *device = plan->device;
+    rungi_saved_error saved = rungi_error_save();
+    rung_kernel *kernel;
+    double blocks = (double)rungi_ceil_divide(row_major->c.rows, TILE) *
+                    (double)rungi_ceil_divide(row_major->c.cols, TILE) * (double)row_major->batch;
+    bool is_preferred = rung_kernel_find(device->context, device->backend->name, "13_wgmma", &kernel) == RUNG_OK &&
+                        kernel->info.only_sm == architecture_of(device) &&
+                        rungi_choose_check_automatic(kernel, row_major) == RUNG_OK && plan->split_k_requested < 2 &&
+                        device->info.compute_units > 0 && blocks >= (double)device->info.compute_units;
+    rungi_error_restore(&saved);
+    return is_preferred;
+}
+
 int rungi_simt_rank_presets(const rung_plan *plan, rungi_ranked_preset ranked[RUNGI_RANKED_PRESETS_MAX])
 {
     rung_problem row_major = rungi_simt_row_major(&plan->problem);
@@ -87,9 +106,11 @@ int rungi_simt_rank_presets(const rung_plan *plan, rungi_ranked_preset ranked[RU
                                    .workspace_bytes = (double)plan->workspace_bytes_allowed};
     if (!speed_type_of(row_major.a.type, &problem.type))
         return 0;
-    int kernel_count = find_kernels(plan, &row_major, kernels);
-    int count = rungi_speed_rank(&gpu, &problem, kernels, kernel_count, choices, RUNGI_RANKED_PRESETS_MAX);
+    int kernel_count = find_kernels(plan, &row_major, kernels), first = 0;
+    if (prefers_wgmma(plan, &row_major))
+        ranked[first++] = (rungi_ranked_preset){"13_wgmma", "", 1};
+    int count = rungi_speed_rank(&gpu, &problem, kernels, kernel_count, choices, RUNGI_RANKED_PRESETS_MAX - first);
     for (int i = 0; i < count; i++)
-        ranked[i] = (rungi_ranked_preset){choices[i].row->kernel, choices[i].row->preset, choices[i].splits};
-    return count;
+        ranked[first + i] = (rungi_ranked_preset){choices[i].row->kernel, choices[i].row->preset, choices[i].splits};
+    return first + count;
 }

@@ -40,11 +40,18 @@ void rungi_simt_quote_file_name(const char *file, char *name, size_t capacity)
 static const struct {
     const char *name, *text;
 } headers[] = {
-    {"dialect.h", rungi_source_dialect}, {"epilogue.h", rungi_source_epilogue},
-    {"tile.h", rungi_source_tile},       {"async.h", rungi_source_async},
-    {"swizzle.h", rungi_source_swizzle}, {"engine.h", rungi_source_engine},
-    {"mma.h", rungi_source_mma},         {"f32_terms.h", rungi_source_f32_terms},
-    {"wmma.h", rungi_source_wmma},       {"matrix_output.h", rungi_source_matrix_output},
+    {"dialect.h", rungi_source_dialect},
+    {"epilogue.h", rungi_source_epilogue},
+    {"tile.h", rungi_source_tile},
+    {"async.h", rungi_source_async},
+    {"swizzle.h", rungi_source_swizzle},
+    {"engine.h", rungi_source_engine},
+    {"mma.h", rungi_source_mma},
+    {"f32_terms.h", rungi_source_f32_terms},
+    {"wmma.h", rungi_source_wmma},
+    {"matrix_output.h", rungi_source_matrix_output},
+    {"tma.h", rungi_source_tma},
+    {"wgmma.h", rungi_source_wgmma},
 };
 
 enum { HEADER_COUNT = sizeof headers / sizeof *headers };
@@ -67,14 +74,21 @@ static bool includes(const rung_kernel *kernel, const char *header)
 
 int rungi_simt_argument_count(const rung_kernel *kernel)
 {
+    if (rungi_simt_has_tensor_maps(kernel))
+        return RUNGI_SIMT_TENSOR_ARGUMENTS;
     if (kernel->info.engine == RUNG_ENGINE_EMULATED || kernel->is_reduction)
-        return RUNGI_SIMT_ARGUMENTS_MAX;
+        return RUNGI_SIMT_REDUCTION_ARGUMENTS;
     return includes(kernel, rungi_source_epilogue) ? RUNGI_SIMT_EPILOGUE_ARGUMENTS : RUNGI_SIMT_BASE_ARGUMENTS;
 }
 
 bool rungi_simt_needs_engine(const rung_kernel *kernel)
 {
-    return includes(kernel, rungi_source_engine);
+    return includes(kernel, rungi_source_engine) || includes(kernel, rungi_source_wgmma);
+}
+
+bool rungi_simt_has_tensor_maps(const rung_kernel *kernel)
+{
+    return includes(kernel, rungi_source_tma);
 }
 
 bool rungi_simt_has_paths(const rung_kernel *kernel)
@@ -89,9 +103,10 @@ bool rungi_simt_copies_chunks(const rung_kernel *kernel)
 
 unsigned rungi_simt_abilities(const rung_kernel *kernel)
 {
-    return includes(kernel, rungi_source_epilogue)
-               ? RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE | RUNG_ABILITY_SPLIT_K
-               : 0;
+    if (!includes(kernel, rungi_source_epilogue))
+        return 0;
+    unsigned offsets = rungi_simt_has_tensor_maps(kernel) ? 0 : RUNG_ABILITY_BATCH_OFFSETS; /* maps have strides only */
+    return offsets | RUNG_ABILITY_EPILOGUE | RUNG_ABILITY_SPLIT_K;
 }
 
 static rung_status check_includes(const rung_kernel *kernel)

@@ -678,6 +678,11 @@ static void supported_devices_are_parsed(void **state)
     assert_supports(kernel, (rung_type)-1, (rung_type)-1, (rung_type)1000, -1);
     assert_supports(NULL, RUNG_F16, RUNG_F16, RUNG_F16, -1);
     assert_int_equal(rung_kernel_describe(kernel)->engine, RUNG_ENGINE_NONE);
+    assert_int_equal(rung_kernel_describe(kernel)->only_sm, 0);
+    rung_kernel_destroy(kernel);
+    kernel = read_text("// takes: f16 from sm_90a\n" HEAD);
+    assert_supports(kernel, RUNG_F16, RUNG_F16, RUNG_F16, 90);
+    assert_int_equal(rung_kernel_describe(kernel)->only_sm, 90);
     rung_kernel_destroy(kernel);
 }
 

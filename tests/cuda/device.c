@@ -234,6 +234,46 @@ static void matrix_engines_are_used_where_present(void **state)
     check_code_of(RUNG_BF16, "130", "12_matrix", "compute_80");
 }
 
+/* Checks that a plan with 13_wgmma is rejected with these words. */
+static void check_wgmma_rejects(rung_device *device, const rung_problem *problem, const char *words)
+{
+    rung_plan *plan;
+    rung_kernel *kernel;
+    assert_ok(rung_kernel_find(device->context, "cuda", "13_wgmma", &kernel));
+    rung_plan_options options = {.size = sizeof options, .kernel = kernel};
+    assert_int_equal(rung_plan_create(device, problem, &options, &plan), RUNG_STATUS_UNSUPPORTED);
+    if (!strstr(rung_error_text(), words))
+        fail_msg("not \"%s\": %s", words, rung_error_text());
+}
+
+/* What tensor maps and wgmma cannot do is refused before anything is compiled. */
+static void wgmma_rejects_what_it_cannot_multiply(void **state)
+{
+    static const int64_t offsets[] = {0, 4096};
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *device = open_emulated_gpu(context, "90");
+    rung_matrix even = rung_matrix_of(RUNG_F16, 64, 64, NULL), odd = rung_matrix_of(RUNG_F16, 64, 60, NULL);
+    rung_matrix bytes = rung_matrix_of(RUNG_I8, 64, 64, NULL), sums = rung_matrix_of(RUNG_I32, 64, 64, NULL);
+    rung_problem problem = rung_problem_of(odd, rung_matrix_of(RUNG_F16, 60, 64, NULL), even);
+    (void)state;
+    check_wgmma_rejects(device, &problem, "start at multiples of 16 bytes");
+    problem = rung_problem_of(bytes, bytes, sums);
+    check_wgmma_rejects(device, &problem, "only if rows of A and columns of B are contiguous");
+    problem = rung_problem_of(even, even, even);
+    problem.batch = 2;
+    problem.a.batch_offsets = offsets;
+    problem.b.batch_stride = problem.c.batch_stride = 4096;
+    check_wgmma_rejects(device, &problem, "does not support batch offsets");
+    problem.a.batch_offsets = NULL;
+    problem.a.batch_stride = 4100;
+    check_wgmma_rejects(device, &problem, "start at multiples of 16 bytes");
+    rung_device_close(device);
+    device = open_emulated_gpu(context, "100");
+    problem = rung_problem_of(even, even, even);
+    check_wgmma_rejects(device, &problem, "13_wgmma uses instructions of sm_90a and runs only on sm_90");
+    close_all(context, device);
+}
+
 /* A plan, which is not run, for operands that stand so, and the code that it takes. */
 static void check_wide_code(rung_device *device, rung_type type, int64_t size, bool b_along_k, const char *architecture,
                             const char *code, const char *defines)
@@ -426,6 +466,7 @@ int main(void)
         cmocka_unit_test_setup(one_call, emulated_driver_reset),
         cmocka_unit_test_setup(a_cubin_of_its_generation_and_else_ptx, emulated_driver_reset),
         cmocka_unit_test_setup(matrix_engines_are_used_where_present, emulated_driver_reset),
+        cmocka_unit_test_setup(wgmma_rejects_what_it_cannot_multiply, emulated_driver_reset),
         cmocka_unit_test_setup(fast_path_images_are_embedded, emulated_driver_reset),
         cmocka_unit_test_setup(an_unsupported_gpu_is_reported, emulated_driver_reset),
         cmocka_unit_test_setup(carveouts, emulated_driver_reset),

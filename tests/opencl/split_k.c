@@ -346,7 +346,7 @@ static void slices_are_summed(void **state)
     for (int64_t i = 0; rung_kernel_at(context, "opencl", i, &kernel) == RUNG_OK; i++) {
         const rung_kernel_info *info = rung_kernel_describe(kernel);
         split_work_t work;
-        if (!(info->abilities & RUNG_ABILITY_SPLIT_K))
+        if (!(info->abilities & RUNG_ABILITY_SPLIT_K) || info->only_sm > 0)
             continue;
         count++;
         make_work(&work, 19, 21, 250, 1, 51);
@@ -984,7 +984,24 @@ static void emulated_engines_are_not_chosen(void **state)
     info = rung_plan_describe(plan);
     assert_string_equal(info->kernel, "10_pipeline");
     assert_non_null(strstr(info->rejected, "12_matrix emulates a matrix engine"));
+    assert_non_null(strstr(info->rejected, "13_wgmma uses instructions of sm_90a"));
     rung_plan_destroy(plan);
+}
+
+static void kernels_of_one_architecture_are_rejected(void **state)
+{
+    rung_matrix square = rung_matrix_of(RUNG_F16, 64, 64, NULL);
+    rung_problem problem = rung_problem_of(square, square, square);
+    rung_plan_options options = {.size = sizeof options};
+    rung_kernel *kernel;
+    rung_plan *plan;
+    (void)state;
+    assert_int_equal(rung_kernel_find(context, "opencl", "13", &kernel), RUNG_OK);
+    assert_int_equal(rung_kernel_describe(kernel)->only_sm, 90);
+    options.kernel = kernel;
+    assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_STATUS_UNSUPPORTED);
+    assert_string_equal(rung_error_text(),
+                        "13_wgmma uses instructions of sm_90a and runs only on sm_90 GPUs with CUDA");
 }
 
 /* Not what the preset says but what is left unused decides: 64 * 64 against 8 * 8. */
@@ -1059,6 +1076,7 @@ int main(void)
         cmocka_unit_test(presets_by_kind_type_and_size),
         cmocka_unit_test(presets_by_architecture),
         cmocka_unit_test(emulated_engines_are_not_chosen),
+        cmocka_unit_test(kernels_of_one_architecture_are_rejected),
         cmocka_unit_test(small_preset_where_it_halves_the_work),
         cmocka_unit_test(modes_are_never_less_precise_than_requested),
     };

@@ -202,6 +202,8 @@ static rung_status check_automatic(const rung_kernel *kernel)
     if (kernel->step->is_vendor)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s calls a vendor library and is selected only by name",
                           kernel->info.name);
+    if (kernel->info.engine == RUNG_ENGINE_EMULATED && kernel->info.only_sm > 0)
+        return rungi_kernel_reject_backend(kernel);
     if (kernel->info.engine == RUNG_ENGINE_EMULATED)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "%s emulates a matrix engine in software and is selected only by name", kernel->info.name);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# planted.sh [PATTERN] - plants every bug of ../oclgrind/planted.txt, or those whose names begin with PATTERN, into a
+# planted.sh [PATTERN] - plants every bug of ../oclgrind/planted.txt and of planted.txt, which has the bugs of kernels
+# that OpenCL cannot run, or those whose names begin with PATTERN, into a
 # kernel and verifies the file on the emulated GPU with all checks. Each bug must be caught, by a finding or by a wrong
 # result, and the kernels without bugs must pass. Nothing else checks: neither OpenCL nor Oclgrind runs. Prints a table;
 # results/emulator/planted.tsv is its output. The whole list must take less than 60 s of one processor.
@@ -41,6 +42,7 @@ while read -r name kernel params script; do
     IFS=@ read -r suite every <<< "$suite"
     export RUNG_EMULATED_ARCH=130
     [[ $params == *EMULATED=75* ]] && RUNG_EMULATED_ARCH=79
+    grep -q "^// takes: .* from sm_90a" "$kernels/$kernel.cu" && RUNG_EMULATED_ARCH=90
     params=${params//,CHECKED=1/} params=${params//,EMULATED=75/}
     what=(--params "$params" --suite "${suite:-edges}" --dtype "${dtype:-f32}" --every "${every:-6}")
     source=$kernels/$kernel.cu
@@ -64,5 +66,5 @@ while read -r name kernel params script; do
     printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$kernel" "$params" "$wrong" "$findings" \
         "$(grep -m 1 "^rung: emulated GPU: " "$work/err" | sed -E 's/^rung: emulated GPU: ([a-z-]+) .*/\1/')"
     if [ $code -eq 0 ] && [ "$findings" -eq 0 ]; then echo "$name: NOT CAUGHT"; failed=1; fi
-done < <(grep -E "^(${1:-[a-z]})" "$here/../oclgrind/planted.txt")
+done < <(cat "$here/../oclgrind/planted.txt" "$here/planted.txt" | grep -E "^(${1:-[a-z]})")
 exit $failed
