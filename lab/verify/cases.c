@@ -337,14 +337,15 @@ static void set_aligned_batch(lab_case *last, int64_t batch, int64_t repeated)
     last->b.batch_stride = repeated == 2 ? 0 : align(last->b.batch_stride);
 }
 
-/* Adds one case; batch, epilogue, split-K and a separate output are drawn. */
+/* Adds one case; batch, epilogue, split-K and a separate output are drawn. In layout 0 both operands are contiguous along
+ * k, which every kernel supports. */
 static void add_aligned_case(lab_case_list *list, const lab_kernel_traits *traits, case_size_t size, int layout)
 {
     lab_case *last = add_random_case(list, size);
     if (!last)
         return;
     last->a = aligned_strides(layout & 1, size.m, size.k);
-    last->b = aligned_strides(layout & 2, size.k, size.n);
+    last->b = aligned_strides(!(layout & 2), size.k, size.n);
     bool has_epilogues = (traits->abilities & RUNG_ABILITY_EPILOGUE) != 0;
     if (has_epilogues && draw(list, 9, 6) == 0) {
         last->has_d = true;
