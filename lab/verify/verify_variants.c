@@ -193,7 +193,8 @@ lab_case_list lab_variant_cases(const lab_verify_session *session, const lab_ver
 {
     if (!session->options->m) {
         lab_case_list suite = lab_suite_cases(variant->suite, lab_variant_traits(variant));
-        if (lab_variant_is_file(variant) && session->every == 1 && !session->device.is_simulator)
+        if (lab_variant_is_file(variant) && variant->suite != LAB_SUITE_aligned && session->every == 1 &&
+            !session->device.is_simulator)
             lab_cases_prepend_dense(&suite, lab_variant_traits(variant));
         for (int64_t i = 0; i < suite.count; i++)
             apply_options(session, &suite.cases[i]);

@@ -4,7 +4,7 @@
 # that OpenCL cannot run, or those whose names begin with PATTERN, into a
 # kernel and verifies the file on the emulated GPU with all checks. Each bug must be caught, by a finding or by a wrong
 # result, and the kernels without bugs must pass. Nothing else checks: neither OpenCL nor Oclgrind runs. Prints a table;
-# results/emulator/planted.tsv is its output. The whole list must take less than 60 s of one processor.
+# results/emulator/planted.tsv is its output. The whole list must take less than 120 s of one processor.
 #
 # NVRTC does not know the architecture of the emulated GPU and compiles to PTX for the one before, which the emulator
 # runs: 130 becomes compute_120 or later, and 79 becomes compute_75, which EMULATED=75 stands for on OpenCL. The problems
