@@ -25,17 +25,18 @@ awk -v macros="(^|[^A-Za-z_])($macros)\\(" '
     first && /; *$/ { print file "\t" first "\t" FNR; first = 0 }
     inside && !/\\$/ { inside = 0 }' "$folder"/* > "$work/expected"
 
-# run ARCHITECTURE KERNELS TYPES
+# run ARCHITECTURE KERNELS TYPES [SUITE EVERY]
 run() {
-    RUNG_EMULATED_ARCH=$1 "$RUNG" verify --device cuda --json --params tiny --kernels "$2" --dtype "$3" --suite edges \
-        --every 3 > "$work/out" 2> "$work/log" || { cat "$work/out" "$work/log"; wrong "compute_$1, $2, $3"; }
+    RUNG_EMULATED_ARCH=$1 "$RUNG" verify --device cuda --json --params tiny --kernels "$2" --dtype "$3" \
+        --suite "${4:-edges}" --every "${5:-3}" > "$work/out" 2> "$work/log" ||
+        { cat "$work/out" "$work/log"; wrong "compute_$1, $2, $3"; }
 }
 run 75 12 f16,i8
 run 86 01 bf16
 run 86 10 f32,f64,f16,i8
 run 86 11,12 f16,bf16,tf32,i8
 run 89 12 f8e4m3,f8e5m2
-run 90 13 f16
+run 90 13 f16 aligned 13
 missing=$(awk -F '\t' 'FNR == NR { sub(/.*\//, "", $1); executed[$1, $2] = 1; next }
     { found = 0; for (line = $2; line <= $3; line++) found = found || ($1, line) in executed }
     !found { print $1 ":" $2 }' "$work/coverage" "$work/expected")
