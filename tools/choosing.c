@@ -111,13 +111,40 @@ static void add_candidates(comparison_t *comparison)
     }
 }
 
+/* ---- Few rows ---- */
+
+/* The kernel for few rows computes the transposed C if C has more rows than columns, and is a candidate for up to 16. */
+static const char SKINNY[] = "14_skinny";
+enum { SKINNY_ROWS_MAX = 16 };
+
+static bool is_skinny(const char *kernel)
+{
+    return strcmp(kernel, SKINNY) == 0;
+}
+
+/* Returns the problem that a kernel computes. */
+static lab_model_problem orient(const char *kernel, const lab_model_problem *problem)
+{
+    lab_model_problem oriented = *problem;
+    if (is_skinny(kernel) && problem->m > problem->n) {
+        oriented.m = problem->n;
+        oriented.n = problem->m;
+    }
+    return oriented;
+}
+
+static bool is_considered(const char *kernel, const lab_model_problem *problem)
+{
+    return !is_skinny(kernel) || problem->m <= SKINNY_ROWS_MAX || problem->n <= SKINNY_ROWS_MAX;
+}
+
 /* ---- The model ---- */
 
 /* Predicts a candidate with `splits` slices; infinity if it cannot run. */
 static result_t predict(const comparison_t *comparison, const candidate_t *candidate, const lab_model_problem *problem,
                         int64_t splits)
 {
-    lab_model_problem split = *problem;
+    lab_model_problem split = orient(candidate->kernel, problem);
     lab_prediction prediction;
     char why[4096];
     int64_t slice = lab_slice_length(problem->k, splits, lab_preset_model_tile(candidate->model).bk);
@@ -153,7 +180,7 @@ static int add_trials(const comparison_t *comparison, const candidate_t *candida
     double slice_bytes = (double)problem->m * (double)problem->n * (double)problem->batch * sum_bytes;
     int64_t bk = lab_preset_model_tile(candidate->model).bk;
     for (size_t i = 0; i < SPLITS; i++) {
-        lab_model_problem split = *problem;
+        lab_model_problem split = orient(candidate->kernel, problem);
         char why[4096];
         split.splits = split_numbers[i];
         if (split.splits > 1 &&
@@ -175,7 +202,8 @@ static result_t find_best(const comparison_t *comparison, const lab_model_proble
     static trial_t trials[MODELS_MAX * SPLITS];
     int count = 0;
     for (int i = 0; i < comparison->candidate_count; i++)
-        count = add_trials(comparison, &comparison->candidates[i], problem, trials, count);
+        if (is_considered(comparison->candidates[i].kernel, problem))
+            count = add_trials(comparison, &comparison->candidates[i], problem, trials, count);
     qsort(trials, (size_t)count, sizeof *trials, compare_trials);
     for (int i = 0; i < count && trials[i].bound < best.seconds; i++) {
         result_t result = predict(comparison, trials[i].candidate, problem, trials[i].splits);
@@ -190,7 +218,9 @@ static result_t find_best(const comparison_t *comparison, const lab_model_proble
 /* Returns whether vectors can be loaded, as simt_path.c decides for dense operands that are aligned. */
 static bool is_wide(const char *kernel, rung_type in, const lab_model_problem *problem)
 {
-    int64_t chunk = strcmp(kernel, "12_matrix") == 0 ? 16 / rung_type_size(in) : 4;
+    int64_t chunk = strcmp(kernel, "12_matrix") == 0 || is_skinny(kernel) ? 16 / rung_type_size(in) : 4;
+    if (is_skinny(kernel))
+        return (problem->m > problem->n ? problem->k : problem->n) % chunk == 0;
     return problem->k % chunk == 0 && problem->n % chunk == 0;
 }
 
@@ -217,7 +247,10 @@ static rungi_speed_choice choose(const comparison_t *comparison, const lab_model
     rungi_speed_choice choice;
     int count = 0;
     const char *kernel = in == RUNG_F32 ? "10_pipeline" : "12_matrix"; /* as in simt_rank.c */
-    kernels[count++] = (rungi_speed_kernel){kernel, is_wide(kernel, in, problem), true, RUNGI_SPEED_F32};
+    kernels[count++] = (rungi_speed_kernel){kernel, is_wide(kernel, in, problem), true, RUNGI_SPEED_F32, false};
+    if (is_considered(SKINNY, problem))
+        kernels[count++] = (rungi_speed_kernel){SKINNY, is_wide(SKINNY, in, problem), true, RUNGI_SPEED_F32,
+                                                problem->m > problem->n};
     if (rungi_speed_rank(&speed_gpu, &speed_problem, kernels, count, &choice, 1) == 0)
         fail(gpu->arch, "the table has no row");
     return choice;

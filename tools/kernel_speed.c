@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_speed - writes the table from which the CUDA device chooses tile shapes, src/simt/kernel_speed.def.
  *
- *   kernel_speed write SOURCE FILE [ARCHITECTURE]   predicts all presets and writes FILE; needs NVRTC and nvdisasm
- *   kernel_speed check SOURCE FILE                  compares FILE with the kernels in the folder SOURCE
+ *   kernel_speed write SOURCE FILE [ARCHITECTURE|KERNEL]   predicts all presets and writes FILE; needs NVRTC, nvdisasm
+ *   kernel_speed check SOURCE FILE                         compares FILE with the kernels in the folder SOURCE
  *
- * SOURCE is src/simt/kernels. With an architecture, 86 for example, FILE has the rows of that one only.
+ * SOURCE is src/simt/kernels. With an architecture, 86 for example, FILE has the rows of that one only. With a kernel,
+ * 14_skinny for example, only its rows are predicted, and FILE keeps the rows of the other kernels.
  *
  * A row has the clocks that a multiprocessor needs per block, as the model of `rung explain` predicts them: for each number
  * of resident blocks, the clocks per step of 1 along k, those added if L2 does not have the operands, and the clocks that
@@ -31,13 +32,18 @@ typedef struct path {
 
 static const path_t WIDE = {"WIDE", 0}, GUARDED = {"GUARDED", 16}, GENERAL = {"GENERAL", 1};
 
-/* The types of a kernel for which the table has rows, from one architecture to another. */
+/* The types of a kernel for which the table has rows, from one architecture to another. Of presets that are equally fast the
+ * first one is chosen: if DRAM limits both, 14_skinny. */
 static const struct line {
     const char *kernel, *type; /* the type of A and B */
     lab_dtype dtype;
     int from, to;
     const path_t *paths[4];
 } lines[] = {
+    {"14_skinny", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"}, 60, 120, {&WIDE, &GENERAL}},
+    {"14_skinny", "F64", {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 60, 120, {&WIDE, &GENERAL}},
+    {"14_skinny", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 60, 120, {&WIDE, &GENERAL}},
+    {"14_skinny", "I8", {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 60, 120, {&WIDE, &GENERAL}},
     {"12_matrix", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 75, 120, {&GUARDED, &GENERAL}},
     {"12_matrix", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32, "tf32"}, 80, 120, {&GUARDED, &GENERAL}},
     {"12_matrix", "TF32X3", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32X3, "tf32x3"}, 80, 120, {&GUARDED, &GENERAL}},
@@ -126,11 +132,14 @@ static unsigned long long kernel_checksum(const char *folder, const char *kernel
 
 /* ---- Presets ---- */
 
-/* Returns whether a preset is a candidate: those of CPUs, of other types, modes and architectures are not. */
-static bool is_candidate(const char *preset, const lab_dtype *dtype, int architecture)
+/* Returns whether a preset is a candidate: those of CPUs, of other types, modes and architectures are not. The preset tiny
+ * of 14_skinny is for tests alone. */
+static bool is_candidate(const char *kernel, const char *preset, const lab_dtype *dtype, int architecture)
 {
     rung_type sum = lab_type_pair_accumulator(dtype->product);
     char own[16];
+    if (strcmp(kernel, "14_skinny") == 0 && strcmp(preset, "tiny") == 0)
+        return false;
     snprintf(own, sizeof own, "sm_%d", architecture);
     if (strncmp(preset, "sm_", 3) == 0)
         return strncmp(preset, own, strlen(own)) == 0 && (preset[strlen(own)] == '\0' || preset[strlen(own)] == '_');
@@ -155,7 +164,7 @@ static void visit_presets(const struct line *line, int architecture, visit_prese
         fail(line->kernel, rung_error_text());
     visit(line, architecture, "", user);
     for (int64_t i = 0; i < rung_kernel_describe(kernel)->preset_count; i++)
-        if (is_candidate(rung_kernel_preset(kernel, i)->name, &line->dtype, architecture))
+        if (is_candidate(line->kernel, rung_kernel_preset(kernel, i)->name, &line->dtype, architecture))
             visit(line, architecture, rung_kernel_preset(kernel, i)->name, user);
 }
 
@@ -182,8 +191,8 @@ static lab_model_problem wave_of(const lab_preset_tile *tile, const path_t *path
     for (int64_t i = 1; form == SQUARE && i * i <= blocks; i++)
         if (blocks % i == 0)
             rows = i;
-    int64_t less = path->remainder;
-    return (lab_model_problem){rows * tile->bm - less, blocks / rows * tile->bn - less, k - less, 1, 1};
+    int64_t less = path->remainder, less_rows = less < tile->bm ? less : tile->bm - 1;
+    return (lab_model_problem){rows * tile->bm - less_rows, blocks / rows * tile->bn - less, k - less, 1, 1};
 }
 
 /* What the rows of a preset are predicted with. */
@@ -259,9 +268,33 @@ static void write_row(FILE *file, const preset_t *preset, int architecture, cons
     fprintf(file, "%s)\n", resident == 0 ? ", {0, 0, 0}" : "");
 }
 
+/* The table that is written. */
+typedef struct table {
+    FILE *file;
+    const char *only_kernel; /* whose rows are predicted; NULL: all */
+    const char *old;         /* text with the rows of the other kernels */
+} table_t;
+
+/* Copies the rows of the old table that begin with `start`. */
+static void copy_rows(const table_t *table, const char *start)
+{
+    const char *at = table->old;
+    int count = 0;
+    for (; (at = strstr(at, start)) != NULL; at++, count++)
+        fprintf(table->file, "%.*s\n", (int)strcspn(at + 1, "\n"), at + 1);
+    if (count == 0)
+        fail(start + 1, "the old table has no such row; write the whole table");
+}
+
 static void write_preset(const struct line *line, int architecture, const char *preset, void *user)
 {
+    const table_t *table = user;
     char arch[16], why[4096];
+    if (table->only_kernel && strcmp(table->only_kernel, line->kernel) != 0) {
+        snprintf(why, sizeof why, "\nSPEED(%d, \"%s\", \"%s\", %s, ", architecture, line->kernel, preset, line->type);
+        copy_rows(table, why);
+        return;
+    }
     rung_kernel *kernel;
     snprintf(arch, sizeof arch, "sm_%d", architecture);
     if (rung_kernel_find(NULL, "cuda", line->kernel, &kernel) != RUNG_OK)
@@ -275,7 +308,7 @@ static void write_preset(const struct line *line, int architecture, const char *
     if (!model)
         fail(line->kernel, why);
     for (int i = 0; line->paths[i]; i++)
-        write_row(user, &(preset_t){model, line, request.machine, line->paths[i]}, architecture, preset);
+        write_row(table->file, &(preset_t){model, line, request.machine, line->paths[i]}, architecture, preset);
     lab_preset_model_free(model);
     fprintf(stderr, "\rsm_%d %s %s %s          ", architecture, line->kernel, line->type, preset);
 }
@@ -297,20 +330,32 @@ static bool is_first_line_of_kernel(int index)
     return true;
 }
 
-static void write_table(const char *folder, const char *path, int only)
+/* Writes the line with the checksum of a kernel. */
+static void write_checksum(const table_t *table, const char *folder, const char *kernel)
+{
+    char start[64];
+    if (!table->only_kernel || strcmp(table->only_kernel, kernel) == 0) {
+        fprintf(table->file, "KERNEL(\"%s\", 0x%016llx)\n", kernel, kernel_checksum(folder, kernel));
+        return;
+    }
+    snprintf(start, sizeof start, "\nKERNEL(\"%s\", ", kernel);
+    copy_rows(table, start);
+}
+
+static void write_table(const char *folder, const char *path, int only, const char *only_kernel)
 {
     char unfinished[4096];
     snprintf(unfinished, sizeof unfinished, "%s.part", path);
-    FILE *file = fopen(unfinished, "w");
-    if (!file)
+    table_t table = {fopen(unfinished, "w"), only_kernel, only_kernel ? read_file(".", path) : NULL};
+    if (!table.file)
         fail(unfinished, "cannot be written");
-    fputs(HEAD, file);
+    fputs(HEAD, table.file);
     for (int i = 0; i < LINES; i++)
         if (is_first_line_of_kernel(i))
-            fprintf(file, "KERNEL(\"%s\", 0x%016llx)\n", lines[i].kernel, kernel_checksum(folder, lines[i].kernel));
-    visit_all(only, write_preset, file);
+            write_checksum(&table, folder, lines[i].kernel);
+    visit_all(only, write_preset, &table);
     fputc('\n', stderr);
-    if (fclose(file) != 0 || rename(unfinished, path) != 0)
+    if (fclose(table.file) != 0 || rename(unfinished, path) != 0)
         fail(path, "cannot be written");
 }
 
@@ -359,11 +404,12 @@ int main(int argc, char **argv)
 {
     bool is_check = argc == 4 && strcmp(argv[1], "check") == 0;
     if (!is_check && (argc < 4 || argc > 5 || strcmp(argv[1], "write") != 0)) {
-        fprintf(stderr, "usage: kernel_speed write|check SOURCE FILE [ARCHITECTURE]\n");
+        fprintf(stderr, "usage: kernel_speed write|check SOURCE FILE [ARCHITECTURE|KERNEL]\n");
         return 2;
     }
     if (is_check)
         return check_table(argv[2], argv[3]);
-    write_table(argv[2], argv[3], argc == 5 ? atoi(argv[4]) : 0);
+    bool is_kernel = argc == 5 && strchr(argv[4], '_') != NULL;
+    write_table(argv[2], argv[3], argc == 5 && !is_kernel ? atoi(argv[4]) : 0, is_kernel ? argv[4] : NULL);
     return 0;
 }

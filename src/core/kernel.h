@@ -29,6 +29,7 @@ struct rung_kernel {
     rung_context *context;
     bool holds_context;    /* kernel of a caller */
     bool is_reduction;     /* the library's kernel that adds the slices of a split-K multiply */
+    bool has_short_rows;   /* the file has the line "short: rows": see rungi_kernel_transposes() */
     atomic_int references; /* used for kernels of callers only */
     const rungi_backend *backend;
     const rungi_ladder_step *step;      /* NULL for a kernel of a caller */
@@ -49,6 +50,13 @@ struct rung_kernel {
     char *strings; /* memory of names and reasons */
     int64_t *choices;
 };
+
+/* Returns whether a GPU kernel computes C as the transposed product B^T A^T. Most kernels need a row-major C. A kernel for few
+ * rows needs a C with at most as many rows as columns, in any layout. */
+static inline bool rungi_kernel_transposes(const rung_kernel *kernel, const rung_matrix *c)
+{
+    return kernel->has_short_rows ? c->rows > c->cols : c->row_stride < c->col_stride;
+}
 
 /* The value of every parameter, in the kernel's order, and the value of IN_BYTES in the kernel's expressions: the size of
  * an element of A and B. */
@@ -75,6 +83,7 @@ rung_compute rungi_kernel_most_precise(const rung_kernel *kernel);
 
 /* Returns whether the kernel computes a problem in another mode than info.compute. It is then compiled with -DCOMPUTE. */
 bool rungi_kernel_needs_compute_macro(const rung_kernel *kernel, const rung_problem *problem);
+
 /* Fails because the kernel, whose only_sm is set, belongs to a backend without these instructions. */
 rung_status rungi_kernel_reject_backend(const rung_kernel *kernel);
 

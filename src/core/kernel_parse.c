@@ -328,8 +328,8 @@ static rung_status parse_computes(rung_kernel *kernel, rungi_string_view list)
     return RUNG_OK;
 }
 
-/* Parses a line that is only a comment: "takes: LIST", "computes: LIST" or "preset NAME: PARAMETERS". Most comments declare
- * nothing. */
+/* Parses a line that is only a comment: "takes: LIST", "computes: LIST", "short: rows" or "preset NAME: PARAMETERS". Most
+ * comments declare nothing. */
 static rung_status parse_comment(kernel_parser_t *parser, rungi_string_view comment)
 {
     rung_kernel *kernel = parser->kernel;
@@ -345,6 +345,8 @@ static rung_status parse_comment(kernel_parser_t *parser, rungi_string_view comm
         return parse_takes(kernel, value);
     if (rungi_string_view_equals(word, "computes"))
         return parse_computes(kernel, value);
+    if (rungi_string_view_equals(word, "short") && rungi_string_view_equals(value, "rows"))
+        kernel->has_short_rows = true;
     if (name.length > 0)
         kernel->presets[kernel->info.preset_count++] = (rung_preset){store_string(parser, name),
                                                                      store_string(parser, value)};

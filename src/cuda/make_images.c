@@ -45,7 +45,7 @@ enum {
 
 /* Flags of presets and of paths. */
 enum { DEFAULT = 1, SMALL = 2 };
-enum { PLAIN = 1, RUNTIME_FLAGS = 2, WIDE = 4, WIDE_GUARDED = 8, WIDE_ALONG_K = 16 };
+enum { PLAIN = 1, RUNTIME_FLAGS = 2, WIDE = 4, WIDE_GUARDED = 8, WIDE_ALONG_K = 16, WHOLE_ALONG_K = 32 };
 
 static const struct {
     unsigned flag;
@@ -56,6 +56,7 @@ static const struct {
     {WIDE, {.wide = true, .b_mn_major = true}},
     {WIDE_GUARDED, {.wide = true, .guarded = true, .b_mn_major = true}},
     {WIDE_ALONG_K, {.wide = true, .guarded = true}},
+    {WHOLE_ALONG_K, {.wide = true}},
 };
 
 static const int architectures[] = {

@@ -57,8 +57,8 @@ static double load_of(const rungi_speed_row *row, const rungi_speed_problem *pro
            (fmin(row->bm, problem->m) + fmin(row->bn, problem->n));
 }
 
-/* Returns the bytes of A and B that one product loads from DRAM: the blocks of a wave share panels, and an operand that
- * fits half of L2 is loaded once. */
+/* Returns the bytes of A and B that one product loads from DRAM: the blocks of a wave share panels. An operand that fits
+ * half of L2 is loaded once, and so is B if all rows of tiles belong to one group. */
 static double dram_loads(const rungi_speed_row *row, const rungi_speed_gpu *gpu, const rungi_speed_problem *problem,
                          double k)
 {
@@ -70,7 +70,7 @@ static double dram_loads(const rungi_speed_row *row, const rungi_speed_gpu *gpu,
     double row_bytes = k * problem->in_bytes, a = problem->m * row_bytes, b = problem->n * row_bytes;
     if (a > gpu->l2_bytes / 2)
         a = fmax(a, waves * fmin(rows * row->bm, problem->m) * row_bytes);
-    if (b > gpu->l2_bytes / 2)
+    if (b > gpu->l2_bytes / 2 && tile_rows > row->group)
         b = fmax(b, waves * fmin(columns * row->bn, problem->n) * row_bytes);
     return a + b;
 }
@@ -110,6 +110,7 @@ rungi_speed_choice rungi_speed_predict(const rungi_speed_row *row, const rungi_s
     double clocks = launch_clocks(row, gpu->sm_count, blocks, k, missed, &choice.waves);
     double dram_bytes = dram_loads(row, gpu, problem, k) + problem->m * problem->n * problem->out_bytes;
     double dram_rate = gpu->dram_bytes_per_second, dram_seconds = dram_rate > 0 ? items * dram_bytes / dram_rate : 0;
+    choice.load = load_of(row, problem);
     choice.splits = (int64_t)slices;
     choice.seconds = fmax(clocks / gpu->clock_hertz, dram_seconds) + RUNGI_SPEED_LAUNCH_SECONDS;
     if (slices > 1)
@@ -187,7 +188,7 @@ static int choose_path(const rungi_speed_row *row, const rungi_speed_problem *pr
     return count;
 }
 
-enum { CHOICES_MAX = 32 }; /* presets of all kernels for one type */
+enum { CHOICES_MAX = 48 }; /* presets of all kernels for one type */
 
 /* Inserts a choice after those that are at least as fast. Returns the new count. */
 static int insert_choice(const rungi_speed_choice *choice, rungi_speed_choice choices[CHOICES_MAX], int count)
@@ -204,22 +205,31 @@ static int insert_choice(const rungi_speed_choice *choice, rungi_speed_choice ch
 
 /* Moves a choice to the front that is almost as fast as the first one and loads clearly less. The model is not exact to a
  * few percent, and less traffic is a benefit in any case. */
-static void prefer_less_traffic(const rungi_speed_problem *problem, rungi_speed_choice *choices, int count)
+static void prefer_less_traffic(rungi_speed_choice *choices, int count)
 {
     const double almost = 1.03, clearly = 0.9;
     int best = 0;
     for (int i = 1; i < count && choices[i].seconds <= almost * choices[0].seconds; i++)
-        if (load_of(choices[i].row, problem) < clearly * load_of(choices[best].row, problem))
+        if (choices[i].load < clearly * choices[best].load)
             best = i;
     rungi_speed_choice first = choices[best];
     memmove(choices + 1, choices, (size_t)best * sizeof *choices);
     choices[0] = first;
 }
 
+static rungi_speed_problem transposed(const rungi_speed_problem *problem)
+{
+    rungi_speed_problem transposed = *problem;
+    transposed.m = problem->n;
+    transposed.n = problem->m;
+    return transposed;
+}
+
 int rungi_speed_rank(const rungi_speed_gpu *gpu, const rungi_speed_problem *problem, const rungi_speed_kernel *kernels,
                      int kernel_count, rungi_speed_choice *choices, int capacity)
 {
     rungi_speed_choice all[CHOICES_MAX];
+    const rungi_speed_problem other = transposed(problem);
     int architecture = rungi_speed_architecture(gpu->architecture), count = 0, step;
     bool is_valid = gpu->sm_count > 0 && gpu->clock_hertz > 0 && problem->m > 0 && problem->n > 0 && problem->batch > 0;
     for (int i = 0; is_valid && i < rungi_speed_row_count; i += step) {
@@ -228,14 +238,15 @@ int rungi_speed_rank(const rungi_speed_gpu *gpu, const rungi_speed_problem *prob
         const rungi_speed_kernel *kernel = find_kernel(kernels, kernel_count, row->kernel);
         if (row->architecture != architecture || !has_type(row, problem, kernel))
             continue;
-        step = choose_path(row, problem, kernel && kernel->is_wide, &row);
+        const rungi_speed_problem *own = kernel && kernel->is_transposed ? &other : problem;
+        step = choose_path(row, own, kernel && kernel->is_wide, &row);
         if (!kernel || row->resident < 1)
             continue;
-        rungi_speed_choice choice = best_split(row, gpu, problem, kernel->can_split);
+        rungi_speed_choice choice = best_split(row, gpu, own, kernel->can_split);
         count = insert_choice(&choice, all, count);
     }
     if (count > 0)
-        prefer_less_traffic(problem, all, count);
+        prefer_less_traffic(all, count);
     count = count < capacity ? count : capacity;
     memcpy(choices, all, (size_t)count * sizeof *choices);
     return count;

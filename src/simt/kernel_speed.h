@@ -26,7 +26,7 @@ typedef enum rungi_speed_path { RUNGI_SPEED_WIDE, RUNGI_SPEED_GUARDED, RUNGI_SPE
 enum {
     RUNGI_SPEED_RESIDENT_MAX = 8, /* more resident blocks have the clocks of this number */
     RUNGI_SPEED_SPLITS_MAX = 64,
-    RUNGI_SPEED_KERNELS_MAX = 4
+    RUNGI_SPEED_KERNELS_MAX = 6
 };
 
 /* Seconds of a launch without its blocks, as in the model. */
@@ -73,12 +73,14 @@ typedef struct rungi_speed_kernel {
     bool is_wide; /* vectors can be loaded */
     bool can_split;
     rungi_speed_type mode; /* the rows of F32 in another compute mode; RUNGI_SPEED_F32: those of the problem's type */
+    bool is_transposed;    /* computes the transposed C: m and n are exchanged */
 } rungi_speed_kernel;
 
 typedef struct rungi_speed_choice {
     const rungi_speed_row *row;
     int64_t splits;
     double seconds, waves; /* waves: full ones and the fraction of the last */
+    double load;           /* elements that all blocks load per step of 1 along k */
 } rungi_speed_choice;
 
 /* Returns the newest architecture of the table that is not newer than `architecture`; 0 if all are newer. */

@@ -105,6 +105,10 @@ rung_status rungi_simt_source_assemble(const rung_kernel *kernel, char **text);
  * exchanged operands: (A B)^T = B^T A^T. */
 rung_problem rungi_simt_row_major(const rung_problem *problem);
 
+/* Returns the equivalent problem that a kernel computes: the row-major one or, if the kernel is for few rows, the one whose C
+ * has at most as many rows as columns. */
+rung_problem rungi_simt_orient(const rung_kernel *kernel, const rung_problem *problem);
+
 /* The path of a kernel, which macros select when it is compiled (see tile.h). A kernel without paths has the general
  * path. */
 typedef struct rungi_simt_path {
@@ -112,17 +116,17 @@ typedef struct rungi_simt_path {
     bool has_compute; /* the next is the macro COMPUTE: not the kernel's info.compute */
     rung_compute compute;
     bool has_paths, wide, guarded, a_mn_major, b_mn_major;
-    bool by_chunks, has_partial_chunks; /* `wide` means 16-byte chunks; some of them cross an edge */
+    bool by_chunks, has_partial_chunks; /* `wide` means 16-byte chunks; some cross an edge, which selects other code */
     bool split, bias, residual, addend; /* see epilogue.h */
     rung_activation activation;
     bool has_runtime_flags; /* the last five are passed at run time */
 } rungi_simt_path;
 
-/* Chooses the path of a row-major problem. `aligned` has flags of rungi_alignment. */
+/* Chooses the path of a problem that rungi_simt_orient() returned. `aligned` has flags of rungi_alignment. */
 rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parameter_values *values,
                                    const rung_problem *problem, unsigned aligned, rungi_simt_path *path);
 
-/* Returns whether the kernel can load vectors from the operands of a row-major problem: the `wide` of its path. */
+/* Returns whether the kernel can load vectors from the operands of such a problem: the `wide` of its path. */
 bool rungi_simt_is_wide(const rung_kernel *kernel, const rung_problem *problem, unsigned aligned);
 
 /* Writes the name of the path as people see it: "wide_guarded", "general_epilogue", or "-" for a kernel without paths.

@@ -174,7 +174,7 @@ rung_status rungi_simt_launch_all(rungi_simt_run *run, const rung_plan *plan, co
                                   rungi_gemm_sizes sizes, const rung_run_options *options)
 {
     const rungi_simt_shape *shape = &run->simt->shape;
-    run->problem = rungi_simt_row_major(problem);
+    run->problem = rungi_simt_orient(plan->kernel, problem);
     run->workspace = plan->info.workspace_bytes > 0 ? options->workspace : NULL;
     sizes.m = run->problem.c.rows;
     sizes.n = run->problem.c.cols;

@@ -7,18 +7,27 @@
 #include "core/problem.h"
 #include "simt/simt.h"
 
+/* Returns the problem with C transposed. */
+static rung_problem transpose(const rung_problem *problem)
+{
+    rung_problem transposed = *problem;
+    transposed.a = rung_matrix_transpose(problem->b);
+    transposed.b = rung_matrix_transpose(problem->a);
+    transposed.c = rung_matrix_transpose(problem->c);
+    transposed.bias = rung_matrix_transpose(problem->bias);
+    transposed.residual = rung_matrix_transpose(problem->residual);
+    transposed.d = rung_matrix_transpose(problem->d);
+    return transposed;
+}
+
 rung_problem rungi_simt_row_major(const rung_problem *problem)
 {
-    if (problem->c.row_stride >= problem->c.col_stride)
-        return *problem;
-    rung_problem row_major = *problem;
-    row_major.a = rung_matrix_transpose(problem->b);
-    row_major.b = rung_matrix_transpose(problem->a);
-    row_major.c = rung_matrix_transpose(problem->c);
-    row_major.bias = rung_matrix_transpose(problem->bias);
-    row_major.residual = rung_matrix_transpose(problem->residual);
-    row_major.d = rung_matrix_transpose(problem->d);
-    return row_major;
+    return problem->c.row_stride < problem->c.col_stride ? transpose(problem) : *problem;
+}
+
+rung_problem rungi_simt_orient(const rung_kernel *kernel, const rung_problem *problem)
+{
+    return rungi_kernel_transposes(kernel, &problem->c) ? transpose(problem) : *problem;
 }
 
 /* Returns whether vectors of `elements` elements along one dimension are aligned, given an aligned base. */
@@ -45,6 +54,16 @@ static bool can_load_chunks(const rung_problem *problem, unsigned aligned, bool 
            has_aligned_vectors(&problem->b, !b_mn_major, chunk);
 }
 
+/* Returns whether 16-byte chunks of B can be loaded, none of which crosses an edge. Kernels for few rows load A and store C
+ * by elements. */
+static bool can_load_chunks_of_b(const rung_problem *problem, unsigned aligned, bool b_mn_major)
+{
+    const rung_matrix *b = &problem->b;
+    int64_t chunk = 16 / rung_type_size(b->type);
+    return aligned & RUNGI_INPUTS_ALIGNED_16_BYTES && (b_mn_major ? b->cols : b->rows) % chunk == 0 &&
+           has_aligned_vectors(b, !b_mn_major, chunk);
+}
+
 /* Returns whether a contiguous row of A or B ends within a chunk. */
 static bool has_partial_chunks(const rung_problem *problem, bool a_mn_major, bool b_mn_major)
 {
@@ -56,8 +75,12 @@ bool rungi_simt_is_wide(const rung_kernel *kernel, const rung_problem *problem, 
 {
     const rung_matrix *a = &problem->a, *b = &problem->b;
     bool a_mn_major = a->row_stride < a->col_stride, b_mn_major = b->col_stride < b->row_stride;
-    return rungi_simt_has_paths(kernel) && (rungi_simt_copies_chunks(kernel) ? can_load_chunks : can_load_fours)(
-                                               problem, aligned, a_mn_major, b_mn_major);
+    if (!rungi_simt_has_paths(kernel))
+        return false;
+    if (kernel->has_short_rows)
+        return can_load_chunks_of_b(problem, aligned, b_mn_major);
+    return (rungi_simt_copies_chunks(kernel) ? can_load_chunks : can_load_fours)(problem, aligned, a_mn_major,
+                                                                                 b_mn_major);
 }
 
 rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parameter_values *values,
@@ -84,16 +107,19 @@ rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parame
     TRY(rungi_kernel_evaluate(kernel, values, rungi_string_view_of("BN", 2), &bn));
     TRY(rungi_kernel_evaluate(kernel, values, rungi_string_view_of("BK", 2), &bk));
     bool a_mn_major = a->row_stride < a->col_stride, b_mn_major = b->col_stride < b->row_stride;
-    bool by_chunks = rungi_simt_copies_chunks(kernel);
+    bool by_chunks = rungi_simt_copies_chunks(kernel) || kernel->has_short_rows;
     if (bm < 1 || bn < 1 || bk < 1 || !rungi_simt_is_wide(kernel, problem, aligned))
         return RUNG_OK;
     path->wide = true;
     path->by_chunks = by_chunks;
     path->has_partial_chunks = by_chunks && !rungi_simt_has_tensor_maps(kernel) &&
                                has_partial_chunks(problem, a_mn_major, b_mn_major);
-    /* Guards cost nothing with chunks, and one compiled kernel then serves all sizes. */
-    path->guarded = by_chunks || c->rows % bm != 0 || c->cols % bn != 0 || a->cols % bk != 0;
-    path->a_mn_major = a_mn_major;
+    path->guarded = c->cols % bn != 0 || a->cols % bk != 0;
+    if (!kernel->has_short_rows) /* otherwise the rows are guarded in any case */
+        path->guarded |= c->rows % bm != 0;
+    if (by_chunks) /* guards cost nothing, and one compiled kernel then serves all sizes */
+        path->guarded = true;
+    path->a_mn_major = a_mn_major && !kernel->has_short_rows; /* A is loaded by elements in either layout */
     path->b_mn_major = b_mn_major;
     return RUNG_OK;
 }

@@ -202,14 +202,13 @@ static rung_status add_scratch(const rung_plan *plan, rungi_simt_plan *simt)
 
 rung_status rungi_simt_plan_init(rung_plan *plan, int64_t blocks_max, rungi_simt_plan *simt)
 {
-    rung_problem row_major = rungi_simt_row_major(&plan->problem);
-    TRY(rungi_simt_shape_init(plan->kernel, &plan->values, row_major.c.rows, row_major.c.cols, blocks_max,
-                              &simt->shape));
-    TRY(rungi_simt_path_choose(plan->kernel, &plan->values, &row_major, plan->alignment, &simt->path));
+    rung_problem oriented = rungi_simt_orient(plan->kernel, &plan->problem);
+    TRY(rungi_simt_shape_init(plan->kernel, &plan->values, oriented.c.rows, oriented.c.cols, blocks_max, &simt->shape));
+    TRY(rungi_simt_path_choose(plan->kernel, &plan->values, &oriented, plan->alignment, &simt->path));
     if (rungi_simt_has_tensor_maps(plan->kernel))
-        TRY(rungi_simt_tensor_check(plan->kernel, &row_major, &simt->path));
+        TRY(rungi_simt_tensor_check(plan->kernel, &oriented, &simt->path));
     TRY(check_limits(plan, simt));
-    TRY(choose_split(plan, &row_major, simt));
+    TRY(choose_split(plan, &oriented, simt));
     TRY(add_scratch(plan, simt));
     simt->path.split = simt->split.splits > 1 || simt->path.addend; /* only reduce.cu reads the addend */
     simt->arguments = rungi_simt_argument_count(plan->kernel);
@@ -219,8 +218,8 @@ rung_status rungi_simt_plan_init(rung_plan *plan, int64_t blocks_max, rungi_simt
 
 rung_status rungi_simt_plan_separate_epilogue(rung_plan *plan, rungi_simt_plan *simt)
 {
-    rung_problem row_major = rungi_simt_row_major(&plan->problem);
-    rung_status status = defer_epilogue(&row_major, simt);
+    rung_problem oriented = rungi_simt_orient(plan->kernel, &plan->problem);
+    rung_status status = defer_epilogue(&oriented, simt);
     simt->path.split = true;
     fill_info(plan, simt);
     return status;
@@ -229,7 +228,7 @@ rung_status rungi_simt_plan_separate_epilogue(rung_plan *plan, rungi_simt_plan *
 rung_status rungi_simt_reduction_init(const rung_plan *plan, int64_t blocks_max, rungi_simt_plan *simt,
                                       rung_kernel **kernel, rungi_parameter_values *values, rungi_simt_path *path)
 {
-    rung_problem row_major = rungi_simt_row_major(&plan->problem);
+    rung_problem oriented = rungi_simt_orient(plan->kernel, &plan->problem);
     int64_t elements;
     TRY(rung_kernel_from_source(plan->device->context, plan->device->backend->name, "reduce.cu", rungi_source_reduce,
                                 kernel));
@@ -239,7 +238,7 @@ rung_status rungi_simt_reduction_init(const rung_plan *plan, int64_t blocks_max,
     if (rungi_type_is_f8(path->in))
         path->in = RUNG_F32; /* both have F32 sums, so that one image serves all */
     /* Cannot overflow: the workspace holds the elements. */
-    rungi_checked_multiply(row_major.c.rows, row_major.c.cols, &elements);
+    rungi_checked_multiply(oriented.c.rows, oriented.c.cols, &elements);
     rung_status status = rungi_kernel_parse_parameters(*kernel, NULL, rung_type_size(path->in), values);
     if (status == RUNG_OK)
         status = rungi_simt_shape_init(*kernel, values, 1, elements, blocks_max, &simt->reduce_shape);

@@ -44,35 +44,46 @@ static rungi_speed_gpu gpu_of(const rung_device *device)
                              .l2_bytes = (double)device->info.last_level_cache_bytes};
 }
 
+/* A kernel for few rows is considered if C has at most this many rows or columns: the largest BM of 14_skinny. */
+enum { SHORT_ROWS_MAX = 16 };
+
+/* Returns whether the library may choose a kernel of the table for the problem, and describes it. */
+static bool describe_kernel(const rung_plan *plan, const rung_problem *row_major, const char *name,
+                            rungi_speed_kernel *found)
+{
+    const rung_device *device = plan->device;
+    rungi_gemm_types types = rungi_gemm_types_of(row_major->a.type, row_major->b.type, row_major->c.type);
+    rung_kernel *kernel;
+    if (rung_kernel_find(device->context, device->backend->name, name, &kernel) != RUNG_OK ||
+        rungi_choose_check_automatic(kernel, row_major) != RUNG_OK || kernel->min_sm[types] > architecture_of(device))
+        return false;
+    rung_problem oriented = rungi_simt_orient(kernel, row_major);
+    *found = (rungi_speed_kernel){.name = name,
+                                  .is_wide = rungi_simt_is_wide(kernel, &oriented, plan->alignment),
+                                  .can_split = kernel->info.abilities & RUNG_ABILITY_SPLIT_K,
+                                  .mode = speed_mode_of(kernel, row_major),
+                                  .is_transposed = rungi_kernel_transposes(kernel, &row_major->c)};
+    return !kernel->has_short_rows || oriented.c.rows <= SHORT_ROWS_MAX;
+}
+
 /* Finds the kernels of the table that the library may choose for the problem. F32 may be multiplied as FP32 or on the
- * matrix engine, and the predictions decide. Other types use the matrix engine if there is one. */
+ * matrix engine, and the predictions decide. Other types use the matrix engine if there is one. If C has few rows or columns, 14_skinny is
+ * considered, too. */
 static int find_kernels(const rung_plan *plan, const rung_problem *row_major,
                         rungi_speed_kernel found[RUNGI_SPEED_KERNELS_MAX])
 {
     static const char *const names[] = {"12_matrix", "11_wmma", "10_pipeline"};
-    const rung_device *device = plan->device;
-    rungi_gemm_types types = rungi_gemm_types_of(row_major->a.type, row_major->b.type, row_major->c.type);
     rungi_saved_error saved = rungi_error_save();
     int count = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        rung_kernel *kernel;
-        if (count > 0 && row_major->a.type != RUNG_F32)
-            break;
-        if (rung_kernel_find(device->context, device->backend->name, names[i], &kernel) != RUNG_OK ||
-            rungi_choose_check_automatic(kernel, row_major) != RUNG_OK ||
-            kernel->min_sm[types] > architecture_of(device))
-            continue;
-        found[count++] = (rungi_speed_kernel){.name = names[i],
-                                              .is_wide = rungi_simt_is_wide(kernel, row_major, plan->alignment),
-                                              .can_split = kernel->info.abilities & RUNG_ABILITY_SPLIT_K,
-                                              .mode = speed_mode_of(kernel, row_major)};
-    }
+    for (size_t i = 0; i < sizeof names / sizeof *names && (count == 0 || row_major->a.type == RUNG_F32); i++)
+        count += describe_kernel(plan, row_major, names[i], &found[count]);
+    count += describe_kernel(plan, row_major, "14_skinny", &found[count]);
     rungi_error_restore(&saved);
     return count;
 }
 
 /* Returns whether 13_wgmma comes before the kernels of the table, which has no rows of it: on sm_90, if its tiles occupy all
- * multiprocessors. Creating the plan fails, and the table decides, if the operands have no tensor maps. */
+ * multiprocessors and C does not have few rows or columns. Creating the plan fails, and the table decides, if the operands have no tensor maps. */
 static bool prefers_wgmma(const rung_plan *plan, const rung_problem *row_major)
 {
     enum { TILE = 128 }; /* BM and BN of its defaults */
@@ -81,7 +92,9 @@ static bool prefers_wgmma(const rung_plan *plan, const rung_problem *row_major)
     rung_kernel *kernel;
     double blocks = (double)rungi_ceil_divide(row_major->c.rows, TILE) *
                     (double)rungi_ceil_divide(row_major->c.cols, TILE) * (double)row_major->batch;
-    bool is_preferred = rung_kernel_find(device->context, device->backend->name, "13_wgmma", &kernel) == RUNG_OK &&
+    bool is_short = rungi_min(row_major->c.rows, row_major->c.cols) <= SHORT_ROWS_MAX;
+    bool is_preferred = !is_short &&
+                        rung_kernel_find(device->context, device->backend->name, "13_wgmma", &kernel) == RUNG_OK &&
                         kernel->info.only_sm == architecture_of(device) &&
                         rungi_choose_check_automatic(kernel, row_major) == RUNG_OK && plan->split_k_requested < 2 &&
                         device->info.compute_units > 0 && blocks >= (double)device->info.compute_units;

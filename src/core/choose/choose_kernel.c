@@ -375,19 +375,26 @@ static rung_status fail_no_kernel(const rung_plan *plan, rung_status rejection)
                       *list ? list : "none");
 }
 
-/* Chooses the first kernel that supports the problem, from the top of the ladder down. Kernels with a preset for this
- * kind of device come first. `except` was reported to the visitor before; it may be NULL. */
+enum { LADDER_ROUNDS = 3 };
+
+/* Returns the round in which choose_by_ladder() tries a kernel: first those with a preset for this kind of device, last those
+ * for few rows, which are slow for other shapes. */
+static int ladder_round(const rung_device *device, const rung_kernel *kernel)
+{
+    return device->preset && rungi_kernel_has_preset(kernel, device->preset) ? 0 : kernel->has_short_rows ? 2 : 1;
+}
+
+/* Chooses the first kernel that supports the problem, from the top of the ladder down in each round. `except` was reported to
+ * the visitor before; it may be NULL. */
 static rung_status choose_by_ladder(rung_plan *plan, const rungi_attempt_visitor *visitor, const rung_kernel *except)
 {
     const rungi_backend *backend = plan->device->backend;
-    const char *preset = plan->device->preset;
     rung_status rejection = RUNG_STATUS_UNSUPPORTED;
-    for (int round = preset ? 0 : 1; round < 2; round++) {
+    for (int round = 0; round < LADDER_ROUNDS; round++) {
         for (int64_t i = backend->ladder_count - 1; i >= 0; i--) {
             rung_kernel *kernel;
             TRY(rung_kernel_at(plan->device->context, backend->name, i, &kernel));
-            bool has_device_preset = preset && rungi_kernel_has_preset(kernel, preset);
-            if (has_device_preset != (round == 0) || kernel == except)
+            if (ladder_round(plan->device, kernel) != round || kernel == except)
                 continue;
             rung_status status = try_ladder_kernel(plan, kernel);
             if (rungi_choose_is_rejection(status))

@@ -53,8 +53,7 @@ static int64_t split_k_slices(const rung_plan *plan, const rung_kernel *kernel, 
 rungi_tile_cost rungi_tile_cost_of(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
     const rung_matrix *c = &plan->problem.c;
-    /* Kernels with tiles compute a column-major C as a transposed row-major one. */
-    bool is_transposed = c->row_stride < c->col_stride;
+    bool is_transposed = rungi_kernel_transposes(kernel, c);
     int64_t m = is_transposed ? c->cols : c->rows, n = is_transposed ? c->rows : c->cols, bm, bn, tile_elements, blocks;
     rungi_parameter_values values;
     if (rungi_kernel_parse_parameters(kernel, parameters, rung_type_size(plan->problem.a.type), &values) != RUNG_OK ||
