@@ -112,12 +112,12 @@ rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parame
         return RUNG_OK;
     path->wide = true;
     path->by_chunks = by_chunks;
-    path->has_partial_chunks = by_chunks && !rungi_simt_has_tensor_maps(kernel) &&
+    path->has_partial_chunks = rungi_simt_copies_chunks(kernel) && !rungi_simt_has_tensor_maps(kernel) &&
                                has_partial_chunks(problem, a_mn_major, b_mn_major);
     path->guarded = c->cols % bn != 0 || a->cols % bk != 0;
     if (!kernel->has_short_rows) /* otherwise the rows are guarded in any case */
         path->guarded |= c->rows % bm != 0;
-    if (by_chunks) /* guards cost nothing, and one compiled kernel then serves all sizes */
+    if (rungi_simt_copies_chunks(kernel)) /* guards cost nothing, and one compiled kernel then serves all sizes */
         path->guarded = true;
     path->a_mn_major = a_mn_major && !kernel->has_short_rows; /* A is loaded by elements in either layout */
     path->b_mn_major = b_mn_major;

@@ -8,7 +8,8 @@
 #
 # A module is one compiled kernel. 07 to 10 have nine paths per type combination, apart from epilogues and split-K: the
 # general path, and the wide one with and without guards for four layouts of A and B. 12_matrix has the general path and the
-# four layouts.
+# four layouts, 14_skinny the general path and, with and without guards, the two layouts of its
+# large operand.
 set -u
 . "$(dirname "$0")/../cuda/emulated_driver.sh"
 needs_nvrtc
@@ -36,7 +37,10 @@ export -f run
 for architecture in "$@"; do
     for kernel in ${kernels//,/ }; do
         # Engines of sm_75 multiply f16 and i8. Older GPUs that the emulated driver knows have none.
-        [ "$architecture" -lt 75 ] && [ "$kernel" -ge 11 ] || echo "$architecture $kernel"
+        case $kernel in
+        11 | 12) [ "$architecture" -lt 75 ] || echo "$architecture $kernel" ;;
+        *) echo "$architecture $kernel" ;;
+        esac
     done
 done > "$work/jobs"
 xargs -P "$(nproc)" -L 1 bash -c 'run "$0" "$1"' < "$work/jobs"
@@ -62,6 +66,7 @@ while read -r architecture kernel; do
     07 | 08 | 09 | 10) each=9 ;;
     11) expected=$((architecture < 80 ? 3 : 6)) ;;
     12) expected=$((architecture < 80 ? 3 : architecture < 89 ? 9 : 13)) each=5 ;;
+    14) each=5 ;;
     esac
     [ "$combinations" -eq "$expected" ] || { echo "$title was executed for $combinations type combinations, not $expected"; bad=1; }
     [ "$every" -gt 5 ] || [ "$paths" -ge $((expected * each)) ] || { echo "$title has $((expected * each)) paths, of which $paths were executed"; bad=1; }

@@ -78,6 +78,17 @@ static void adds_clocks_for_what_l2_does_not_have(void **state)
     assert_true(fabs(seconds * 1e9 - (10 + 8 * 4100.0 / 8000) * 1000 - 500) < 1);
 }
 
+/* A group of rows of tiles loads each column of B once, in however many waves. */
+static void loads_b_once_for_one_group(void **state)
+{
+    rungi_speed_gpu slow = gpu;
+    rungi_speed_problem problem = problem_of(100, 8100, 1000); /* 81 tiles: a wave of 80 and one of 1 */
+    (void)state;
+    slow.dram_bytes_per_second = 1e6;
+    double bytes = 4 * (100e3 + 8100e3 + 100 * 8100);
+    assert_true(fabs(rungi_speed_predict(&made_up, &slow, &problem, 1).seconds - bytes / 1e6) < 0.001);
+}
+
 static void splits_into_whole_steps(void **state)
 {
     rungi_speed_problem problem = problem_of(100, 100, 1000);
@@ -107,7 +118,7 @@ static void has_sensible_rows(void **state)
     assert_true(rungi_speed_row_count > 100);
     for (int i = 0; i < rungi_speed_row_count; i++) {
         const rungi_speed_row *row = &rungi_speed_rows[i];
-        assert_true(row->bm >= 16 && row->bn >= 16 && row->bk >= 4 && row->group >= 1);
+        assert_true(row->bm >= 1 && row->bn >= 16 && row->bk >= 4 && row->group >= 1);
         for (int r = 0; r < row->resident && r < RUNGI_SPEED_RESIDENT_MAX; r++)
             assert_true(row->clocks[r].per_k > 0 && row->clocks[r].per_missed >= 0 && row->clocks[r].fixed >= 0);
     }
@@ -209,20 +220,27 @@ static int close_context(void **state)
     return 0;
 }
 
-/* Ranks presets for a plan on a GPU that is not there. */
-static int rank_plan(rung_type in, rung_compute compute, int64_t size, const char *architecture,
-                     rungi_ranked_preset *ranked)
+/* Ranks presets for a problem on a GPU that is not there. */
+static int rank_problem(const rung_problem *problem, const char *architecture, rungi_ranked_preset *ranked)
 {
     rung_device device = {.backend = &rungi_cuda_backend, .context = context, .architecture = architecture};
     rung_plan plan = {.device = &device, .workspace_bytes_allowed = 64 << 20};
+    device.info.compute_units = 40;
+    device.info.clock_khz = 1600000;
+    device.info.memory_bytes_per_second = (int64_t)448e9;
+    device.info.last_level_cache_bytes = 4 << 20;
+    rungi_plan_set_problem(&plan, problem);
+    return rungi_simt_rank_presets(&plan, ranked);
+}
+
+static int rank_plan(rung_type in, rung_compute compute, int64_t size, const char *architecture,
+                     rungi_ranked_preset *ranked)
+{
     rung_type out = in == RUNG_I8 ? RUNG_I32 : in;
     rung_problem problem = rung_problem_of(rung_matrix_of(in, size, size, NULL), rung_matrix_of(in, size, size, NULL),
                                            rung_matrix_of(out, size, size, NULL));
     problem.compute = compute;
-    device.info.compute_units = 40;
-    device.info.clock_khz = 1600000;
-    rungi_plan_set_problem(&plan, &problem);
-    return rungi_simt_rank_presets(&plan, ranked);
+    return rank_problem(&problem, architecture, ranked);
 }
 
 static void ranks_kernels_that_support_the_plan(void **state)
@@ -258,18 +276,67 @@ static void ranks_kernels_that_support_the_plan(void **state)
     assert_string_equal(ranked[0].kernel, "12_matrix"); /* its rate is eight times that of FP32 */
 }
 
+/* Ranks presets for m x n x k, with B as k x n or transposed, n x k. */
+static int rank_shape(rung_type in, int64_t m, int64_t n, int64_t k, bool is_b_transposed, rungi_ranked_preset *ranked)
+{
+    rung_matrix b = is_b_transposed ? rung_matrix_transpose(rung_matrix_of(in, n, k, NULL))
+                                    : rung_matrix_of(in, k, n, NULL);
+    rung_problem problem = rung_problem_of(rung_matrix_of(in, m, k, NULL), b,
+                                           rung_matrix_of(in == RUNG_I8 ? RUNG_I32 : in, m, n, NULL));
+    return rank_problem(&problem, "sm_86", ranked);
+}
+
+static bool is_ranked(const char *kernel, const rungi_ranked_preset *ranked, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(ranked[i].kernel, kernel) == 0)
+            return true;
+    return false;
+}
+
+/* A row or a column of C takes the time in which DRAM delivers the other operand, and 14_skinny is as fast as that. */
+static void chooses_the_kernel_for_few_rows(void **state)
+{
+    static const rung_type types[] = {RUNG_F32, RUNG_F64, RUNG_F16, RUNG_BF16, RUNG_I8};
+    rungi_ranked_preset ranked[RUNGI_RANKED_PRESETS_MAX], other[RUNGI_RANKED_PRESETS_MAX];
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        assert_true(rank_shape(types[i], 1, 4096, 4096, false, ranked) > 0);
+        assert_string_equal(ranked[0].kernel, "14_skinny");
+        assert_string_equal(ranked[0].preset, "");
+        assert_true(rank_shape(types[i], 1, 4096, 4096, true, ranked) > 0);
+        assert_string_equal(ranked[0].kernel, "14_skinny");
+        /* A column of C is a row of its transpose. */
+        assert_true(rank_shape(types[i], 4096, 1, 4096, false, other) > 0);
+        assert_string_equal(other[0].kernel, "14_skinny");
+        assert_string_equal(other[0].preset, ranked[0].preset);
+        assert_int_equal(other[0].splits, ranked[0].splits);
+    }
+    int count = rank_shape(RUNG_F32, 16, 4096, 4096, false, ranked);
+    assert_true(is_ranked("14_skinny", ranked, count));
+    count = rank_shape(RUNG_F32, 4096, 16, 4096, false, ranked);
+    assert_true(is_ranked("14_skinny", ranked, count));
+    count = rank_shape(RUNG_F32, 17, 4096, 4096, false, ranked);
+    assert_true(count > 0 && !is_ranked("14_skinny", ranked, count));
+    count = rank_shape(RUNG_F32, 4096, 17, 4096, false, ranked);
+    assert_true(count > 0 && !is_ranked("14_skinny", ranked, count));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_waves),
         cmocka_unit_test(limits_by_dram),
-        cmocka_unit_test(adds_clocks_for_what_l2_does_not_have), cmocka_unit_test(splits_into_whole_steps),
+        cmocka_unit_test(adds_clocks_for_what_l2_does_not_have),
+        cmocka_unit_test(loads_b_once_for_one_group),
+        cmocka_unit_test(splits_into_whole_steps),
         cmocka_unit_test(has_sensible_rows),
         cmocka_unit_test(uses_the_nearest_older_architecture),
         cmocka_unit_test(ranks_the_fastest_first),
         cmocka_unit_test(prefers_less_traffic_among_equals),
         cmocka_unit_test(splits_within_the_workspace),
         cmocka_unit_test_setup_teardown(ranks_kernels_that_support_the_plan, open_context, close_context),
+        cmocka_unit_test_setup_teardown(chooses_the_kernel_for_few_rows, open_context, close_context),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);

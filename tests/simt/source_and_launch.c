@@ -643,6 +643,63 @@ static void transposed_problems(void **state)
     assert_ptr_equal(turned.b.batch_offsets, of_a);
 }
 
+static rung_kernel *skinny_kernel(void)
+{
+    rung_kernel *kernel;
+    assert_int_equal(rung_kernel_find(context, "opencl", "14", &kernel), RUNG_OK);
+    return kernel;
+}
+
+/* A kernel for few rows computes the form of the problem in which C has few rows, whatever the layout of C. */
+static void few_rows(void **state)
+{
+    rung_kernel *kernel = skinny_kernel(), *other;
+    rung_problem wide = rung_problem_of(of(2, 8), of(8, 32), of(2, 32));
+    rung_problem tall = rung_problem_of(of(32, 8), of(8, 2), of(32, 2));
+    (void)state;
+    rung_problem same = rungi_simt_orient(kernel, &wide), turned = rungi_simt_orient(kernel, &tall);
+    assert_same(&same.a, &wide.a);
+    assert_same(&same.c, &wide.c);
+    assert_transposed(&turned.a, &tall.b);
+    assert_transposed(&turned.b, &tall.a);
+    assert_transposed(&turned.c, &tall.c);
+    wide.c = transposed_view(2, 32); /* column-major */
+    same = rungi_simt_orient(kernel, &wide);
+    assert_same(&same.a, &wide.a);
+    assert_int_equal(rung_kernel_find(context, "opencl", "10", &other), RUNG_OK);
+    turned = rungi_simt_orient(other, &wide);
+    assert_transposed(&turned.a, &wide.b);
+}
+
+/* Only B is loaded in vectors. */
+static void paths_for_few_rows(void **state)
+{
+    rung_kernel *kernel = skinny_kernel();
+    rungi_parameter_values values;
+    rungi_simt_path path;
+    rung_problem problem = rung_problem_of(of(1, 33), of(33, 32), transposed_view(1, 32));
+    (void)state;
+    assert_int_equal(rungi_kernel_parse_parameters(kernel, NULL, RUNGI_DEFAULT_IN_BYTES, &values), RUNG_OK);
+    assert_int_equal(rungi_simt_path_choose(kernel, &values, &problem, RUNGI_INPUTS_ALIGNED_16_BYTES, &path), RUNG_OK);
+    assert_true(path.wide && path.guarded && path.b_mn_major && !path.a_mn_major && !path.has_partial_chunks);
+    assert_int_equal(rungi_simt_path_choose(kernel, &values, &problem, 0, &path), RUNG_OK);
+    assert_false(path.wide);
+    problem.b = of(33, 31);
+    assert_int_equal(rungi_simt_path_choose(kernel, &values, &problem, RUNGI_INPUTS_ALIGNED_16_BYTES, &path), RUNG_OK);
+    assert_false(path.wide);
+    problem.b = rung_matrix_block(transposed_view(36, 32), 0, 0, 33, 32); /* K-major; the last vector is partial */
+    assert_int_equal(rungi_simt_path_choose(kernel, &values, &problem, RUNGI_INPUTS_ALIGNED_16_BYTES, &path), RUNG_OK);
+    assert_false(path.wide);
+    problem.a = of(1, 36);
+    problem.b = transposed_view(36, 32);
+    assert_int_equal(rungi_simt_path_choose(kernel, &values, &problem, RUNGI_INPUTS_ALIGNED_16_BYTES, &path), RUNG_OK);
+    assert_true(path.wide && path.guarded && !path.b_mn_major);
+    problem.a = of(1, 512);
+    problem.b = transposed_view(512, 32); /* whole tiles; the rows do not matter */
+    assert_int_equal(rungi_simt_path_choose(kernel, &values, &problem, RUNGI_INPUTS_ALIGNED_16_BYTES, &path), RUNG_OK);
+    assert_true(path.wide && !path.guarded && !path.b_mn_major);
+}
+
 /* Bits of a float mean nothing to a kernel that sums in double or in whole numbers. */
 static void scalars_in_the_type_of_sums(void **state)
 {
@@ -711,6 +768,8 @@ int main(void)
         cmocka_unit_test(every_item_must_be_aligned),
         cmocka_unit_test(paths_depend_on_the_epilogue),
         cmocka_unit_test(transposed_problems),
+        cmocka_unit_test(few_rows),
+        cmocka_unit_test(paths_for_few_rows),
         cmocka_unit_test(scalars_in_the_type_of_sums),
         cmocka_unit_test(presets_fit_the_types_they_are_for),
     };
