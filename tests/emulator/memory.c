@@ -291,13 +291,29 @@ static void limits_are_findings(void **state)
                  32);
 }
 
+/* "_" in a vector is as wide as the registers beside it, which are wider than the elements here. */
+static void vectors_may_have_unused_elements(void **state)
+{
+    static const char text[] = PTX_HEADER PTX_KERNEL
+        "mov.u32 %r4, 0x00020001; mov.u32 %r5, 0x00040003; st.global.u32 [%rd0], %r4; st.global.u32 [%rd0+4], %r5;\n"
+        "ld.global.v4.u16 {%r0, %r1, %r2, _}, [%rd0]; ld.global.v4.u16 {_, _, _, %r3}, [%rd0];\n"
+        "st.global.u32 [%rd0], %r0; st.global.u32 [%rd0+4], %r1; st.global.u32 [%rd0+8], %r2;\n"
+        "st.global.u32 [%rd0+12], %r3; ret; }\n";
+    uint32_t out[4];
+    (void)state;
+    run_t run = run_ptx(text, 1, out, 4, 0, 1000000);
+    assert_int_equal(run.status, RUNG_OK);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(out[i], i + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_stale_pointers),      cmocka_unit_test(reuses_addresses),
-        cmocka_unit_test(refuses_what_does_not_fit), cmocka_unit_test(copies_land_at_the_wait),
-        cmocka_unit_test(atomics_are_deterministic), cmocka_unit_test(separates_allocations),
-        cmocka_unit_test(exchanges_may_only_store),  cmocka_unit_test(finds_registers_without_values),
-        cmocka_unit_test(limits_are_findings)};
+        cmocka_unit_test(finds_stale_pointers),           cmocka_unit_test(reuses_addresses),
+        cmocka_unit_test(refuses_what_does_not_fit),      cmocka_unit_test(vectors_may_have_unused_elements),
+        cmocka_unit_test(copies_land_at_the_wait),        cmocka_unit_test(atomics_are_deterministic),
+        cmocka_unit_test(separates_allocations),          cmocka_unit_test(exchanges_may_only_store),
+        cmocka_unit_test(finds_registers_without_values), cmocka_unit_test(limits_are_findings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,8 +102,8 @@ static void splits_into_whole_steps(void **state)
 
 /* ---- The table ---- */
 
-static const rungi_speed_kernel kernels[] = {{"12_matrix", true, true, RUNGI_SPEED_F32},
-                                             {"10_pipeline", true, true, RUNGI_SPEED_F32}};
+static const rungi_speed_kernel kernels[] = {{"12_matrix", true, true, RUNGI_SPEED_F32, false},
+                                             {"10_pipeline", true, true, RUNGI_SPEED_F32, false}};
 
 static int rank(const rungi_speed_gpu *on, rungi_speed_problem problem, rungi_speed_type type,
                 rungi_speed_choice *choices, int capacity)

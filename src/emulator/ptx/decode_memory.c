@@ -22,7 +22,17 @@ static int vector_length(const ptx_match_t *match)
     return vector.length ? vector.text[1] - '0' : 1;
 }
 
-/* Decodes the data registers of ld and st into the list, each at least as wide as the type. */
+/* Returns the type of the first register of a list; `type` if the list has no register. */
+static ptx_type_t register_type(const ptx_argument_t *elements, int count, ptx_type_t type)
+{
+    for (int i = 0; i < count; i++)
+        if (elements[i].kind == PTX_ARGUMENT_REGISTER)
+            return elements[i].type;
+    return type;
+}
+
+/* Decodes the data registers of ld and st into the list, each at least as wide as the type. "_" is as wide as the
+ * registers. */
 static rung_status decode_data(ptx_parser_t *parser, ptx_instruction_t *instruction, const ptx_argument_t *argument,
                                bool is_destination)
 {
@@ -31,15 +41,16 @@ static rung_status decode_data(ptx_parser_t *parser, ptx_instruction_t *instruct
     if ((is_list ? argument->count : 1) != instruction->vector_length)
         return PTX_DECODE_FAIL(parser, RUNG_STATUS_INVALID, "%.*s has %d elements in its list",
                                (int)parser->statement.text.length, parser->statement.text.text, argument->count);
+    ptx_type_t type = (ptx_type_t)instruction->type,
+               sink_type = register_type(elements, instruction->vector_length, type);
     for (int i = 0; i < instruction->vector_length; i++) {
         ptx_operand_t operand;
         uint8_t register_bytes;
-        TRY(rungi_ptx_decode_wide(parser, &elements[i], (ptx_type_t)instruction->type, is_destination, &operand,
-                                  &register_bytes));
-        if (i > 0 && register_bytes != instruction->register_bytes && elements[i].kind != PTX_ARGUMENT_SINK)
+        TRY(rungi_ptx_decode_wide(parser, &elements[i], elements[i].kind == PTX_ARGUMENT_SINK ? sink_type : type,
+                                  is_destination, &operand, &register_bytes));
+        if (i > 0 && register_bytes != instruction->register_bytes)
             return PTX_DECODE_FAIL(parser, RUNG_STATUS_UNSUPPORTED, "the registers of a vector have different sizes");
-        if (i == 0 || elements[i].kind != PTX_ARGUMENT_SINK)
-            instruction->register_bytes = register_bytes;
+        instruction->register_bytes = register_bytes;
         TRY(rungi_ptx_decode_append(parser, instruction, operand));
     }
     return RUNG_OK;
