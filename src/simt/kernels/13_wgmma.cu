@@ -83,7 +83,8 @@
 #define B_COLS_PAIRED 0
 #define A_ROWS_GROUPED 0
 #define B_COLS_GROUPED 0
-#define SUMS_LD (WN + sums_pad(0, 0))
+#define SUM_BYTES 4
+#define SUMS_LD (WN + sums_pad(0, 0, SUM_BYTES))
 
 #include "wgmma.h"
 #include "matrix_output.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* matrix_output.h - stores the sums of a warp's matrix instructions to C, for 12_matrix.
+/* matrix_output.h - stores the sums of a warp's matrix instructions to C, for 12_matrix and 13_wgmma.
  *
  *   can_store_vectors(...)    1 if C can be stored by 16-byte vectors
  *   store_sums_shared(...)    stores a lane's sums of 16 rows to shared memory, row by row
@@ -7,11 +7,35 @@
  *
  * The four sums of a lane lie in two rows of C (see mma.h). They pass through shared memory, so that
  * adjacent lanes store adjacent elements. The kernel defines WN, the columns of a warp's tile, SUMS_LD,
- * the distance between rows of sums, and how the fragments reorder rows and columns: A_ROWS_PAIRED,
+ * the distance between rows of sums, SUM_BYTES, and how the fragments reorder rows and columns: A_ROWS_PAIRED,
  * B_COLS_PAIRED, A_ROWS_GROUPED and B_COLS_GROUPED (see swizzle.h).
  */
 #ifndef RUNG_MATRIX_OUTPUT_H
 #define RUNG_MATRIX_OUTPUT_H
+
+/* Vectors of sums. */
+#if defined(INTEGER_TYPE)
+typedef uint2 sum2_t;
+typedef uint4 sum4_t;
+#elif defined(IN_F64)
+typedef double2 sum2_t;
+typedef double4 sum4_t;
+#else
+typedef float2 sum2_t;
+typedef float4 sum4_t;
+#endif
+
+/* Store two or four sums, or four words, at an aligned address. */
+#ifdef __OPENCL_C_VERSION__
+/* Single stores: Oclgrind reports vectors that are assembled from elements as uninitialized. */
+#define put_two(to, x, y) ((to)[0] = (x), (to)[1] = (y))
+#define put_four(to, x, y, z, w) ((to)[0] = (x), (to)[1] = (y), (to)[2] = (z), (to)[3] = (w))
+#define put_four_sums put_four
+#else
+#define put_two(to, x, y) (*(sum2_t *)(to) = sum2_t{x, y})
+#define put_four(to, x, y, z, w) (*(uint4 *)(to) = make_uint4(x, y, z, w))
+#define put_four_sums(to, x, y, z, w) (*(sum4_t *)(to) = sum4_t{x, y, z, w})
+#endif
 
 /* Elements of C in 16 bytes. */
 #define OUT_VECTOR (16 / OUT_BYTES)

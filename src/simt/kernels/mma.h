@@ -34,24 +34,8 @@
 #define ARCH EMULATED
 #endif
 
-/* Vectors of sums. */
-#if defined(INTEGER_TYPE)
-typedef uint2 sum2_t;
-typedef uint4 sum4_t;
-#elif defined(IN_F64)
-typedef double2 sum2_t;
-typedef double4 sum4_t;
-#else
-typedef float2 sum2_t;
-typedef float4 sum4_t;
-#endif
-
 #ifdef __OPENCL_C_VERSION__
 
-/* Single stores: Oclgrind reports vectors that are assembled from elements as uninitialized. */
-#define put_two(to, x, y) ((to)[0] = (x), (to)[1] = (y))
-#define put_four(to, x, y, z, w) ((to)[0] = (x), (to)[1] = (y), (to)[2] = (z), (to)[3] = (w))
-#define put_four_sums put_four
 #define hide_from_optimizer(x) (x)
 #define even_bytes(x, y) ((x) & 0xff | (x) >> 8 & 0xff00 | ((y) & 0xff) << 16 | ((y) & 0xff0000) << 8)
 #define odd_bytes(x, y)  even_bytes((x) >> 8, (y) >> 8)
@@ -163,9 +147,6 @@ DEVICE void mma_all(engine_t engine, sum_t *sum, const uint *a, const uint *b, u
 
 #else /* CUDA */
 
-#define put_two(to, x, y) (*(sum2_t *)(to) = sum2_t{x, y})
-#define put_four(to, x, y, z, w) (*(uint4 *)(to) = make_uint4(x, y, z, w))
-#define put_four_sums(to, x, y, z, w) (*(sum4_t *)(to) = sum4_t{x, y, z, w})
 #define even_bytes(x, y) __byte_perm(x, y, 0x6420)
 #define odd_bytes(x, y)  __byte_perm(x, y, 0x7531)
 #define words_double(low, high)   __hiloint2double((int)(high), (int)(low))

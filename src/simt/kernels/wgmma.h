@@ -19,17 +19,6 @@
 #ifndef RUNG_WGMMA_H
 #define RUNG_WGMMA_H
 
-/* Vectors for matrix_output.h. mma.h has the same for the instructions of a warp. */
-#if defined(INTEGER_TYPE)
-typedef uint2 sum2_t;
-typedef uint4 sum4_t;
-#else
-typedef float2 sum2_t;
-typedef float4 sum4_t;
-#endif
-#define put_two(to, x, y) (*(sum2_t *)(to) = sum2_t{x, y})
-#define put_four(to, x, y, z, w) (*(uint4 *)(to) = make_uint4(x, y, z, w))
-
 typedef unsigned long long descriptor_t;
 
 /* Distances in a tile: of its groups of eight rows, and of the boxes of an MN-major tile. */
