@@ -40,18 +40,12 @@ void rungi_simt_quote_file_name(const char *file, char *name, size_t capacity)
 static const struct {
     const char *name, *text;
 } headers[] = {
-    {"dialect.h", rungi_source_dialect},
-    {"epilogue.h", rungi_source_epilogue},
-    {"tile.h", rungi_source_tile},
-    {"async.h", rungi_source_async},
-    {"swizzle.h", rungi_source_swizzle},
-    {"engine.h", rungi_source_engine},
-    {"mma.h", rungi_source_mma},
-    {"f32_terms.h", rungi_source_f32_terms},
-    {"wmma.h", rungi_source_wmma},
-    {"matrix_output.h", rungi_source_matrix_output},
-    {"tma.h", rungi_source_tma},
-    {"wgmma.h", rungi_source_wgmma},
+    {"dialect.h", rungi_source_dialect}, {"epilogue.h", rungi_source_epilogue},
+    {"tile.h", rungi_source_tile},       {"async.h", rungi_source_async},
+    {"swizzle.h", rungi_source_swizzle}, {"engine.h", rungi_source_engine},
+    {"mma.h", rungi_source_mma},         {"f32_terms.h", rungi_source_f32_terms},
+    {"wmma.h", rungi_source_wmma},       {"matrix_output.h", rungi_source_matrix_output},
+    {"tma.h", rungi_source_tma},         {"wgmma.h", rungi_source_wgmma},
 };
 
 enum { HEADER_COUNT = sizeof headers / sizeof *headers };

@@ -37,6 +37,9 @@ for architecture in 60 70 75 80; do
         check 01,02,03,04,05,06 $types --suite tile
         check_all 07,08,09,10 $types
         check_all 07,08,10 $types --params small
+        check 14 $types --suite tile
+        check 14 f32,f64,f16,bf16 --m 4 --n 64 --k 512
+        check 14 f32,f64,f16,bf16 --m 4 --n 64 --k 512 --b-strides 1,512
         ;;
     70) check_all 11 f16,f16:f32 ;;
     75)
@@ -49,6 +52,7 @@ for architecture in 60 70 75 80; do
             check_all 12 $engine_types --params $size
             check 12 f32:f16,f32:bf16 --params $size --compute tf32 --suite tile
         done
+        check_all 12 f64
         check_all 11 $engine_types
         check 11 f32:f16,f32:bf16 --compute tf32 --suite tile
         ;;

@@ -35,7 +35,9 @@ run 75 12 f16,i8
 run 86 01 bf16
 run 86 10 f32,f64,f16,i8
 run 86 11,12 f16,bf16,tf32,i8
+run 86 12 f64,tf32x3,bf16x3 edges 9
 run 89 12 f8e4m3,f8e5m2
+run 90 12 f64,f8e5m2 edges 9
 run 90 13 f16 aligned 13
 missing=$(awk -F '\t' 'FNR == NR { sub(/.*\//, "", $1); executed[$1, $2] = 1; next }
     { found = 0; for (line = $2; line <= $3; line++) found = found || ($1, line) in executed }

@@ -322,6 +322,32 @@ static void chooses_the_kernel_for_few_rows(void **state)
     assert_true(count > 0 && !is_ranked("14_skinny", ranked, count));
 }
 
+/* The table has no rows of 13_wgmma. It comes first on sm_90, unless its tiles are too few or mostly outside of C. */
+static void prefers_the_instructions_of_hopper(void **state)
+{
+    static const struct {
+        rung_type in;
+        int64_t m, n;
+        const char *architecture;
+        bool is_first;
+    } cases[] = {{RUNG_F16, 4096, 4096, "sm_90", true},   {RUNG_BF16, 4096, 4096, "sm_90", true},
+                 {RUNG_F16, 4096, 4096, "sm_89", false},  {RUNG_F16, 4096, 4096, "sm_100", false},
+                 {RUNG_F32, 4096, 4096, "sm_90", false},  {RUNG_F16, 256, 256, "sm_90", false},
+                 {RUNG_F16, 16, 1 << 20, "sm_90", false}, {RUNG_F16, 1 << 20, 1, "sm_90", false},
+                 {RUNG_F16, 128, 1 << 20, "sm_90", true}};
+    rungi_ranked_preset ranked[RUNGI_RANKED_PRESETS_MAX];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rung_problem problem = rung_problem_of(rung_matrix_of(cases[i].in, cases[i].m, 1024, NULL),
+                                               rung_matrix_of(cases[i].in, 1024, cases[i].n, NULL),
+                                               rung_matrix_of(cases[i].in, cases[i].m, cases[i].n, NULL));
+        int count = rank_problem(&problem, cases[i].architecture, ranked);
+        assert_true(count > 1);
+        assert_int_equal(strcmp(ranked[0].kernel, "13_wgmma") == 0, cases[i].is_first);
+        assert_false(is_ranked("13_wgmma", ranked + 1, count - 1));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +363,7 @@ int main(void)
         cmocka_unit_test(splits_within_the_workspace),
         cmocka_unit_test_setup_teardown(ranks_kernels_that_support_the_plan, open_context, close_context),
         cmocka_unit_test_setup_teardown(chooses_the_kernel_for_few_rows, open_context, close_context),
+        cmocka_unit_test_setup_teardown(prefers_the_instructions_of_hopper, open_context, close_context),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);
