@@ -19,6 +19,8 @@ for kernel in src/simt/kernels/[0-9]*.cu; do
     markers=("bench $name" "compile $name")
     # In software there is nothing to time, and engines do not multiply f32.
     if grep -q '"engine.h"' "$kernel"; then markers=("compile $name f16"); fi
+    # The measured problems are square, which a kernel for few rows is not for.
+    if grep -q '^// short: rows' "$kernel"; then markers=("compile $name"); fi
     for marker in "${markers[@]}"; do
         grep -qxF "<!-- numbers: $marker -->" "$page" || { echo "$page: no '$marker'"; bad=1; }
     done
