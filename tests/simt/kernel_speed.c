@@ -70,11 +70,13 @@ static void adds_clocks_for_what_l2_does_not_have(void **state)
 {
     rungi_speed_row row = made_up;
     rungi_speed_problem square = problem_of(1000, 400, 1000), one_row = problem_of(100, 4000, 1000);
+    rungi_speed_gpu fast = gpu;
     (void)state;
+    fast.dram_bytes_per_second = 0; /* DRAM does not limit */
     assert_true(fabs(rungi_speed_missed(&row, &gpu, &square, 1000) - 1400.0 / 8000) < 1e-9);
     assert_true(fabs(rungi_speed_missed(&row, &gpu, &one_row, 1000) - 4100.0 / 8000) < 1e-9);
     row.clocks[0].per_missed = 8;
-    double seconds = rungi_speed_predict(&row, &gpu, &one_row, 1).seconds - RUNGI_SPEED_LAUNCH_SECONDS;
+    double seconds = rungi_speed_predict(&row, &fast, &one_row, 1).seconds - RUNGI_SPEED_LAUNCH_SECONDS;
     assert_true(fabs(seconds * 1e9 - (10 + 8 * 4100.0 / 8000) * 1000 - 500) < 1);
 }
 
