@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Each kernel file compiles by itself with a bare `nvcc -c` (13_wgmma needs its architecture), and refuses by its own
+# Each kernel file compiles by itself with a bare `nvcc -c` (13_wgmma needs its architecture and type), and refuses by its own
 # #error what the library refuses before compiling.
 set -u
 nvcc=$(ls "$RUNG_TEST_TOOLS"/python/lib/python3*/site-packages/nvidia/cu13/bin/nvcc 2> /dev/null |
@@ -11,7 +11,7 @@ work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 count=0
 for file in "$RUNG_SOURCE"/src/simt/kernels/*.cu; do
     options=()
-    case $file in *13_wgmma.cu) options=(-gencode "arch=compute_90a,code=sm_90a") ;; esac
+    case $file in *13_wgmma.cu) options=(-gencode "arch=compute_90a,code=sm_90a" -DIN_F16 -DOUT_F16) ;; esac
     "$nvcc" "${options[@]}" -c "$file" -o "$work/kernel.o" || { echo "$file does not compile"; exit 1; }
     [ -s "$work/kernel.o" ] || exit 1
     echo "$(basename "$file") compiles"

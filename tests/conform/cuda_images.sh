@@ -52,7 +52,7 @@ for architecture in 60 70 75 80; do
             check_all 12 $engine_types --params $size
             check 12 f32:f16,f32:bf16 --params $size --compute tf32 --suite tile
         done
-        check_all 12 f64
+        check_all 12 f64 --params f64
         check_all 11 $engine_types
         check 11 f32:f16,f32:bf16 --compute tf32 --suite tile
         ;;

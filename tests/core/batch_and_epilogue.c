@@ -552,10 +552,11 @@ static void invalid_activations_and_modes(void **state)
     assert_string_equal(rung_activation_name(RUNG_ACTIVATION_SILU), "silu");
 }
 
-/* From most to least precise, written out once more: the numbers of later modes will not be in this order. */
+/* From most to least precise, written out once more: the numbers of later modes are not in this order. */
 static void modes_have_an_order(void **state)
 {
-    const rung_compute order[] = {RUNG_COMPUTE_STRICT, RUNG_COMPUTE_BF16X3, RUNG_COMPUTE_TF32, RUNG_COMPUTE_BF16X1};
+    const rung_compute order[] = {RUNG_COMPUTE_STRICT, RUNG_COMPUTE_BF16X3, RUNG_COMPUTE_TF32X3, RUNG_COMPUTE_TF32,
+                                  RUNG_COMPUTE_BF16X1};
     const int count = sizeof order / sizeof *order;
     (void)state;
     assert_int_equal(count, RUNGI_COMPUTE_COUNT);

@@ -296,8 +296,8 @@ static void failures_have_a_reason(void **state)
     refuse(naive, plain, NULL, "sm_86a", RUNG_STATUS_INVALID, "is not an architecture");
     refuse(naive, plain, "BLOCK=99", "sm_86", RUNG_STATUS_INVALID, "must fit a block of 1024");
     refuse(matrix, square(RUNG_F16, RUNG_F16, 256), NULL, "sm_70", RUNG_STATUS_UNSUPPORTED, "on sm_75 and later");
-    refuse(matrix, square(RUNG_F64, RUNG_F64, 256), NULL, "sm_86", RUNG_STATUS_UNSUPPORTED, "does not multiply f64");
-    refuse(matrix, plain, NULL, "sm_86", RUNG_STATUS_UNSUPPORTED, "computes in tf32");
+    refuse(matrix, square(RUNG_I32, RUNG_I32, 256), NULL, "sm_86", RUNG_STATUS_UNSUPPORTED, "does not multiply i32");
+    refuse(matrix, plain, NULL, "sm_86", RUNG_STATUS_UNSUPPORTED, "computes in bf16x3");
     refuse(kernel_of("00_vendor"), plain, NULL, "sm_86", RUNG_STATUS_UNSUPPORTED, "no source to compile");
     assert_int_equal(rung_kernel_find(NULL, "cpu", "01", &other), RUNG_OK);
     refuse(other, plain, NULL, "sm_86", RUNG_STATUS_UNSUPPORTED, "use the kernel of the cuda backend");

@@ -67,6 +67,10 @@
 #error "UNROLL must be 1 to 8"
 #endif
 
+/* A pragma with a parameter: not every compiler replaces macros in #pragma. */
+#define PRAGMA(text) _Pragma(#text)
+#define UNROLL_BY(count) PRAGMA(unroll count)
+
 #define THREADS (32 * WARPS)
 #define GROUP 16 // rows of tiles per group of blocks, see tile.h
 #define SUM_BYTES (IN_BYTES == 8 ? 8 : 4)
@@ -276,7 +280,7 @@ rung_14_skinny(index_t m, index_t n, index_t k,
         load_a(a_tile, next_a, a_slice, rows, k_left);
         __syncthreads();
         if (!GUARDED || (cols == BN && k_left == BK)) {
-#pragma unroll UNROLL
+            UNROLL_BY(UNROLL)
             for (uint dk = 0; dk < BK; dk += STEP * K_PARTS) {
                 sum_t b_values[STEP * COLS];
                 if (BK % (STEP * K_PARTS) != 0 && dk + own_k >= BK)
