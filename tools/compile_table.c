@@ -229,12 +229,15 @@ static bool compile(const nvrtc_t *nvrtc, const rung_kernel_info *kernel, const 
     return registers > 0 && spills == 0;
 }
 
-/* Presets that are not for f32 on GPUs: for processors, for slow checkers, and for sums of
- * another type, which are compiled in that. */
+/* Returns whether a preset is for every type on GPUs. The others are for processors, for slow checkers, for one
+ * architecture, for sums of one type, which are compiled in that, or for one compute mode. */
 static bool is_for_gpus(const rung_preset *preset)
 {
-    return strncmp(preset->name, "cpu", 3) != 0 && strcmp(preset->name, "tiny") != 0 &&
-           strcmp(preset->name, "f64") != 0 && strcmp(preset->name, "i32") != 0 && strncmp(preset->name, "sm_", 3) != 0;
+    static const char *const others[] = {"tiny", "f64", "i32", "tf32x3", "bf16x3"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(preset->name, others[i]) == 0)
+            return false;
+    return strncmp(preset->name, "cpu", 3) != 0 && strncmp(preset->name, "sm_", 3) != 0;
 }
 
 static const char *preset_of(const rung_kernel *kernel, const char *name)
@@ -272,7 +275,7 @@ static const char *preset_for(const rung_kernel *kernel, const char *architectur
 static bool compile_engine(const nvrtc_t *nvrtc, const rung_kernel *kernel, const char *architecture)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    const char *usual = preset_for(kernel, architecture, ""), *small = preset_for(kernel, architecture, "small");
+    const char *small = preset_for(kernel, architecture, "small");
     bool has_paths = strstr(info->source, "#include \"tile.h\"") != NULL, good = true;
     for (int i = 0; i < lab_type_pair_count(); i++) {
         bool is_main = !strchr(products[i].name, ':');
@@ -281,6 +284,8 @@ static bool compile_engine(const nvrtc_t *nvrtc, const rung_kernel *kernel, cons
         if (!rung_kernel_supports(kernel, product.in, product.in, product.out, &min_sm) ||
             atoi(architecture + 3) < min_sm)
             continue;
+        bool is_f64 = product.in == RUNG_F64; /* its sums do not fit the registers of the other presets */
+        const char *usual = is_f64 ? preset_of(kernel, "f64") : preset_for(kernel, architecture, "");
         good = compile(nvrtc, info, usual, &products[i], &run_time, architecture) && good;
         good = compile(nvrtc, info, usual, &products[i], has_paths ? &paths[2] : &only_path, architecture) && good;
         for (int j = 0; is_main && has_paths && j < ENGINE_PATHS; j++)
@@ -294,7 +299,7 @@ static bool compile_engine(const nvrtc_t *nvrtc, const rung_kernel *kernel, cons
         good = compile(nvrtc, info, small, &products[i], &run_time, architecture) && good;
         for (int j = 0; is_main && j < 2; j++)
             good = compile(nvrtc, info, small, &products[i], j ? &engine_paths[0] : &paths[2], architecture) && good;
-        for (int64_t j = 0; is_main && j < info->preset_count; j++)
+        for (int64_t j = 0; is_main && !is_f64 && j < info->preset_count; j++)
             if (is_for_gpus(rung_kernel_preset(kernel, j)) && strcmp(rung_kernel_preset(kernel, j)->name, "small") != 0)
                 good = compile(nvrtc, info, rung_kernel_preset(kernel, j)->parameters, &products[i], &engine_paths[0],
                                architecture) &&
