@@ -115,7 +115,6 @@ static void add_candidates(comparison_t *comparison)
 
 /* The kernel for few rows computes the transposed C if C has more rows than columns, and is a candidate for up to 16. */
 static const char SKINNY[] = "14_skinny";
-enum { SKINNY_ROWS_MAX = 16 };
 
 static bool is_skinny(const char *kernel)
 {
@@ -135,7 +134,7 @@ static lab_model_problem orient(const char *kernel, const lab_model_problem *pro
 
 static bool is_considered(const char *kernel, const lab_model_problem *problem)
 {
-    return !is_skinny(kernel) || problem->m <= SKINNY_ROWS_MAX || problem->n <= SKINNY_ROWS_MAX;
+    return !is_skinny(kernel) || problem->m <= RUNGI_SPEED_SHORT_ROWS_MAX || problem->n <= RUNGI_SPEED_SHORT_ROWS_MAX;
 }
 
 /* ---- The model ---- */

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/checked_arithmetic.h"
 #include "common/growing_array.h"
 #include "common/random.h"
 
@@ -317,15 +318,10 @@ static void add_extras(lab_case_list *list, const lab_kernel_traits *traits, boo
 
 enum { ALIGNMENT = 16 }; /* elements: 16 bytes of the smallest type */
 
-static int64_t align(int64_t elements)
-{
-    return (elements + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
 /* Returns rows, or columns, with gaps, of which each starts at a multiple of ALIGNMENT elements. */
 static lab_strides aligned_strides(bool by_columns, int64_t rows, int64_t cols)
 {
-    int64_t pitch = align((by_columns ? rows : cols) + 1);
+    int64_t pitch = rungi_round_up((by_columns ? rows : cols) + 1, ALIGNMENT);
     return by_columns ? (lab_strides){1, pitch, ALIGNMENT, 0} : (lab_strides){pitch, 1, ALIGNMENT, 0};
 }
 
@@ -333,8 +329,8 @@ static lab_strides aligned_strides(bool by_columns, int64_t rows, int64_t cols)
 static void set_aligned_batch(lab_case *last, int64_t batch, int64_t repeated)
 {
     lab_case_set_batch(last, batch);
-    last->a.batch_stride = repeated == 1 ? 0 : align(last->a.batch_stride);
-    last->b.batch_stride = repeated == 2 ? 0 : align(last->b.batch_stride);
+    last->a.batch_stride = repeated == 1 ? 0 : rungi_round_up(last->a.batch_stride, ALIGNMENT);
+    last->b.batch_stride = repeated == 2 ? 0 : rungi_round_up(last->b.batch_stride, ALIGNMENT);
 }
 
 /* Adds one case; batch, epilogue, split-K and a separate output are drawn. In layout 0 both operands are contiguous along

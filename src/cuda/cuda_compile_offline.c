@@ -113,8 +113,8 @@ static rung_problem with_buffers(const rung_problem *problem)
     return numbered;
 }
 
-/* Fills in the first launch of the plan's problem. There is none where memory of the device would have to be written
- * first, or where tensor maps need addresses. */
+/* Fills in the first launch of the plan's problem. The code has no launch if the memory of the device would have to be
+ * written first, or if tensor maps need addresses. */
 static rung_status make_launch(const rung_plan *plan, const rungi_simt_plan *simt, rungi_code *code)
 {
     offline_launch_t *record = code->launch;

@@ -75,11 +75,17 @@ static double dram_loads(const rungi_speed_row *row, const rungi_speed_gpu *gpu,
     return a + b;
 }
 
+/* Returns how much of what the blocks load, `load` elements per step along k, comes from DRAM. */
+static double missed_fraction(double dram_bytes, double load, const rungi_speed_problem *problem, double k)
+{
+    double bytes = load * k * problem->in_bytes;
+    return bytes > 0 ? fmin(1, dram_bytes / bytes) : 0;
+}
+
 double rungi_speed_missed(const rungi_speed_row *row, const rungi_speed_gpu *gpu, const rungi_speed_problem *problem,
                           double k)
 {
-    double loads = load_of(row, problem) * k * problem->in_bytes;
-    return loads > 0 ? fmin(1, dram_loads(row, gpu, problem, k) / loads) : 0;
+    return missed_fraction(dram_loads(row, gpu, problem, k), load_of(row, problem), problem, k);
 }
 
 /* Returns the seconds of the launch that adds the slices: it reads partial sums, from L2 if they fit half of it. */
@@ -106,11 +112,11 @@ rungi_speed_choice rungi_speed_predict(const rungi_speed_row *row, const rungi_s
     double k = slice_length(problem->k, (double)splits, row->bk);
     double slices = k > 0 ? fmax(1, ceil(problem->k / k)) : 1, items = problem->batch * slices;
     double blocks = ceil(problem->m / row->bm) * ceil(problem->n / row->bn) * items;
-    double missed = rungi_speed_missed(row, gpu, problem, k);
-    double clocks = launch_clocks(row, gpu->sm_count, blocks, k, missed, &choice.waves);
-    double dram_bytes = dram_loads(row, gpu, problem, k) + problem->m * problem->n * problem->out_bytes;
-    double dram_rate = gpu->dram_bytes_per_second, dram_seconds = dram_rate > 0 ? items * dram_bytes / dram_rate : 0;
     choice.load = load_of(row, problem);
+    double loads = dram_loads(row, gpu, problem, k), missed = missed_fraction(loads, choice.load, problem, k);
+    double clocks = launch_clocks(row, gpu->sm_count, blocks, k, missed, &choice.waves);
+    double dram_bytes = loads + problem->m * problem->n * problem->out_bytes;
+    double dram_rate = gpu->dram_bytes_per_second, dram_seconds = dram_rate > 0 ? items * dram_bytes / dram_rate : 0;
     choice.splits = (int64_t)slices;
     choice.seconds = fmax(clocks / gpu->clock_hertz, dram_seconds) + RUNGI_SPEED_LAUNCH_SECONDS;
     if (slices > 1)

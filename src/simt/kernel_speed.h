@@ -26,7 +26,9 @@ typedef enum rungi_speed_path { RUNGI_SPEED_WIDE, RUNGI_SPEED_GUARDED, RUNGI_SPE
 enum {
     RUNGI_SPEED_RESIDENT_MAX = 8, /* more resident blocks have the clocks of this number */
     RUNGI_SPEED_SPLITS_MAX = 64,
-    RUNGI_SPEED_KERNELS_MAX = 6
+    RUNGI_SPEED_KERNELS_MAX = 6,
+    /* 14_skinny is considered if C has at most this many rows or columns: its largest BM. */
+    RUNGI_SPEED_SHORT_ROWS_MAX = 16
 };
 
 /* Seconds of a launch without its blocks, as in the model. */

@@ -44,9 +44,6 @@ static rungi_speed_gpu gpu_of(const rung_device *device)
                              .l2_bytes = (double)device->info.last_level_cache_bytes};
 }
 
-/* A kernel for few rows is considered if C has at most this many rows or columns: the largest BM of 14_skinny. */
-enum { SHORT_ROWS_MAX = 16 };
-
 /* Returns whether the library may choose a kernel of the table for the problem, and describes it. */
 static bool describe_kernel(const rung_plan *plan, const rung_problem *row_major, const char *name,
                             rungi_speed_kernel *found)
@@ -63,12 +60,12 @@ static bool describe_kernel(const rung_plan *plan, const rung_problem *row_major
                                   .can_split = kernel->info.abilities & RUNG_ABILITY_SPLIT_K,
                                   .mode = speed_mode_of(kernel, row_major),
                                   .is_transposed = rungi_kernel_transposes(kernel, &row_major->c)};
-    return !kernel->has_short_rows || oriented.c.rows <= SHORT_ROWS_MAX;
+    return !kernel->has_short_rows || oriented.c.rows <= RUNGI_SPEED_SHORT_ROWS_MAX;
 }
 
 /* Finds the kernels of the table that the library may choose for the problem. F32 may be multiplied as FP32 or on the
- * matrix engine, and the predictions decide. Other types use the matrix engine if there is one. If C has few rows or columns, 14_skinny is
- * considered, too. */
+ * matrix engine, and the predictions decide. Other types use the matrix engine if there is one. If C has few rows or
+ * columns, 14_skinny is considered, too. */
 static int find_kernels(const rung_plan *plan, const rung_problem *row_major,
                         rungi_speed_kernel found[RUNGI_SPEED_KERNELS_MAX])
 {
@@ -83,7 +80,8 @@ static int find_kernels(const rung_plan *plan, const rung_problem *row_major,
 }
 
 /* Returns whether 13_wgmma comes before the kernels of the table, which has no rows of it: on sm_90, if its tiles occupy all
- * multiprocessors and C does not have few rows or columns. Creating the plan fails, and the table decides, if the operands have no tensor maps. */
+ * multiprocessors and C does not have few rows or columns. Creating the plan fails, and the table decides, if the operands
+ * have no tensor maps. */
 static bool prefers_wgmma(const rung_plan *plan, const rung_problem *row_major)
 {
     enum { TILE = 128 }; /* BM and BN of its defaults */
@@ -92,7 +90,7 @@ static bool prefers_wgmma(const rung_plan *plan, const rung_problem *row_major)
     rung_kernel *kernel;
     double blocks = (double)rungi_ceil_divide(row_major->c.rows, TILE) *
                     (double)rungi_ceil_divide(row_major->c.cols, TILE) * (double)row_major->batch;
-    bool is_short = rungi_min(row_major->c.rows, row_major->c.cols) <= SHORT_ROWS_MAX;
+    bool is_short = rungi_min(row_major->c.rows, row_major->c.cols) <= RUNGI_SPEED_SHORT_ROWS_MAX;
     bool is_preferred = !is_short &&
                         rung_kernel_find(device->context, device->backend->name, "13_wgmma", &kernel) == RUNG_OK &&
                         kernel->info.only_sm == architecture_of(device) &&

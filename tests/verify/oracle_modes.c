@@ -36,7 +36,7 @@ static double as_bf16(double factor)
     return naive_rounded(RUNG_BF16, factor);
 }
 
-/* So many BF16 or TF32 that add up to the number, or nearly. */
+/* Splits a number into `count` BF16 or TF32 numbers whose sum is the number or close to it. */
 static void split(double number, int count, double (*rounded)(double), double *parts)
 {
     for (int i = 0; i < count; i++) {
@@ -45,8 +45,8 @@ static void split(double number, int count, double (*rounded)(double), double *p
     }
 }
 
-/* Of the products of parts those that are larger than the first that is left out: three
- * of four, six of nine. The smallest are added first. */
+/* Adds the largest products of the parts of x and y: three of four products, or six of nine. The
+ * smallest products are added first. */
 static double split_product(double sum, double x, double y, int count, double (*rounded)(double))
 {
     double x_parts[3], y_parts[3];
@@ -160,20 +160,26 @@ static void test_bf16_alone_is_right_in_bf16x1(void **state)
     assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X1));
 }
 
-static void test_three_bf16_terms_pass_as_bf16x3(void **state)
+/* Asserts that products of split numbers are right in `mode` and in tf32, for random numbers and for `hard` ones. */
+static void assert_split_passes(double hard, int count, double (*rounded)(double), rung_compute mode)
 {
-    (void)state;
     for (int k = 1; k <= NAIVE_K_MAX; k = 3 * k + 1)
         for (int same = 0; same < 2; same++) {
             naive_t naive = naive_create((lab_type_pair){RUNG_F32, RUNG_F32}, k);
             if (same) {
-                naive_set_all(&naive.problem.a, third_bf16_term_matters);
-                naive_set_all(&naive.problem.b, third_bf16_term_matters);
+                naive_set_all(&naive.problem.a, hard);
+                naive_set_all(&naive.problem.b, hard);
             }
-            multiply_split(&naive, 3, as_bf16);
-            assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X3));
+            multiply_split(&naive, count, rounded);
+            assert_true(is_right_in(&naive, mode));
             assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
         }
+}
+
+static void test_three_bf16_terms_pass_as_bf16x3(void **state)
+{
+    (void)state;
+    assert_split_passes(third_bf16_term_matters, 3, as_bf16, RUNG_COMPUTE_BF16X3);
 }
 
 /* Two parts leave 2^-15 of each product out, three a five-hundredth of that. */
@@ -193,17 +199,7 @@ static const double second_tf32_term_matters = 1 + 0x1p-11 - 0x1p-23;
 static void test_two_tf32_terms_pass_as_tf32x3(void **state)
 {
     (void)state;
-    for (int k = 1; k <= NAIVE_K_MAX; k = 3 * k + 1)
-        for (int same = 0; same < 2; same++) {
-            naive_t naive = naive_create((lab_type_pair){RUNG_F32, RUNG_F32}, k);
-            if (same) {
-                naive_set_all(&naive.problem.a, second_tf32_term_matters);
-                naive_set_all(&naive.problem.b, second_tf32_term_matters);
-            }
-            multiply_split(&naive, 2, as_tf32);
-            assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32X3));
-            assert_true(is_right_in(&naive, RUNG_COMPUTE_TF32));
-        }
+    assert_split_passes(second_tf32_term_matters, 2, as_tf32, RUNG_COMPUTE_TF32X3);
 }
 
 /* One TF32 leaves 2^-10 of each product out, and two BF16 2^-15. */
