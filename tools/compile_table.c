@@ -3,14 +3,13 @@
  *
  *   compile_table LIBNVRTC KERNELS_FOLDER [sm_86 ...] [07 ...]
  *
- * Compiles every kernel of the ladder for each architecture: what a plan takes by
- * default in each type and on each path (see tile.h), with an epilogue, cut along k, and
- * told both at run time (see epilogue.h), and its presets in f32; of preset small also the
- * path for run time and, of the top of the ladder, the wide ones; of those for matrix engines
- * what the architecture's engine multiplies. Prints a line each: kernel, parameters, type,
- * path, architecture, registers a thread, shared bytes a block, spilled bytes. Exits with
- * 1 if one does not compile or spills. Architectures and kernels are all there are, unless
- * some are named.
+ * Compiles every kernel for each architecture: the default parameters in each type and on each
+ * path (see tile.h), with an epilogue, with split-K, and with both as run-time flags (see
+ * epilogue.h); the presets in f32. Kernels for matrix engines are compiled for the types and
+ * compute modes that the engine of the architecture has. Prints one line per compilation:
+ * kernel, parameters, type, path, architecture, registers per thread, bytes of shared memory
+ * per block, spilled bytes. Exits with 1 if one does not compile or spills registers. Compiles
+ * only the named architectures and kernels if there are any on the command line.
  *
  * NVRTC is opened at run time; the few functions that are used are declared here,
  * so that no CUDA header is needed. */
@@ -66,7 +65,7 @@ static nvrtc_t load(const char *path)
     return nvrtc;
 }
 
-/* The headers of the kernels' folder, all there are. */
+/* All headers of the folder of kernels. */
 enum { HEADERS_MAX = 32, HEADER_LENGTH = 1 << 16 };
 
 static const char *header_names[HEADERS_MAX], *header_texts[HEADERS_MAX];
@@ -107,7 +106,7 @@ static void read_headers(const char *folder)
     }
 }
 
-/* The paths of a kernel that includes tile.h, and what they are compiled with. */
+/* The paths of a kernel that includes tile.h, and their macros. */
 typedef struct path {
     const char *name;
     const char *defines; /* "NAME=value,...", like parameters */
@@ -119,15 +118,14 @@ static const compile_path_t paths[] = {
     {"wide_guarded", "WIDE=1,GUARDED=1"},
 };
 
-/* What is added to the paths of f32: everything an epilogue may have, and a cut k. */
+/* More paths of f32: an epilogue with all of its parts, and split-K. */
 static const compile_path_t f32_paths[] = {
     {"wide_epilogue", "WIDE=1,GUARDED=0,BIAS=1,ACTIVATION=2,RESIDUAL=1"},
     {"general_split", "SPLIT=1"},
     {"wide_split", "WIDE=1,GUARDED=0,SPLIT=1"},
 };
 
-/* Of a matrix engine's operands: how they stand decides how they are read (see swizzle.h);
- * and chunks that an edge cuts. */
+/* The paths of a kernel for a matrix engine: the layouts of A and B (see swizzle.h), and chunks that cross an edge. */
 static const compile_path_t engine_paths[] = {
     {"wide_along_k", "WIDE=1,GUARDED=1,B_MN_MAJOR=0"},
     {"wide_along_l", "WIDE=1,GUARDED=1,A_MN_MAJOR=1"},
@@ -139,10 +137,10 @@ static const compile_path_t engine_paths[] = {
 
 static const compile_path_t only_path = {"-", ""};
 
-/* For machines without a compiler: see RUNTIME_FLAGS in epilogue.h. */
+/* The embedded code, for machines without a compiler: see RUNTIME_FLAGS in epilogue.h. */
 static const compile_path_t run_time = {"run_time", "RUNTIME_FLAGS=1"};
 
-/* Of every type; gelu is not for whole numbers. */
+/* The epilogues of all types. Integers have no gelu. */
 static const compile_path_t epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=2,RESIDUAL=1"};
 static const compile_path_t integer_epilogue = {"general_epilogue", "BIAS=1,ACTIVATION=1,RESIDUAL=1"};
 
@@ -152,7 +150,7 @@ enum {
     ENGINE_PATHS = sizeof engine_paths / sizeof *engine_paths
 };
 
-/* The products, and what they are compiled with: "IN_F32,OUT_F16". */
+/* The type combinations, and their macros: "IN_F32,OUT_F16". */
 static compile_path_t products[LAB_TYPE_PAIRS_MAX];
 
 static void write_defines(lab_type_pair product, char *text, size_t capacity)
@@ -171,7 +169,7 @@ static void find_products(void)
     }
 }
 
-/* The number before `words` in ptxas's report; 0 if they are not there. */
+/* Returns the number before `words` in the report of ptxas, or 0 if the report does not have them. */
 static long number_before(const char *log, const char *words)
 {
     const char *at = strstr(log, words);
@@ -184,7 +182,7 @@ static long number_before(const char *log, const char *words)
     return strtol(at, NULL, 10);
 }
 
-/* Each "NAME=16,OTHER=4" as options "-DNAME=16", in `texts`. */
+/* Appends "-DNAME=16" for each part of "NAME=16,OTHER=4" to the options. Their texts are in `texts`. */
 static int define_options(const char *parameters, char texts[][64], const char **options, int count)
 {
     while (*parameters && count < 24) {
@@ -197,7 +195,7 @@ static int define_options(const char *parameters, char texts[][64], const char *
     return count;
 }
 
-/* Compiles one and prints its line; false if it fails or spills. */
+/* Compiles one variant and prints its line. Returns false if it does not compile or spills registers. */
 static bool compile(const nvrtc_t *nvrtc, const rung_kernel_info *kernel, const char *parameters,
                     const compile_path_t *product, const compile_path_t *path, const char *architecture)
 {
@@ -229,8 +227,8 @@ static bool compile(const nvrtc_t *nvrtc, const rung_kernel_info *kernel, const 
     return registers > 0 && spills == 0;
 }
 
-/* Returns whether a preset is for every type on GPUs. The others are for processors, for slow checkers, for one
- * architecture, for sums of one type, which are compiled in that, or for one compute mode. */
+/* Returns true if a preset is for all types on GPUs. The others are for CPUs, for slow checkers, for one
+ * architecture, for sums of one type or for one compute mode. */
 static bool is_for_gpus(const rung_preset *preset)
 {
     static const char *const others[] = {"tiny", "f64", "i32", "tf32x3", "bf16x3"};
@@ -248,7 +246,7 @@ static const char *preset_of(const rung_kernel *kernel, const char *name)
     return NULL;
 }
 
-/* What a plan takes on a GPU where no parameters are given: the preset for its sums. */
+/* Returns the default parameters on a GPU: the preset for the type of the sums, if the kernel has one. */
 static const char *parameters_of(const rung_kernel *kernel, int product)
 {
     const char *preset = preset_of(kernel, rung_type_name(lab_type_pair_accumulator(lab_type_pair_at(product))));
@@ -260,7 +258,7 @@ static const compile_path_t *epilogue_of(int product)
     return lab_type_pair_accumulator(lab_type_pair_at(product)) == RUNG_I32 ? &integer_epilogue : &epilogue;
 }
 
-/* The preset for an architecture, or its small one, where there is one. */
+/* Returns the preset for an architecture, or its preset `size`: "sm_75_small", else "small". */
 static const char *preset_for(const rung_kernel *kernel, const char *architecture, const char *size)
 {
     char name[32];
@@ -269,9 +267,29 @@ static const char *preset_for(const rung_kernel *kernel, const char *architectur
     return meant ? meant : *size ? preset_of(kernel, size) : rung_kernel_describe(kernel)->defaults;
 }
 
-/* A matrix engine's kernel, in what the architecture's engine multiplies: what a plan takes,
- * on every path where C's type is that of A and B, or of their sums; else as it is carried,
- * and as a plain multiply takes it. */
+/* Compiles F32 in a mode that splits each element into terms, with the preset of that name. */
+static bool compile_split_mode(const nvrtc_t *nvrtc, const rung_kernel *kernel, rung_compute mode,
+                               const char *architecture)
+{
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    const char *parameters = preset_of(kernel, rung_compute_name(mode));
+    char defines[64];
+    int min_sm;
+    bool good = true;
+    if (!parameters || !rung_kernel_supports(kernel, RUNG_F32, RUNG_F32, RUNG_F32, &min_sm) ||
+        atoi(architecture + 3) < min_sm)
+        return true;
+    snprintf(defines, sizeof defines, "IN_F32,OUT_F32,COMPUTE=%d", (int)mode);
+    const compile_path_t product = {rung_compute_name(mode), defines};
+    good = compile(nvrtc, info, parameters, &product, &paths[0], architecture) && good;
+    good = compile(nvrtc, info, parameters, &product, &paths[2], architecture) && good;
+    for (int i = 0; i < ENGINE_PATHS; i++)
+        good = compile(nvrtc, info, parameters, &product, &engine_paths[i], architecture) && good;
+    return good;
+}
+
+/* Compiles a kernel for a matrix engine, in the types that the engine of the architecture multiplies: on all paths if
+ * A, B and C have one type, else as it is embedded and on the path of a plain multiply. */
 static bool compile_engine(const nvrtc_t *nvrtc, const rung_kernel *kernel, const char *architecture)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
@@ -305,11 +323,12 @@ static bool compile_engine(const nvrtc_t *nvrtc, const rung_kernel *kernel, cons
                                architecture) &&
                        good;
     }
-    return good;
+    good = compile_split_mode(nvrtc, kernel, RUNG_COMPUTE_TF32X3, architecture) && good;
+    return compile_split_mode(nvrtc, kernel, RUNG_COMPUTE_BF16X3, architecture) && good;
 }
 
-/* A kernel with the instructions of one architecture, "sm_90a": the paths of 16-byte chunks, which it has only. Elements
- * of one byte must be K-major. */
+/* Compiles a kernel with the instructions of one architecture, "sm_90a". It only has the paths of 16-byte chunks, and
+ * elements of one byte must be K-major. */
 static bool compile_specific(const nvrtc_t *nvrtc, const rung_kernel *kernel, const char *architecture)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
@@ -370,14 +389,14 @@ static bool compile_all(const nvrtc_t *nvrtc, const rung_kernel *kernel, bool is
                    good;
     const char *small = preset_of(kernel, "small");
     for (int i = 0; small && i < lab_type_pair_count(); i++)
-        if (takes(kernel, i) && strcmp(small, parameters_of(kernel, i)) != 0) /* else it is there already */
+        if (takes(kernel, i) && strcmp(small, parameters_of(kernel, i)) != 0) /* else it is compiled above */
             good = compile(nvrtc, info, small, &products[i], &run_time, architecture) && good;
     for (int i = 1; small && is_top && i < PATHS; i++)
         good = compile(nvrtc, info, small, &products[0], &paths[i], architecture) && good;
     return good;
 }
 
-/* The second half of a cut k, which is no step of the ladder. */
+/* Compiles the second launch of split-K, which adds the partial sums. It is not in the list of kernels. */
 static bool compile_reduce(const nvrtc_t *nvrtc, const char *folder, const char *architecture)
 {
     static char text[1 << 14];
@@ -402,36 +421,36 @@ static bool compile_reduce(const nvrtc_t *nvrtc, const char *folder, const char 
     return good;
 }
 
-/* What is named on the command line. */
-typedef struct wish {
+/* The architectures and kernels that the command line names. */
+typedef struct selection {
     const char *architectures[32], *kernels[32];
     int architecture_count, kernel_count;
 } selection_t;
 
 static selection_t read_selection(int argc, char **argv)
 {
-    selection_t wish = {.architecture_count = 0};
+    selection_t selection = {.architecture_count = 0};
     for (int i = 3; i < argc && i < 32; i++)
         if (strncmp(argv[i], "sm_", 3) == 0)
-            wish.architectures[wish.architecture_count++] = argv[i];
+            selection.architectures[selection.architecture_count++] = argv[i];
         else
-            wish.kernels[wish.kernel_count++] = argv[i];
-    if (wish.architecture_count == 0) {
-        wish.architecture_count = sizeof all_architectures / sizeof *all_architectures;
-        memcpy(wish.architectures, all_architectures, sizeof all_architectures);
+            selection.kernels[selection.kernel_count++] = argv[i];
+    if (selection.architecture_count == 0) {
+        selection.architecture_count = sizeof all_architectures / sizeof *all_architectures;
+        memcpy(selection.architectures, all_architectures, sizeof all_architectures);
     }
-    return wish;
+    return selection;
 }
 
-static bool is_selected(const selection_t *wish, const char *kernel)
+static bool is_selected(const selection_t *selection, const char *kernel)
 {
-    for (int i = 0; i < wish->kernel_count; i++)
-        if (strncmp(kernel, wish->kernels[i], strlen(wish->kernels[i])) == 0)
+    for (int i = 0; i < selection->kernel_count; i++)
+        if (strncmp(kernel, selection->kernels[i], strlen(selection->kernels[i])) == 0)
             return true;
-    return wish->kernel_count == 0;
+    return selection->kernel_count == 0;
 }
 
-/* Whether this step is the last before those for matrix engines. */
+/* Returns true for the last kernel before those for matrix engines. */
 static bool is_top(int64_t step)
 {
     rung_kernel *next;
@@ -450,14 +469,15 @@ int main(int argc, char **argv)
     nvrtc_t nvrtc = load(argv[1]);
     read_headers(argv[2]);
     find_products();
-    selection_t wish = read_selection(argc, argv);
+    selection_t selection = read_selection(argc, argv);
     printf("kernel\tparams\tdtype\tpath\tarch\tregisters\tshared\tspills\n");
     for (int64_t i = 0; rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++) {
         const rung_kernel_info *info = rung_kernel_describe(kernel);
-        for (int j = 0; info->number > 0 && is_selected(&wish, info->name) && j < wish.architecture_count; j++)
-            good = compile_all(&nvrtc, kernel, is_top(i), wish.architectures[j]) && good;
+        for (int j = 0; info->number > 0 && is_selected(&selection, info->name) && j < selection.architecture_count;
+             j++)
+            good = compile_all(&nvrtc, kernel, is_top(i), selection.architectures[j]) && good;
     }
-    for (int j = 0; is_selected(&wish, "reduce") && j < wish.architecture_count; j++)
-        good = compile_reduce(&nvrtc, argv[2], wish.architectures[j]) && good;
+    for (int j = 0; is_selected(&selection, "reduce") && j < selection.architecture_count; j++)
+        good = compile_reduce(&nvrtc, argv[2], selection.architectures[j]) && good;
     return good ? 0 : 1;
 }

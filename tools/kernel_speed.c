@@ -40,11 +40,11 @@ static const struct line {
     int from, to;
     const path_t *paths[4];
 } lines[] = {
-    {"14_skinny", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"}, 60, 120, {&WIDE, &GENERAL}},
-    {"14_skinny", "F64", {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 60, 120, {&WIDE, &GENERAL}},
-    {"14_skinny", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 60, 120, {&WIDE, &GENERAL}},
-    /* The model does not count the products of I8 in the code for sm_100 and later. */
-    {"14_skinny", "I8", {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 60, 90, {&WIDE, &GENERAL}},
+    {"14_skinny", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
+    {"14_skinny", "F64", {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
+    {"14_skinny", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
+    /* The model does not count the products of I8 on the general path for sm_100 and later. */
+    {"14_skinny", "I8", {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 60, 90, {&WIDE, &GUARDED, &GENERAL}},
     {"12_matrix", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 75, 120, {&GUARDED, &GENERAL}},
     {"12_matrix", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32, "tf32"}, 80, 120, {&GUARDED, &GENERAL}},
     {"12_matrix", "TF32X3", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32X3, "tf32x3"}, 80, 120, {&GUARDED, &GENERAL}},

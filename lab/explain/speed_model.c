@@ -126,7 +126,8 @@ lab_prediction lab_predict(const lab_gpu *machine, const lab_launch_work *work)
 double lab_dram_bytes(const lab_gpu *machine, const lab_launch_tiling *tiling)
 {
     double tile_columns = ceil(tiling->n / tiling->bn), tile_rows = ceil(tiling->m / tiling->bm);
-    double wave = fmin(tiling->wave, tile_columns * tile_rows), waves = ceil(tile_columns * tile_rows / wave);
+    double wave = fmin(tiling->wave, tile_columns * tile_rows);
+    double waves = tile_columns * tile_rows / wave; /* a partial last wave loads less than a full one */
     double grouped_rows = fmin(tiling->grouped_tile_rows, tile_rows);
     double rows = fmin(fmax(grouped_rows, ceil(wave / tile_columns)), tile_rows);
     double cols = rows > grouped_rows

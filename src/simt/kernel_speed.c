@@ -64,7 +64,8 @@ static double dram_loads(const rungi_speed_row *row, const rungi_speed_gpu *gpu,
 {
     double tile_columns = ceil(problem->n / row->bn), tile_rows = ceil(problem->m / row->bm);
     double wave = fmin(gpu->sm_count * row->resident, tile_columns * tile_rows);
-    double waves = ceil(tile_columns * tile_rows / wave), grouped_rows = fmin(row->group, tile_rows);
+    double waves = tile_columns * tile_rows / wave; /* a partial last wave loads less than a full one */
+    double grouped_rows = fmin(row->group, tile_rows);
     double rows = fmin(fmax(grouped_rows, ceil(wave / tile_columns)), tile_rows);
     double columns = rows > grouped_rows ? tile_columns : fmin(ceil(wave / rows), tile_columns);
     double row_bytes = k * problem->in_bytes, a = problem->m * row_bytes, b = problem->n * row_bytes;
@@ -175,7 +176,8 @@ static bool is_same_preset(const rungi_speed_row *x, const rungi_speed_row *y)
 
 static rungi_speed_path path_of(const rungi_speed_row *row, const rungi_speed_problem *problem, bool is_wide)
 {
-    bool is_guarded = fmod(problem->m, row->bm) != 0 || fmod(problem->n, row->bn) != 0 ||
+    bool guards_rows = row->bm > RUNGI_SPEED_SHORT_ROWS_MAX; /* else they are guarded on all paths */
+    bool is_guarded = (guards_rows && fmod(problem->m, row->bm) != 0) || fmod(problem->n, row->bn) != 0 ||
                       fmod(problem->k, row->bk) != 0;
     return !is_wide ? RUNGI_SPEED_GENERAL : is_guarded ? RUNGI_SPEED_GUARDED : RUNGI_SPEED_WIDE;
 }

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# nvrtc.sh [ARCHITECTURE...] [KERNEL...] - these kernels compile with NVRTC 12.9 for these
-# architectures, all of the table where none are named, none spills but those of known_spills.tsv, and the committed
-# table says so: compile_table, redirected there, brings it up to date.
+# nvrtc.sh [ARCHITECTURE...] [KERNEL...] - compiles these kernels for these architectures with NVRTC 12.9, by default all
+# of the committed table. Fails if a kernel spills registers, or if the table is not what compile_table prints.
 set -u
 library=$(ls "$RUNG_TEST_TOOLS"/python/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12 \
           2> /dev/null | head -n 1)
@@ -25,9 +24,7 @@ grep -E "^kernel|^($kernels)[^	]*	.*	($archs)	" "$table" > "$work/table.tsv"
 count=$("$RUNG" kernels --device opencl --json | jq '[.kernels[] | select(.number > 0)] | length')
 [ "$(cut -f 1,5 "$table" | grep '^[0-9]' | sort -u | wc -l)" -eq $((10 * count - 5 - 9)) ] || { echo "not every kernel"; exit 1; }
 [ "$(cut -f 5 "$table" | grep '^sm_[0-9]*$' | sort -u | wc -l)" -eq 10 ] || { echo "the table has not ten architectures"; exit 1; }
-known=$RUNG_SOURCE/tests/build/known_spills.tsv
-diff <(grep -v '^#' "$known") <(awk -F '\t' -v OFS='\t' 'NR > 1 && $8 != 0 { print $1, $2, $3, $4, $5 }' "$table") ||
-    { echo "the rows of the table that spill (>) are not those of $known (<)"; exit 1; }
+awk -F '\t' 'NR > 1 && $8 != 0 { print; bad = 1 } END { exit bad }' "$table" || { echo "these rows spill registers"; exit 1; }
 
 # The rows of the table that were compiled now. The compiler's register allocation is not
 # quite the same from run to run (seen: 130 and 140, 252 and 254, at most one row in 400 a

@@ -307,6 +307,16 @@ DEVICE void load_step(sum_t *a_fragment, sum_t *b_fragment, SHARED const in_t *a
         load4_shared(&b_fragment[j], &b_row[j * (WN / TN)], LDB);
 }
 
+/* Returns the sum. The asm statement keeps CUDA's compiler from adding integers in another order: it would load
+ * the fragments of all steps first, which takes twice the registers. */
+DEVICE sum_t in_order(sum_t sum)
+{
+#if defined(INTEGER_TYPE) && defined(__CUDA_ARCH__)
+    asm("" : "+r"(sum));
+#endif
+    return sum;
+}
+
 KERNEL(THREADS)
 rung_10_pipeline(index_t m, index_t n, index_t k,
                  sum_t alpha, GLOBAL const in_t *__restrict__ a, view_t a_view,
@@ -330,8 +340,8 @@ rung_10_pipeline(index_t m, index_t n, index_t k,
     const uint tile_row = warp / (BN / WN) * WM + lane_row(lane, WM / TM, WN / TN) * 4;
     const uint tile_col = warp % (BN / WN) * WN + lane_col(lane, WM / TM, WN / TN) * 4;
 
-    view_t a_slice = a_view, b_slice = b_view, c_item = c_view;
-    const index_t slice_k = select_slice(&a_slice, &b_slice, &c_item, k, launch_args, batch_offsets);
+    view_t a_slice = a_view, b_slice = b_view, unused = c_view;
+    const index_t slice_k = select_slice(&a_slice, &b_slice, &unused, k, launch_args, batch_offsets);
     sum_t sum[TM * TN];
     sum_t a_fragment[2][TM], b_fragment[2][TN];
 #pragma unroll
@@ -401,10 +411,12 @@ rung_10_pipeline(index_t m, index_t n, index_t k,
             for (uint i = 0; i < TM; i++)
 #pragma unroll
                 for (uint j = 0; j < TN; j++)
-                    sum[i * TN + j] += a_fragment[step % 2][i] * b_fragment[step % 2][j];
+                    sum[i * TN + j] = in_order(sum[i * TN + j] + a_fragment[step % 2][i] * b_fragment[step % 2][j]);
         }
     }
 
+    view_t c_item = c_view;
+    select_slice(&a_slice, &b_slice, &c_item, k, launch_args, batch_offsets); /* not earlier: registers */
     const output_t output = output_of(c, c_item, m, n, alpha, beta, launch_args, bias, residual, partials);
 #pragma unroll
     for (uint i = 0; i < TM; i++)

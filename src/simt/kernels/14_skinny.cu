@@ -19,6 +19,7 @@
  *
  * At the end, the sums of all parts of k are added in shared memory.
  */
+#define ONE_BLOCK // else some types spill registers
 #include "dialect.h"
 #include "epilogue.h"
 #include "tile.h"

@@ -84,10 +84,15 @@ DEVICE ushort f16_of_float(float value)
 
 #else /* CUDA */
 
-/* For F64 on sm_100 and later, and for split F32 (COMPUTE, see engine.h), the compiler would spill
- * registers to fit one more block into a multiprocessor. A minimum of one block prevents that. */
-#if defined(COMPUTE) || (defined(IN_F64) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000)
-#define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads, 1)
+/* In these cases the compiler would spill registers to fit one more block into a multiprocessor. A
+ * minimum of one block prevents that. 14_skinny defines ONE_BLOCK. COMPUTE: see engine.h. */
+#if defined(ONE_BLOCK) || defined(COMPUTE)
+#define MIN_BLOCKS 1
+#elif (defined(IN_F64) || defined(SPLIT)) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+#define MIN_BLOCKS 1
+#endif
+#ifdef MIN_BLOCKS
+#define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads, MIN_BLOCKS)
 #else
 #define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
 #endif
