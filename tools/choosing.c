@@ -5,8 +5,9 @@
  *
  * For each shape of the file SHAPES (results/choosing/shapes.tsv), the library's function ranks the presets by its table,
  * src/simt/kernel_speed.def. The model of `rung explain` then predicts the choice, and every preset of the kernels 08 to 10
- * (f16: 11 and 12) with up to 64 slices of k. The loss is how much longer the choice takes than the best of them. The architecture is
- * represented by the first GPU of lab/explain/gpus.def. With STEP, only every STEP-th shape is compared. */
+ * (f16: 11 and 12) and 14 with up to 64 slices of k. The loss is how much longer the choice takes than the best of them.
+ * The architecture is represented by the first GPU of lab/explain/gpus.def. With STEP, only every STEP-th shape is
+ * compared. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +93,17 @@ static void add_candidate(comparison_t *comparison, const rung_kernel *kernel, c
         comparison->candidate_count++;
 }
 
-/* Adds all presets, except those of CPUs, of other accumulators and of other architectures. */
+/* Returns true for presets of CPUs, of other accumulators, of compute modes and of other architectures. */
+static bool is_for_others(const char *preset, const char *arch)
+{
+    static const char *const others[] = {"f64", "i32", "tf32x3", "bf16x3"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(preset, others[i]) == 0)
+            return true;
+    return strncmp(preset, "cpu", 3) == 0 ||
+           (strncmp(preset, "sm_", 3) == 0 && strncmp(preset, arch, strlen(arch)) != 0);
+}
+
 static void add_candidates(comparison_t *comparison)
 {
     int first_kernel = comparison->dtype.product.in == RUNG_F32 ? 8 : 11; /* f16: those with a matrix engine */
@@ -103,9 +114,7 @@ static void add_candidates(comparison_t *comparison)
         add_candidate(comparison, kernel, "");
         for (int64_t j = 0; j < rung_kernel_describe(kernel)->preset_count; j++) {
             const char *preset = rung_kernel_preset(kernel, j)->name;
-            bool is_for_architecture = strncmp(preset, comparison->gpu.arch, strlen(comparison->gpu.arch)) == 0;
-            if (strncmp(preset, "cpu", 3) != 0 && strcmp(preset, "f64") != 0 && strcmp(preset, "i32") != 0 &&
-                (strncmp(preset, "sm_", 3) != 0 || is_for_architecture))
+            if (!is_for_others(preset, comparison->gpu.arch))
                 add_candidate(comparison, kernel, preset);
         }
     }
