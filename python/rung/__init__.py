@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rung: matrix multiplication on the CPU, on OpenCL devices and on NVIDIA GPUs, and a lab for CUDA kernels.
+
+``rung.matmul`` multiplies arrays. ``rung.Plan`` and ``rung.pack`` prepare repeated work.
+``rung.verify`` and ``rung.explain`` check and explain CUDA kernels without a GPU. The guide is
+docs/guides/python.md of the source tree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._library import Error
+from ._matmul import matmul
+from ._threads import get_threads, set_threads
+
+if TYPE_CHECKING:
+    from ._lab import bench, devices, explain, kernels, verify
+    from ._packed import Packed, pack
+    from ._plan import Plan
+
+__all__ = [
+    "Error",
+    "Packed",
+    "Plan",
+    "bench",
+    "devices",
+    "explain",
+    "get_threads",
+    "kernels",
+    "matmul",
+    "pack",
+    "set_threads",
+    "verify",
+]
+
+# Loaded at first use, so that `import rung` is quick.
+_LAZY = {
+    "Packed": "_packed",
+    "pack": "_packed",
+    "Plan": "_plan",
+    "bench": "_lab",
+    "devices": "_lab",
+    "explain": "_lab",
+    "kernels": "_lab",
+    "verify": "_lab",
+}
+
+
+def __getattr__(name: str):
+    if name == "__version__":
+        from ._library import load
+
+        return load().rung_version_text().decode()
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module 'rung' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module("." + module, __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__) | {"__version__"})
+
+
+def load_ipython_extension(shell) -> None:
+    """Adds the cell magic ``%%rung``: called by ``%load_ext rung``."""
+    from .jupyter import load_ipython_extension as load_extension
+
+    load_extension(shell)

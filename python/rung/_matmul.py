@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rung.matmul"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from . import _library, _threads
+from ._arrays import (
+    FLOAT8,
+    HAS_KNOWN_LAYOUT,
+    RESULT_TYPES,
+    TYPE_BYTES,
+    View,
+    _data_offset,
+    _read_word,
+    dtype_of,
+    ndarray,
+    output_view,
+    type_name,
+    view_of,
+    view_of_array,
+)
+from ._form import (
+    DATA_WORDS,
+    MAX_CACHED_ITEMS,
+    WORD_A,
+    WORD_ALPHA,
+    WORD_B,
+    WORD_BETA,
+    WORD_C,
+    Form,
+    make_form,
+    result_shape,
+)
+from ._library import ACTIVATIONS, COMPUTES, check, lookup
+
+_empty = numpy.empty
+_MAX_FORMS = 1024
+
+# Forms of recent calls. The keys of the first two contain the identity of dtypes, which the forms keep alive.
+_plain_forms: dict = {}  # C = A * B with a new C
+_out_forms: dict = {}  # C = A * B with out=
+_forms: dict = {}  # everything else
+
+
+def _first_multiply(*arguments):
+    """Loads the library, and stands for rung_multiply until then."""
+    global _multiply
+    _multiply = _library.load().rung_multiply
+    return _multiply(*arguments)
+
+
+_multiply: Any = _first_multiply
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    *,
+    alpha: float = 1,
+    beta: float = 0,
+    bias: Any = None,
+    activation: str | None = None,
+    residual: Any = None,
+    compute: str | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> Any:
+    """Returns activation(alpha * a @ b + beta * out + bias) + residual.
+
+    Shapes are those of numpy.matmul: operands may have one dimension, and leading dimensions are
+    batches, which are broadcast. Arrays with any strides >= 0 are used in place. Operands with negative
+    strides and operands that are not aligned are copied first.
+
+    a, b
+        NumPy arrays of the same type: float32, float64, float16, int8, int32, and bfloat16,
+        float8_e4m3fn and float8_e5m2 of ml_dtypes. Objects with ``__dlpack__`` (tensors of PyTorch, JAX
+        and others) and with ``__cuda_array_interface__`` are used in place, too. ``b`` may be the result
+        of rung.pack().
+    out
+        Receives the result and is returned. It is required if beta is not 0 and for arrays on a CUDA device. The
+        default is a new NumPy array. Its type is that of the operands, but int32 for int8 and float32
+        for 8-bit floats. Other types of ``out``: float16 and bfloat16 for float32, float32 for float64,
+        float16 and bfloat16, bfloat16 for 8-bit floats.
+    bias, residual
+        Arrays of the result's type, or numbers, that can be broadcast to the result.
+    activation
+        None, "relu", "gelu", "gelu_tanh" or "silu".
+    compute
+        The lowest acceptable precision for float32: None or "strict", "bf16x3", "tf32x3", "tf32", "bf16x1".
+    device
+        "cpu", "opencl", "opencl:1", "cuda" and so on. None selects the environment variable RUNG_DEVICE, else the
+        CPU. Operands in memory are copied to the device and back.
+    threads
+        Maximum number of CPU threads; None selects the number of rung.set_threads().
+
+    Raises TypeError and ValueError for arguments that do not fit together, and rung.Error if the library
+    reports a failure.
+
+    >>> import numpy, rung
+    >>> a = numpy.array([[1, 2], [3, 4]], numpy.float32)
+    >>> rung.matmul(a, a.T)
+    array([[ 5., 11.],
+           [11., 25.]], dtype=float32)
+    >>> rung.matmul(a, a, bias=numpy.array([-8, 0], numpy.float32), activation="relu")
+    array([[ 0., 10.],
+           [ 7., 22.]], dtype=float32)
+    """
+    # Small matrices take less time than the checks of the general path: calls whose form is known come first.
+    if (
+        type(a) is ndarray
+        and type(b) is ndarray
+        and bias is None
+        and activation is None
+        and residual is None
+        and compute is None
+        and device is None
+        and threads is None
+    ):
+        if out is None:
+            form = _plain_forms.get((id(a.dtype), id(b.dtype), a.shape, a.strides, b.shape, b.strides))
+            if form is not None and alpha == 1 and beta == 0:
+                a_address = _read_word(id(a) + _data_offset).value
+                b_address = _read_word(id(b) + _data_offset).value
+                if not (a_address | b_address) & form.mask:
+                    c = _empty(form.shape, form.dtype)
+                    slot = form.take()
+                    words = slot.words
+                    words[WORD_A] = a_address
+                    words[WORD_B] = b_address
+                    words[WORD_C] = _read_word(id(c) + _data_offset).value
+                    status = _multiply(None, slot.reference, _threads.current_options)
+                    form.pool.append(slot)
+                    if status:
+                        check(status)
+                    return c
+        elif type(out) is ndarray:
+            form = _out_forms.get((id(a.dtype), id(b.dtype), id(out.dtype), a.shape, a.strides, b.shape, b.strides,
+                                   out.shape, out.strides))
+            if form is not None and out.flags.writeable:
+                a_address = _read_word(id(a) + _data_offset).value
+                b_address = _read_word(id(b) + _data_offset).value
+                c_address = _read_word(id(out) + _data_offset).value
+                if not (a_address | b_address | c_address) & form.mask:
+                    slot = form.take()
+                    words = slot.words
+                    words[WORD_A] = a_address
+                    words[WORD_B] = b_address
+                    words[WORD_C] = c_address
+                    slot.reals[WORD_ALPHA] = alpha
+                    slot.reals[WORD_BETA] = beta
+                    status = _multiply(None, slot.reference, _threads.current_options)
+                    form.pool.append(slot)
+                    if not status:
+                        return out
+                    if status != _library.ALIASED:
+                        check(status)
+    return _matmul(a, b, out, alpha, beta, bias, activation, residual, compute, device, threads)
+
+
+# ---- The general path ---------------------------------------------------------------------------
+
+
+def _matmul(a, b, out, alpha, beta, bias, activation, residual, compute, device, threads):
+    from ._packed import Packed
+
+    if isinstance(b, Packed):
+        return b.multiply(a, out, alpha, beta, bias, activation, residual, compute, device, threads)
+    operands = Operands(a, b, out, beta, bias, residual)
+    form = operands.form(activation, compute)
+    if operands.device is not None:
+        from ._device import multiply_on_cuda
+
+        multiply_on_cuda(operands, form, float(alpha), float(beta), device)
+        return out
+    context = _library.context_of(device)
+    options = _threads.current_options if threads is None else _threads.options_of(threads)
+    operands.multiply(form, alpha, beta, lambda _, slot: _multiply(context, slot.reference, options))
+    if device is None and threads is None:
+        _remember(operands, form, activation, compute, bias, residual)
+    return operands.finish()
+
+
+def check_compute(compute) -> int:
+    return 0 if compute is None else lookup(COMPUTES, compute, "compute")
+
+
+def check_activation(activation) -> int:
+    return 0 if activation is None else lookup(ACTIVATIONS, activation, "activation")
+
+
+class Operands:
+    """The views of one call. Views that the library cannot use in place are replaced by copies."""
+
+    def __init__(self, a, b, out, beta, bias, residual, result_type=None) -> None:
+        self.given_a, self.given_b, self.given_out = a, b, out
+        self.a = view_of(a, "a")
+        self.b = b if type(b) is View else view_of(b, "b")
+        kind = self.a.type
+        if kind != self.b.type:
+            raise TypeError(
+                f"a has type {type_name(kind)} and b has type {type_name(self.b.type)}; convert one of them"
+            )
+        self.shape = result_shape(self.a.shape, self.b.shape)
+        self.device = self.a.device
+        self.result = None
+        self.c = self._output(out, beta, result_type or RESULT_TYPES[kind][0])
+        self.out_view = self.c
+        self.bias = self._addend(bias, "bias")
+        self.residual = self._addend(residual, "residual")
+        self._check_devices()
+        if self.device is None:
+            self._copy_where_needed(beta)
+        self._check_output()
+
+    def _output(self, out, beta, default_type) -> View:
+        if out is None and beta != 0:
+            raise ValueError(f"beta is {beta}; pass out=, whose elements are multiplied by beta and added")
+        if out is None and self.device is not None:
+            raise ValueError("a is on a CUDA device; pass out=, an array on the same device")
+        if out is None:
+            self.result = _empty(self.shape, dtype_of(default_type))
+            return view_of_array(self.result, "out")
+        self.result = out
+        view = output_view(out)
+        if view.shape != self.shape:
+            raise ValueError(f"out has shape {view.shape}; the result has shape {self.shape}")
+        return view
+
+    def _check_output(self) -> None:
+        valid = RESULT_TYPES[self.a.type]
+        if self.c.type not in valid:
+            raise TypeError(
+                f"out has type {type_name(self.c.type)}; valid for operands of type {type_name(self.a.type)}: "
+                f"{', '.join(type_name(kind) for kind in valid)}"
+            )
+        if 0 not in self.c.shape and any(length > 1 and step == 0 for length, step in zip(self.c.shape, self.c.strides)):
+            raise ValueError("out has overlapping elements; pass an array whose elements are distinct")
+
+    def _addend(self, value, what: str) -> View | None:
+        if value is None:
+            return None
+        if not (hasattr(value, "dtype") or hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")):
+            value = numpy.asarray(value, dtype_of(self.c.type))
+        view = view_of(value, what)
+        if view.type != self.c.type:
+            raise TypeError(f"{what} has type {type_name(view.type)}; the result has type {type_name(self.c.type)}")
+        shape, target = view.shape, self.shape
+        matches = len(shape) <= len(target) and all(
+            length in (1, wanted) for length, wanted in zip(reversed(shape), reversed(target))
+        )
+        if not matches:
+            raise ValueError(f"{what} has shape {shape}, which cannot be broadcast to the result's shape {target}")
+        return view
+
+    def views(self) -> list:
+        return [self.a, self.b, self.c, self.bias, self.residual]
+
+    def _check_devices(self) -> None:
+        for name, view in zip(("a", "b", "out", "bias", "residual"), self.views()):
+            if view is not None and view.device != self.device:
+                where = ["memory" if d is None else f"CUDA device {d}" for d in (self.device, view.device)]
+                raise ValueError(f"a is in {where[0]} and {name} is in {where[1]}; move them to one place")
+
+    def _copy_where_needed(self, beta) -> None:
+        for name in ("a", "b", "bias", "residual"):
+            view = getattr(self, name)
+            if view is not None and not view.is_direct:
+                self._copy(name)
+        if not self.c.is_direct:
+            self._compute_into_copy(beta)
+
+    def _copy(self, name: str) -> None:
+        view = getattr(self, name)
+        kind = view.type
+        copy = view_of_array_as(numpy.array(view.as_array(), order="C", copy=True), kind)
+        setattr(self, name, copy)
+
+    def _compute_into_copy(self, beta) -> None:
+        array = self.c.as_array()
+        self.c = view_of_array_as(
+            numpy.array(array, order="C", copy=True) if beta != 0 else _empty(array.shape, array.dtype), self.c.type
+        )
+
+    def widen_float8(self) -> None:
+        """Converts 8-bit floats to bfloat16, which represents all of them."""
+        wide = dtype_of(_library.TYPES["BF16"])
+        self.a, self.b = (view_of_array(view.as_array().astype(wide), "a") for view in (self.a, self.b))
+
+    def key(self) -> tuple:
+        """Returns what a form depends on besides the activation and the compute mode."""
+        return tuple(view and (view.type, view.shape, view.strides) for view in self.views())
+
+    def form(self, activation, compute) -> Form:
+        key = self.key() + (activation, compute)
+        form = _forms.get(key)
+        if form is None:
+            form = make_form(self.views(), check_activation(activation), check_compute(compute))
+            if form.items <= MAX_CACHED_ITEMS:
+                if len(_forms) >= _MAX_FORMS:
+                    _forms.clear()
+                _forms[key] = form
+        return form
+
+    def _run(self, form: Form, alpha: float, beta: float, run) -> int:
+        slot = form.take()
+        slot.reals[WORD_ALPHA], slot.reals[WORD_BETA] = alpha, beta
+        addresses = [view.address if view is not None else 0 for view in self.views()]
+        status = 0
+        for starts in form.calls:
+            for word, address, start in zip(DATA_WORDS, addresses, starts):
+                slot.words[word] = address + start
+            status = run(form, slot)
+            if status:
+                break
+        form.pool.append(slot)
+        return status
+
+    def _copy_overlapping_inputs(self) -> None:
+        output = self.c.as_array()
+        for name in ("a", "b", "bias", "residual"):
+            view = getattr(self, name)
+            if view is not None and numpy.may_share_memory(view.as_array(), output):
+                self._copy(name)
+
+    def multiply(self, form: Form, alpha, beta, run) -> None:
+        """Calls `run`, which multiplies with a slot of the form and returns a status, as often as the form requires.
+        Copies operands that overlap the output, as numpy.matmul does."""
+        if form.is_empty:
+            return
+        activation, compute = form.template.activation, form.template.compute
+        scalars = (float(alpha), float(beta))
+        status = self._run(form, *scalars, run)
+        if status == _library.UNSUPPORTED and self.a.type in FLOAT8:
+            self.widen_float8()
+            status = self._run(make_form(self.views(), activation, compute), *scalars, run)
+        if status == _library.ALIASED:
+            self._copy_overlapping_inputs()
+            status = self._run(make_form(self.views(), activation, compute), *scalars, run)
+        if status == _library.ALIASED:
+            self._compute_into_copy(beta)
+            status = self._run(make_form(self.views(), activation, compute), *scalars, run)
+        check(status)
+
+    def finish(self):
+        """Stores the result in `out` if it was computed elsewhere, and returns it."""
+        if self.c is not self.out_view:
+            self.out_view.as_array()[...] = self.c.as_array()
+        return self.result
+
+
+def view_of_array_as(array: ndarray, kind: int) -> View:
+    """Returns the view of an array whose elements have a type that NumPy may not know."""
+    from ._arrays import address_of
+
+    return View(address_of(array), array.shape, array.strides, kind, None, True, array, array)
+
+
+def _remember(operands: Operands, form: Form, activation, compute, bias, residual) -> None:
+    """Lets later calls with the same form use the fast path."""
+    a, b, out = operands.given_a, operands.given_b, operands.given_out
+    is_plain = bias is None and residual is None and activation is None and compute is None
+    if not (HAS_KNOWN_LAYOUT and is_plain and len(form.calls) == 1 and form.items <= MAX_CACHED_ITEMS):
+        return
+    if operands.a.array is not a or operands.b.array is not b or operands.a.type in FLOAT8:
+        return
+    if a.size == 0 or type(a) is not ndarray or type(b) is not ndarray:
+        return
+    fast = Form(form.template, form.calls, (form.offsets, a.dtype, b.dtype), form.items)
+    fast.mask = max(TYPE_BYTES[operands.a.type], TYPE_BYTES[operands.c.type]) - 1
+    key = (id(a.dtype), id(b.dtype), a.shape, a.strides, b.shape, b.strides)
+    table = _plain_forms
+    if out is not None:
+        if operands.c.array is not out or type(out) is not ndarray:
+            return
+        fast.offsets += (out.dtype,)
+        key = (id(a.dtype), id(b.dtype), id(out.dtype), *key[2:], out.shape, out.strides)
+        table = _out_forms
+    else:
+        fast.shape, fast.dtype = operands.shape, operands.result.dtype
+    if len(table) >= _MAX_FORMS:
+        table.clear()
+    table[key] = fast
