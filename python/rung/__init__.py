@@ -15,11 +15,12 @@ from ._matmul import matmul
 from ._threads import get_threads, set_threads
 
 if TYPE_CHECKING:
-    from ._lab import bench, devices, explain, kernels, verify
+    from ._lab import CommandError, bench, devices, explain, kernels, verify
     from ._packed import Packed, pack
     from ._plan import Plan
 
 __all__ = [
+    "CommandError",
     "Error",
     "Packed",
     "Plan",
@@ -39,6 +40,7 @@ _LAZY = {
     "Packed": "_packed",
     "pack": "_packed",
     "Plan": "_plan",
+    "CommandError": "_lab",
     "bench": "_lab",
     "devices": "_lab",
     "explain": "_lab",

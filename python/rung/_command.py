@@ -10,6 +10,9 @@ import sys
 def main() -> int:
     from ._library import Error, command_path
 
+    # The command searches NVIDIA's compilers in the virtual environment, which need not be active.
+    if sys.prefix != sys.base_prefix:
+        os.environ.setdefault("VIRTUAL_ENV", sys.prefix)
     try:
         path = command_path()
         os.execv(path, [path, *sys.argv[1:]])

@@ -324,7 +324,7 @@ class Operands:
         output = self.c.as_array()
         for name in ("a", "b", "bias", "residual"):
             view = getattr(self, name)
-            if view is not None and numpy.may_share_memory(view.as_array(), output):
+            if view is not None and view.address and numpy.may_share_memory(view.as_array(), output):
                 self._copy(name)
 
     def multiply(self, form: Form, alpha, beta, run) -> None:

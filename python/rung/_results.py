@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results of the lab's commands: records and reports that print as text and render as HTML in Jupyter."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+_TABLE_STYLE = "border-collapse:collapse;text-align:left"
+_CELL_STYLE = "padding:2px 10px 2px 0;vertical-align:top;text-align:left"
+
+
+def text_of(value: Any) -> str:
+    """Returns a value as one cell of a table."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, (list, tuple)):
+        return " x ".join(map(text_of, value)) if all(isinstance(x, int) for x in value) else f"{len(value)} entries"
+    if isinstance(value, dict):
+        return f"{len(value)} entries"
+    return str(value)
+
+
+def text_table(columns: list, rows: list) -> str:
+    """Returns a table with aligned columns."""
+    cells = [list(columns), *([text_of(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in cells)
+
+
+def html_table(columns: list, rows: list) -> str:
+    """Returns the same table as HTML."""
+    head = "".join(f'<th style="{_CELL_STYLE}">{escape(str(column))}</th>' for column in columns)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{_CELL_STYLE}">{escape(text_of(cell))}</td>' for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f'<table style="{_TABLE_STYLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+class Records(list):
+    """A list of dictionaries with the same keys; pandas.DataFrame takes it as it is.
+
+    Text and HTML show only the columns of ``shown``.
+    """
+
+    def __init__(self, records: list, shown: list, **attributes: Any) -> None:
+        super().__init__(records)
+        self.shown = shown
+        self.__dict__.update(attributes)
+
+    def _rows(self) -> list:
+        return [[record.get(column) for column in self.shown] for record in self]
+
+    def __repr__(self) -> str:
+        return text_table(self.shown, self._rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.shown, self._rows())
+
+
+def bars(values: dict, marked: str, width: int = 360) -> str:
+    """Returns an SVG with one horizontal bar per value. The bar `marked` has another colour."""
+    largest = max(values.values(), default=0) or 1
+    row, left = 20, 120
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 80}" height="{row * len(values) + 4}" '
+        'font-family="sans-serif" font-size="12">'
+    ]
+    for index, (name, value) in enumerate(values.items()):
+        y = index * row
+        colour = "#c0504d" if name == marked else "#8aa4c8"
+        length = max(1.0, value / largest * width)
+        parts.append(
+            f'<text x="{left - 6}" y="{y + 14}" text-anchor="end" fill="currentColor">{escape(name)}</text>'
+            f'<rect x="{left}" y="{y + 3}" width="{length:.1f}" height="14" fill="{colour}"/>'
+            f'<text x="{left + length + 4:.1f}" y="{y + 14}" fill="currentColor">{value:.0f}</text>'
+        )
+    return "".join(parts) + "</svg>"
+
+
+class Report:
+    """The JSON object of a command, as the attribute ``data``."""
+
+    def __init__(self, data: dict) -> None:
+        self.data = data
+
+    @property
+    def kernels(self) -> list:
+        """One dictionary per kernel."""
+        return self.data.get("kernels", self.data.get("by_kernel", []))
+
+    @property
+    def findings(self) -> list:
+        """What was found: one dictionary per finding."""
+        return self.data.get("findings", [])
+
+
+def _finding_rows(findings: list) -> list:
+    return [[f.get("kind"), f.get("line") or "-", f.get("text"), f.get("fix", "")] for f in findings]
+
+
+_FINDING_COLUMNS = ["finding", "line", "what happens", "how to fix it"]
+
+
+class Verification(Report):
+    """The result of rung.verify(). It is true if every case was right and nothing was found."""
+
+    @property
+    def cases(self) -> int:
+        return self.data["cases"]
+
+    @property
+    def wrong(self) -> int:
+        return self.data["wrong"]
+
+    def __bool__(self) -> bool:
+        ran = all(kernel.get("ran", True) for kernel in self.kernels)
+        return ran and self.cases > 0 and self.wrong == 0 and not self.findings
+
+    def _facts(self, kernel: dict) -> list:
+        """Returns the lines about a kernel: pairs of a name and a text."""
+        facts = [("cases", f"{kernel['cases'] - kernel['wrong']} of {kernel['cases']} right")]
+        for name, key in (
+            ("parameters", "params"),
+            ("type", "dtype"),
+            ("computes", "computes"),
+            ("sizes", "sizes"),
+            ("first wrong", "first_wrong"),
+            ("skipped because", "why_skipped"),
+        ):
+            if kernel.get(key):
+                facts.append((name, kernel[key]))
+        for failing in kernel.get("failing_sizes", [])[:1]:
+            size = " x ".join(map(str, failing["size"]))
+            facts.append(("fails", f"{size}, line {failing['line']}, {failing['kind']}: {failing['text']}"))
+        return facts
+
+    def _failures(self) -> list:
+        return [failure["message"] for failure in self.data.get("failures", [])]
+
+    def __repr__(self) -> str:
+        lines = []
+        for kernel in self.kernels:
+            lines.append(kernel["kernel"])
+            lines += [f"  {name}: {text}" for name, text in self._facts(kernel)]
+        lines += [f"wrong: {message}" for message in self._failures()]
+        lines += [f"{f.get('kind')}, line {f.get('line')}: {f.get('text')} {f.get('fix', '')}" for f in self.findings]
+        lines.append("right" if self else "not right" if self.wrong or self.findings else "nothing was checked")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for kernel in self.kernels:
+            mark = "&#10003;" if kernel["wrong"] == 0 and kernel["cases"] else "&#10007;"
+            parts.append(f"<p><b>{escape(kernel['kernel'])}</b> {mark}</p>")
+            parts.append(html_table(["", ""], self._facts(kernel)))
+        if self._failures():
+            parts.append(html_table(["wrong"], [[message] for message in self._failures()]))
+        if self.findings:
+            parts.append(html_table(_FINDING_COLUMNS, _finding_rows(self.findings)))
+        return "".join(parts)
+
+
+class Explanation(Report):
+    """The result of rung.explain()."""
+
+    @property
+    def findings(self) -> list:
+        return [finding for kernel in self.kernels for finding in kernel.get("findings", [])]
+
+    def _facts(self, kernel: dict) -> list:
+        facts = []
+        if kernel.get("error"):
+            facts.append(("error", kernel["error"]))
+        if kernel.get("predicted_gflops"):
+            share = kernel["predicted_gflops"] / kernel["peak_gflops"] if kernel.get("peak_gflops") else 0
+            facts.append(
+                ("predicted", f"{kernel['predicted_gflops']:.0f} GFLOPS, {share:.1%} of the peak, "
+                              f"uncertain by a factor of {kernel['uncertainty']:.3g}")
+            )
+            facts.append(("limited by", kernel["bound"]))
+        for name, key, unit in (
+            ("sectors per request", "sectors_per_request", "sectors_ideal"),
+            ("wavefronts per request", "wavefronts_per_request", "wavefronts_ideal"),
+        ):
+            if kernel.get(key) is not None:
+                facts.append((name, f"{kernel[key]:.2f} (ideal {kernel[unit]:.2f})"))
+        if kernel.get("registers"):
+            facts.append(("registers per thread", kernel["registers"]))
+            facts.append(("shared memory per block", f"{kernel['shared_bytes']} bytes"))
+            facts.append(("occupancy", f"{kernel['occupancy']:.0%}, limited by {kernel['occupancy_bound_by']}"))
+        for key in ("not_looked_at", "not_compiled", "not_taken_apart", "not_predicted"):
+            if kernel.get(key):
+                facts.append((key.replace("_", " "), kernel[key]))
+        return facts
+
+    def _accesses(self, kernel: dict) -> list:
+        rows = []
+        for line in kernel.get("lines", []):
+            is_global = line["kind"].startswith("global")
+            total, ideal = ("sectors", "sectors_ideal") if is_global else ("wavefronts", "wavefronts_ideal")
+            requests = line["requests"] or 1
+            rows.append(
+                [line["line"], line["kind"].replace("_", " "), line["array"], line["requests"],
+                 f"{line[total] / requests:.2f} {total}", f"{line[ideal] / requests:.2f}"]
+            )
+        return rows
+
+    _ACCESS_COLUMNS = ["line", "access", "array", "requests", "per request", "ideal"]
+
+    def __repr__(self) -> str:
+        lines = []
+        for kernel in self.kernels:
+            lines.append(kernel["kernel"])
+            lines += [f"  {name}: {text}" for name, text in self._facts(kernel)]
+            accesses = self._accesses(kernel)
+            if accesses:
+                table = text_table(self._ACCESS_COLUMNS, accesses)
+                lines += ["  " + line for line in table.splitlines()]
+        lines += [f"line {f.get('line')}: {f.get('text')}" for f in self.findings]
+        return "\n".join(lines)
+
+    def svg(self, index: int = 0) -> str:
+        """Returns a drawing of the clocks per block that each resource of the GPU is busy; "" if not predicted."""
+        kernel = self.kernels[index]
+        clocks = kernel.get("clocks_a_block")
+        return bars(clocks, kernel.get("bound", "")) if clocks else ""
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for index, kernel in enumerate(self.kernels):
+            parts.append(f"<p><b>{escape(kernel['kernel'])}</b></p>")
+            parts.append(html_table(["", ""], self._facts(kernel)))
+            if kernel.get("clocks_a_block"):
+                parts.append(f"<p>clocks per block, by resource</p>{self.svg(index)}")
+            accesses = self._accesses(kernel)
+            if accesses:
+                parts.append(html_table(self._ACCESS_COLUMNS, accesses))
+        if self.findings:
+            parts.append(html_table(_FINDING_COLUMNS, _finding_rows(self.findings)))
+        return "".join(parts)

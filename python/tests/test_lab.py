@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rung.devices, kernels, bench, verify and explain, and the cell magic."""
+
+import pathlib
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import pytest
+
+import rung
+from rung import _lab, _results, jupyter
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TILED = ROOT / "examples" / "cuda" / "tiled.cu"
+
+
+def is_well_formed(html):
+    xml.etree.ElementTree.fromstring(f"<div>{html.replace('&#10003;', '').replace('&#10007;', '')}</div>")
+    return True
+
+
+def test_devices_and_kernels():
+    assert rung.devices()[0]["name"] == "cpu"
+    assert "cpu" in repr(rung.devices())
+    kernels = rung.kernels("cpu")
+    assert {"10_pipeline", "01_naive"} <= {record["kernel"] for record in kernels}
+    assert is_well_formed(kernels._repr_html_())
+
+
+def test_bench():
+    records = rung.bench("10_pipeline", [32, 48], device="cpu", threads=1, budget=0.02)
+    assert [record["m"] for record in records] == [32, 48]
+    assert all(record["median_ns"] > 0 for record in records)
+    assert records.machine["device"] == "cpu"
+    assert isinstance(records, list) and isinstance(records[0], dict)
+
+
+def test_wrong_options():
+    with pytest.raises(rung.CommandError, match="rung help kernels|unknown|option") as caught:
+        _lab.run("kernels", "--colour-of-the-sky")
+    assert caught.value.exit_code == 2
+    with pytest.raises(TypeError, match="source text"):
+        rung.verify(5)
+
+
+def test_options():
+    options = {"time_limit": 5, "define_macro": ["A=1", "B"], "sizes": [1, 2], "packed": True, "device": None}
+    assert _lab.arguments_of(options) == [
+        "--time-limit", "5", "--define-macro", "A=1", "--define-macro", "B", "--sizes", "1,2", "--packed",
+    ]  # fmt: skip
+
+
+def test_verify_a_kernel_of_the_ladder():
+    result = rung.verify("10_pipeline", device="cpu", suite="quick", every=40)
+    assert result and result.cases > 0 and result.wrong == 0
+    assert is_well_formed(result._repr_html_())
+
+
+@pytest.fixture(scope="module")
+def tiled():
+    return TILED.read_text()
+
+
+def test_verify(tiled):
+    result = rung.verify(TILED)
+    assert result
+    assert "multiple of 16" in repr(result)
+    assert is_well_formed(result._repr_html_())
+    racy = rung.verify(tiled.replace("__syncthreads();", ""))
+    assert not racy
+    assert {finding["kind"] for finding in racy.findings} == {"race"}
+    assert "kernel.cu" in racy.data["file"] and "/" not in racy.data["file"]
+    assert is_well_formed(racy._repr_html_())
+
+
+def test_explain(tiled):
+    result = rung.explain(tiled, m=1024)
+    assert result.kernels[0]["kernel"] == "matmul"
+    assert "global load" in repr(result)
+    assert result.svg().startswith("<svg")
+    assert is_well_formed(result._repr_html_())
+
+
+def test_errors_of_source_text():
+    with pytest.raises(rung.CommandError, match="three matrices"):
+        rung.verify("__global__ void f(float *x) { x[0] = 1; }")
+
+
+def test_magic_options():
+    assert jupyter.parse_line("--arch sm_86 --metrics --grid='N/16,N/16'") == {
+        "arch": "sm_86", "metrics": True, "grid": "N/16,N/16",
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="not an option"):
+        jupyter.parse_line("sm_86")
+
+
+def test_magic(tiled):
+    results, into = jupyter.check_cell("--arch sm_80 --m 512 --into found", tiled)
+    assert into == "found"
+    assert isinstance(results[0], _results.Verification) and results[0]
+    assert isinstance(results[1], _results.Explanation) and results[1].kernels
+    results, _ = jupyter.check_cell("--no-explain", "__global__ void f(float *x) { x[0] = 1; }")
+    assert len(results) == 1 and isinstance(results[0], rung.CommandError)
+
+
+def test_magic_is_registered():
+    class Shell:
+        def register_magic_function(self, function, kind, name):
+            self.registered = (kind, name)
+
+    shell = Shell()
+    rung.load_ipython_extension(shell)
+    assert shell.registered == ("cell", "rung")
+
+
+def test_magic_in_ipython(tiled):
+    testing = pytest.importorskip("IPython.testing.globalipapp")
+    shell = testing.start_ipython()
+    shell.run_line_magic("load_ext", "rung")
+    shell.run_cell_magic("rung", "--into found", tiled)
+    assert shell.user_ns["found"][0]
+
+
+def test_console_script():
+    line = [sys.executable, "-c", "import sys; from rung._command import main; sys.argv[1:] = ['--version']; main()"]
+    done = subprocess.run(line, capture_output=True, text=True, env={**_lab.environment(), "PYTHONPATH": str(ROOT / "python")})
+    assert done.stdout.split()[:2] == ["rung", rung.__version__]
