@@ -128,13 +128,17 @@ def matmul(
                 b_address = _read_word(id(b) + _data_offset).value
                 if not (a_address | b_address) & form.mask:
                     c = _empty(form.shape, form.dtype)
-                    slot = form.take()
+                    pool = form.pool
+                    try:
+                        slot = pool.pop()
+                    except IndexError:
+                        slot = form.take()
                     words = slot.words
                     words[WORD_A] = a_address
                     words[WORD_B] = b_address
                     words[WORD_C] = _read_word(id(c) + _data_offset).value
                     status = _multiply(None, slot.reference, _threads.current_options)
-                    form.pool.append(slot)
+                    pool.append(slot)
                     if status:
                         check(status)
                     return c
@@ -146,7 +150,11 @@ def matmul(
                 b_address = _read_word(id(b) + _data_offset).value
                 c_address = _read_word(id(out) + _data_offset).value
                 if not (a_address | b_address | c_address) & form.mask:
-                    slot = form.take()
+                    pool = form.pool
+                    try:
+                        slot = pool.pop()
+                    except IndexError:
+                        slot = form.take()
                     words = slot.words
                     words[WORD_A] = a_address
                     words[WORD_B] = b_address
@@ -154,7 +162,7 @@ def matmul(
                     slot.reals[WORD_ALPHA] = alpha
                     slot.reals[WORD_BETA] = beta
                     status = _multiply(None, slot.reference, _threads.current_options)
-                    form.pool.append(slot)
+                    pool.append(slot)
                     if not status:
                         return out
                     if status != _library.ALIASED:

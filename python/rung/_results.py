@@ -137,7 +137,8 @@ class Verification(Report):
                 facts.append((name, kernel[key]))
         for failing in kernel.get("failing_sizes", [])[:1]:
             size = " x ".join(map(str, failing["size"]))
-            facts.append(("fails", f"{size}, line {failing['line']}, {failing['kind']}: {failing['text']}"))
+            where = f"line {failing['line']}, " if failing["line"] else ""
+            facts.append(("fails", f"{size}, {where}{failing['kind']}: {failing['text']}"))
         return facts
 
     def _failures(self) -> list:
