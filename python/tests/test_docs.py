@@ -12,7 +12,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GUIDE = ROOT / "docs" / "guides" / "python.md"
+PAGES = {"docs/guides/python.md": 6, "README.md": 1, "docs/start/first-multiply.md": 1}
 
 
 @pytest.mark.parametrize("name", ["_lab", "_matmul", "_packed", "_plan", "_threads"])
@@ -27,16 +27,17 @@ def blocks(page):
     return [text for text in found if not text.startswith(("%", "import torch"))]
 
 
-@pytest.mark.skipif(not GUIDE.is_file(), reason="the guide is in the source tree only")
-def test_guide(monkeypatch, tmp_path):
-    found = blocks(GUIDE)
-    assert len(found) >= 5
+@pytest.mark.skipif(not (ROOT / "README.md").is_file(), reason="the pages are in the source tree only")
+@pytest.mark.parametrize("page", PAGES)
+def test_pages(page, monkeypatch, tmp_path):
+    found = blocks(ROOT / page)
+    assert len(found) >= PAGES[page]
     monkeypatch.chdir(ROOT)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     names = {"folder": str(tmp_path)}
     parser = doctest.DocTestParser()
     for number, text in enumerate(found):
-        test = parser.get_doctest(text, names, f"block {number + 1} of python.md", str(GUIDE), 0)
+        test = parser.get_doctest(text, names, f"block {number + 1} of {page}", page, 0)
         assert test.examples, text
         runner.run(test, clear_globs=False)
         names.update(test.globs)
