@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from math import prod
+from typing import Any
 
 import numpy
 
@@ -46,9 +47,10 @@ class Form:
     def __init__(self, template, calls, offsets, items) -> None:
         self.template = template
         self.calls = calls  # byte offsets of the operands, one tuple per call of the library
-        self.offsets = offsets  # arrays that batch_offsets point to
+        self.offsets: tuple = offsets  # arrays that batch_offsets point to
         self.items = items
-        self.shape = self.dtype = None  # of the result, for plain calls
+        self.shape: tuple = ()  # shape and type of the result, for plain calls
+        self.dtype: Any = None
         self.mask = 0  # address bits that must be 0
         self.pool: list = []
         self.plans: dict = {}
@@ -97,16 +99,14 @@ def _split(view: View, which: str, out_shape: tuple, a_is_vector: bool, b_is_vec
     batch = out_shape[:batch_dimensions]
     if which == "a":
         core = (0, strides[-1]) if a_is_vector else strides[-2:]
-        outer = ((), ()) if a_is_vector else (shape[:-2], strides[:-2])
     elif which == "b":
         core = (strides[-1], 0) if b_is_vector else strides[-2:]
-        outer = ((), ()) if b_is_vector else (shape[:-2], strides[:-2])
     else:
         full = _broadcast_strides(shape, strides, out_shape)
         inner = full[batch_dimensions:]
         core = ((0,) if a_is_vector else inner[:1]) + ((0,) if b_is_vector else inner[-1:])
         return full[:batch_dimensions], *core
-    return _broadcast_strides(*outer, batch), *core
+    return _broadcast_strides(shape[:-2], strides[:-2], batch), *core
 
 
 def _fill(matrix: Matrix, kind: int, rows: int, cols: int, row_step: int, col_step: int, is_input: bool) -> None:
@@ -141,9 +141,7 @@ def _offsets(dimensions: list, operand: int):
 
 def _is_even(dimensions: list, operand: int) -> bool:
     """Whether one stride describes all items of an operand."""
-    return all(
-        outer[1][operand] == inner[1][operand] * inner[0] for outer, inner in zip(dimensions, dimensions[1:])
-    )
+    return all(outer[1][operand] == inner[1][operand] * inner[0] for outer, inner in zip(dimensions, dimensions[1:]))
 
 
 def _fits_one_call(dimensions: list, count: int) -> bool:
@@ -181,8 +179,15 @@ def make_form(views: list, activation: int, compute: int) -> Form:
         bytes_per_element = TYPE_BYTES[view.type]
         outer, row_step, col_step = _split(view, name, c.shape, a_is_vector, b_is_vector)
         rows, cols = sizes.get(name, (m, n))
-        _fill(getattr(template, name), view.type, rows, cols, row_step // bytes_per_element,
-              col_step // bytes_per_element, name != "c")
+        _fill(
+            getattr(template, name),
+            view.type,
+            rows,
+            cols,
+            row_step // bytes_per_element,
+            col_step // bytes_per_element,
+            name != "c",
+        )
         batch_steps.append(tuple(step // bytes_per_element for step in outer))
 
     dimensions = [(length, steps) for length, steps in zip(batch, zip(*batch_steps)) if length > 1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_void_p
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
 #: Statuses of the library: number to name. The names are those of the header without RUNG_STATUS_.
 STATUSES = {
@@ -333,11 +333,9 @@ def context_of(device: str | None) -> c_void_p | None:
         library = load()
         with _lock:
             if device not in _contexts:
+                # A device that cannot be opened is reported before a context exists for it.
+                library.rung_device_close(create(library.rung_device_open, None, device.encode()))
                 options = versioned(ContextOptions, device=device.encode())
-                handle = create(library.rung_context_create, byref(options))
-                # An unknown device is reported here, once, rather than by each call.
-                opened = create(library.rung_device_open, handle, device.encode())
-                library.rung_device_close(opened)
-                _contexts[device] = c_void_p(handle)
+                _contexts[device] = c_void_p(create(library.rung_context_create, byref(options)))
         context = _contexts[device]
     return context

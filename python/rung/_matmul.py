@@ -47,7 +47,7 @@ _forms: dict = {}  # everything else
 
 
 def _first_multiply(*arguments):
-    """Loads the library, and stands for rung_multiply until then."""
+    """Loads the library and replaces itself by rung_multiply."""
     global _multiply
     _multiply = _library.load().rung_multiply
     return _multiply(*arguments)
@@ -143,8 +143,19 @@ def matmul(
                         check(status)
                     return c
         elif type(out) is ndarray:
-            form = _out_forms.get((id(a.dtype), id(b.dtype), id(out.dtype), a.shape, a.strides, b.shape, b.strides,
-                                   out.shape, out.strides))
+            form = _out_forms.get(
+                (
+                    id(a.dtype),
+                    id(b.dtype),
+                    id(out.dtype),
+                    a.shape,
+                    a.strides,
+                    b.shape,
+                    b.strides,
+                    out.shape,
+                    out.strides,
+                )
+            )
             if form is not None and out.flags.writeable:
                 a_address = _read_word(id(a) + _data_offset).value
                 b_address = _read_word(id(b) + _data_offset).value
@@ -215,7 +226,7 @@ class Operands:
             )
         self.shape = result_shape(self.a.shape, self.b.shape)
         self.device = self.a.device
-        self.result = None
+        self.result: Any = None
         self.c = self._output(out, beta, result_type or RESULT_TYPES[kind][0])
         self.out_view = self.c
         self.bias = self._addend(bias, "bias")
@@ -246,7 +257,9 @@ class Operands:
                 f"out has type {type_name(self.c.type)}; valid for operands of type {type_name(self.a.type)}: "
                 f"{', '.join(type_name(kind) for kind in valid)}"
             )
-        if 0 not in self.c.shape and any(length > 1 and step == 0 for length, step in zip(self.c.shape, self.c.strides)):
+        if 0 not in self.c.shape and any(
+            length > 1 and step == 0 for length, step in zip(self.c.shape, self.c.strides)
+        ):
             raise ValueError("out has overlapping elements; pass an array whose elements are distinct")
 
     def _addend(self, value, what: str) -> View | None:
@@ -380,7 +393,7 @@ def _remember(operands: Operands, form: Form, activation, compute, bias, residua
         return
     fast = Form(form.template, form.calls, (form.offsets, a.dtype, b.dtype), form.items)
     fast.mask = max(TYPE_BYTES[operands.a.type], TYPE_BYTES[operands.c.type]) - 1
-    key = (id(a.dtype), id(b.dtype), a.shape, a.strides, b.shape, b.strides)
+    key: tuple = (id(a.dtype), id(b.dtype), a.shape, a.strides, b.shape, b.strides)
     table = _plain_forms
     if out is not None:
         if operands.c.array is not out or type(out) is not ndarray:

@@ -38,7 +38,7 @@ class Packed:
         self.kernel: str = info.kernel.decode()
         self.parameters: str = info.parameters.decode()
         self.nbytes: int = info.packed_b_bytes
-        self._buffer: Buffer | None = None
+        self._buffer: Any = None  # set by pack() and load()
 
     @property
     def dtype(self):
@@ -145,7 +145,7 @@ class Packed:
         packed = cls(tuple(shape), kind, _result_type(kind, result_dtype), compute)
         loaded = _library.c_void_p()
         packed._with_queue(_library.load().rung_packed_load, os.fsencode(path), byref(loaded))
-        packed._buffer = Buffer(loaded.value)
+        packed._buffer = Buffer(loaded.value or 0)
         return packed
 
 

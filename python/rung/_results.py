@@ -181,8 +181,11 @@ class Explanation(Report):
         if kernel.get("predicted_gflops"):
             share = kernel["predicted_gflops"] / kernel["peak_gflops"] if kernel.get("peak_gflops") else 0
             facts.append(
-                ("predicted", f"{kernel['predicted_gflops']:.0f} GFLOPS, {share:.1%} of the peak, "
-                              f"uncertain by a factor of {kernel['uncertainty']:.3g}")
+                (
+                    "predicted",
+                    f"{kernel['predicted_gflops']:.0f} GFLOPS, {share:.1%} of the peak, "
+                    f"uncertain by a factor of {kernel['uncertainty']:.3g}",
+                )
             )
             facts.append(("limited by", kernel["bound"]))
         for name, key, unit in (
@@ -207,8 +210,14 @@ class Explanation(Report):
             total, ideal = ("sectors", "sectors_ideal") if is_global else ("wavefronts", "wavefronts_ideal")
             requests = line["requests"] or 1
             rows.append(
-                [line["line"], line["kind"].replace("_", " "), line["array"], line["requests"],
-                 f"{line[total] / requests:.2f} {total}", f"{line[ideal] / requests:.2f}"]
+                [
+                    line["line"],
+                    line["kind"].replace("_", " "),
+                    line["array"],
+                    line["requests"],
+                    f"{line[total] / requests:.2f} {total}",
+                    f"{line[ideal] / requests:.2f}",
+                ]
             )
         return rows
 

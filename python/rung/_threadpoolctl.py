@@ -7,7 +7,8 @@ from __future__ import annotations
 def register() -> None:
     """Registers the controller if threadpoolctl is installed. Called when librung is loaded."""
     try:
-        from threadpoolctl import LibController, register as register_controller
+        from threadpoolctl import LibController  # type: ignore[import-untyped]
+        from threadpoolctl import register as register_controller
     except ImportError:
         return
 

@@ -43,7 +43,7 @@ def check_cell(line: str, cell: str) -> tuple[list, str | None]:
     """Runs the commands on a cell. Returns the results, or the errors in their place, and the name of --into."""
     options = parse_line(line)
     into = options.pop("into", None)
-    results = []
+    results: list = []
     for command, is_left_out, others in (
         (verify, options.pop("no_verify", False), _EXPLAIN_ONLY),
         (explain, options.pop("no_explain", False), _VERIFY_ONLY),

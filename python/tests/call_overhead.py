@@ -34,8 +34,8 @@ double c_call_ns(int type, long n, const void *a, const void *b, void *c, long c
     struct timespec t0, t1;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t0);
     for (long i = 0; i < count; i++)
-        if (rung_gemm(NULL, 1.0, rung_matrix_of((rung_type)type, n, n, a), rung_matrix_of((rung_type)type, n, n, b), 0.0,
-                      rung_matrix_of((rung_type)type, n, n, c)) != RUNG_OK)
+        if (rung_gemm(NULL, 1.0, rung_matrix_of((rung_type)type, n, n, a), rung_matrix_of((rung_type)type, n, n, b),
+                      0.0, rung_matrix_of((rung_type)type, n, n, c)) != RUNG_OK)
             return -1;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t1);
     return ((double)(t1.tv_sec - t0.tv_sec) * 1e9 + (double)(t1.tv_nsec - t0.tv_nsec)) / (double)count;
@@ -48,8 +48,21 @@ def compile_loop(folder):
     source.write_text(SOURCE)
     library = _library.library_path()
     subprocess.run(
-        [os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-I", str(here.parents[1] / "include"), str(source),
-         "-o", f"{folder}/loop.so", library, f"-Wl,-rpath,{os.path.dirname(library)}"], check=True)
+        [
+            os.environ.get("CC", "cc"),
+            "-O2",
+            "-shared",
+            "-fPIC",
+            "-I",
+            str(here.parents[1] / "include"),
+            str(source),
+            "-o",
+            f"{folder}/loop.so",
+            library,
+            f"-Wl,-rpath,{os.path.dirname(library)}",
+        ],
+        check=True,
+    )
     function = ctypes.CDLL(f"{folder}/loop.so").c_call_ns
     function.restype = ctypes.c_double
     function.argtypes = [ctypes.c_int, ctypes.c_long] + [ctypes.c_void_p] * 3 + [ctypes.c_long]
@@ -107,8 +120,11 @@ def main():
             for dtype in ("float32", "float64"):
                 for with_out in (False, True):
                     row = compare(function, size, dtype, with_out, arguments.seconds)
-                    print(f"{size}\t{dtype}\t{'given' if with_out else 'new'}\t{row[0]:.0f}\t{row[1]:.0f}\t{row[2]:.0f}"
-                          f"\t{row[3]:.4f}\t{row[4]}", flush=True)
+                    print(
+                        f"{size}\t{dtype}\t{'given' if with_out else 'new'}\t{row[0]:.0f}\t{row[1]:.0f}\t{row[2]:.0f}"
+                        f"\t{row[3]:.4f}\t{row[4]}",
+                        flush=True,
+                    )
 
 
 if __name__ == "__main__":

@@ -34,26 +34,44 @@ class DeviceArray:
         start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
         self.memory = ctypes.c_uint64()
         call("cuMemAlloc_v2", ctypes.byref(self.memory), ctypes.c_size_t(self.whole.nbytes))
-        call("cuMemcpyHtoD_v2", self.memory, ctypes.c_void_p(self.whole.ctypes.data), ctypes.c_size_t(self.whole.nbytes))
+        call(
+            "cuMemcpyHtoD_v2", self.memory, ctypes.c_void_p(self.whole.ctypes.data), ctypes.c_size_t(self.whole.nbytes)
+        )
         self.address = self.memory.value + start
         self.start = start
 
     def get(self):
-        call("cuMemcpyDtoH_v2", ctypes.c_void_p(self.whole.ctypes.data), self.memory, ctypes.c_size_t(self.whole.nbytes))
+        call(
+            "cuMemcpyDtoH_v2", ctypes.c_void_p(self.whole.ctypes.data), self.memory, ctypes.c_size_t(self.whole.nbytes)
+        )
         return numpy.ndarray(self.shape, self.dtype, self.whole, self.start, self.strides)
 
 
 class InterfaceArray(DeviceArray):
     @property
     def __cuda_array_interface__(self):
-        return {"version": 3, "shape": self.shape, "strides": self.strides, "typestr": self.dtype.str,
-                "data": (self.address, False), "stream": None}
+        return {
+            "version": 3,
+            "shape": self.shape,
+            "strides": self.strides,
+            "typestr": self.dtype.str,
+            "data": (self.address, False),
+            "stream": None,
+        }
 
 
 class Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32),
-                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-                ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64)]
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("offset", ctypes.c_uint64),
+    ]
 
 
 class DLPackArray(DeviceArray):
@@ -65,10 +83,21 @@ class DLPackArray(DeviceArray):
     def __dlpack__(self, *, stream=None):
         assert stream == 1
         count = len(self.shape)
-        self.lists = ((ctypes.c_int64 * count)(*self.shape),
-                      (ctypes.c_int64 * count)(*(step // self.dtype.itemsize for step in self.strides)))
-        self.tensor = Tensor(self.address, (2, 0), count, 2, 8 * self.dtype.itemsize, 1,
-                             ctypes.addressof(self.lists[0]), ctypes.addressof(self.lists[1]), 0)
+        self.lists = (
+            (ctypes.c_int64 * count)(*self.shape),
+            (ctypes.c_int64 * count)(*(step // self.dtype.itemsize for step in self.strides)),
+        )
+        self.tensor = Tensor(
+            self.address,
+            (2, 0),
+            count,
+            2,
+            8 * self.dtype.itemsize,
+            1,
+            ctypes.addressof(self.lists[0]),
+            ctypes.addressof(self.lists[1]),
+            0,
+        )
         new = ctypes.pythonapi.PyCapsule_New
         new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         return new(ctypes.addressof(self.tensor), b"dltensor", None)

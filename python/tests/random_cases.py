@@ -18,8 +18,9 @@ import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-import rung
 from hypothesis import HealthCheck, Phase, given, seed, settings, strategies
+
+import rung
 
 try:
     import ml_dtypes
@@ -189,7 +190,12 @@ def check(call):
                 array.flags.writeable = False
 
     right = b
-    if call["packed"] and b.ndim == 2 and 0 not in b.shape and b.dtype.name in ("float32", "float64", "float16", "int8"):
+    if (
+        call["packed"]
+        and b.ndim == 2
+        and 0 not in b.shape
+        and b.dtype.name in ("float32", "float64", "float16", "int8")
+    ):
         if b.dtype.isnative:
             right = rung.pack(b, result_dtype=result)
             covered["packed"] += 1
@@ -197,8 +203,17 @@ def check(call):
     for _ in range(1 if kind == "a" else 2):  # a new form, then a known one
         if out is not None:
             out[...] = initial
-        found = rung.matmul(a, right, out, alpha=call["alpha"], beta=beta, bias=bias, activation=activation,
-                            residual=residual, threads=call["threads"])
+        found = rung.matmul(
+            a,
+            right,
+            out,
+            alpha=call["alpha"],
+            beta=beta,
+            bias=bias,
+            activation=activation,
+            residual=residual,
+            threads=call["threads"],
+        )
     assert found.dtype == result, (found.dtype, result)
     assert found.shape == shape, (found.shape, shape)
     assert out is None or found is out
@@ -258,8 +273,14 @@ def main():
     arguments = parser.parse_args()
 
     @seed(arguments.seed)
-    @settings(max_examples=arguments.count, deadline=None, database=None, print_blob=False,
-              phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=arguments.count,
+        deadline=None,
+        database=None,
+        print_blob=False,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
     @given(calls())
     def run(call):
         check(call)

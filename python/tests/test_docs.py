@@ -50,8 +50,10 @@ def milliseconds(program):
     path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path}
     for _ in range(5):
-        line = [sys.executable, "-c", f"import time, numpy; t = time.process_time(); {program}; print(time.process_time() - t)"]
-        done = subprocess.run(line, check=True, capture_output=True, text=True, env=environment)
+        timed = f"import time, numpy; t = time.process_time(); {program}; print(time.process_time() - t)"
+        done = subprocess.run(
+            [sys.executable, "-c", timed], check=True, capture_output=True, text=True, env=environment
+        )
         times.append(float(done.stdout) * 1000)
     return min(times)
 
@@ -60,8 +62,9 @@ def test_import_loads_little():
     """Not a test of speed: modules that take long must not be imported."""
     line = "import numpy, sys; before = set(sys.modules); import rung; print(*sorted(set(sys.modules) - before))"
     path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run([sys.executable, "-c", line], check=True, capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": path})
+    done = subprocess.run(
+        [sys.executable, "-c", line], check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
     loaded = [name for name in done.stdout.split() if not name.startswith("rung")]
     assert set(loaded) <= {"__future__", "threading"}, loaded
 

@@ -47,7 +47,8 @@ def differences(lines, folder):
     source.write_text(
         "#include <rung/rung.h>\n#include <stdio.h>\n"
         "static void equal(const char *what, long long header, long long declared)\n"
-        '{ if (header != declared) printf("%s is %lld in the header and %lld in _library.py\\n", what, header, declared); }\n'
+        "{ if (header != declared)\n"
+        '  printf("%s is %lld in the header and %lld in _library.py\\n", what, header, declared); }\n'
         "int main(void) {\n" + "\n".join(lines) + "\nreturn 0; }\n"
     )
     program = folder / "compare"

@@ -36,7 +36,9 @@ def test_int8_gives_int32():
     assert (c == exact(a, b)).all()
 
 
-@pytest.mark.parametrize("name, result", [("bfloat16", "bfloat16"), ("float8_e4m3fn", "float32"), ("float8_e5m2", "float32")])
+@pytest.mark.parametrize(
+    "name, result", [("bfloat16", "bfloat16"), ("float8_e4m3fn", "float32"), ("float8_e5m2", "float32")]
+)
 def test_ml_dtypes(name, result):
     dtype = numpy.dtype(getattr(ml_dtypes, name))
     a, b = ints((6, 8), dtype), ints((8, 5), dtype, 1)
