@@ -140,7 +140,8 @@ def activate(values, name):
     if name == "gelu_tanh":
         return values / 2 * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (values + 0.044715 * values**3)))
     if name == "silu":
-        return values / (1 + numpy.exp(-values))
+        with numpy.errstate(over="ignore"):  # 1 / infinity is right
+            return values / (1 + numpy.exp(-values))
     return values
 
 

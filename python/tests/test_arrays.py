@@ -51,7 +51,7 @@ def test_dlpack(is_old):
 def test_dlpack_read_only_out():
     out = numpy.zeros((3, 5), numpy.float32)
     out.flags.writeable = False
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises((ValueError, BufferError), match="read-?only"):  # older versions of NumPy do not export it
         rung.matmul(ints((3, 4)), ints((4, 5)), Exporter(out))
 
 
