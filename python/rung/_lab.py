@@ -156,7 +156,7 @@ def verify(source: Any, **options: Any) -> Verification:
     ``source`` is the text of a CUDA file, a path, or the name or number of a kernel of the ladder.
     Keyword arguments are the options of ``rung verify``, with underscores for dashes: ``kernel``,
     ``arch``, ``grid``, ``block``, ``args``, ``time_limit`` and so on. The result is true if every case was right
-    and nothing was found. CUDA files need NVIDIA's compiler: ``pip install nvidia-cuda-nvrtc-cu12``.
+    and nothing was found. CUDA files need NVIDIA's compiler: ``pip install "rung[lab]"``.
 
     >>> import rung
     >>> bool(rung.verify("10_pipeline", device="cpu", suite="quick", every=50))
@@ -171,6 +171,6 @@ def explain(source: Any, **options: Any) -> Explanation:
     ``source`` is the text of a CUDA file, a path, or the name or number of a kernel of the ladder.
     Keyword arguments are the options of ``rung explain``, with underscores for dashes: ``arch``,
     ``machine``, ``m``, ``n``, ``k``, ``dtype`` and so on. CUDA files need NVIDIA's compiler, and the prediction of
-    the speed NVIDIA's disassembler: ``pip install nvidia-cuda-nvrtc-cu12 nvidia-cuda-nvdisasm``.
+    the speed NVIDIA's disassembler: ``pip install "rung[lab]"``.
     """
     return Explanation(_run_on_source("explain", source, options))

@@ -9,6 +9,7 @@ differences of neighbours, and the median of their quotients. Needs a C compiler
 
 import argparse
 import ctypes
+import importlib.util
 import os
 import pathlib
 import statistics
@@ -19,7 +20,8 @@ import time
 
 os.environ["RUNG_THREADS"] = "1"
 here = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(here.parent))
+if importlib.util.find_spec("rung") is None:
+    sys.path.insert(0, str(here.parent))
 
 import numpy
 
@@ -113,6 +115,7 @@ def main():
     parser.add_argument("sizes", nargs="*", type=int, default=[8, 64, 256, 512, 1024])
     parser.add_argument("--seconds", type=float, default=3)
     arguments = parser.parse_args()
+    print(f"# rung {rung.__version__}, NumPy {numpy.__version__}; one thread, CPU time; load {os.getloadavg()[0]:.2f}")
     print("size\ttype\tout\tc_ns\tpython_ns\tdifference_ns\tspeed_ratio\tsamples")
     with tempfile.TemporaryDirectory() as folder:
         function = compile_loop(folder)

@@ -7,10 +7,12 @@ allocated by the driver and offered by __cuda_array_interface__ and by __dlpack_
 """
 
 import ctypes
+import importlib.util
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+if importlib.util.find_spec("rung") is None:
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import numpy
 

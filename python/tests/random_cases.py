@@ -10,13 +10,15 @@ with 1 and prints the smallest failing call if a result is wrong.
 
 import argparse
 import collections
+import importlib.util
 import math
 import pathlib
 import sys
 
 import numpy
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+if importlib.util.find_spec("rung") is None:
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from hypothesis import HealthCheck, Phase, given, seed, settings, strategies
 

@@ -92,7 +92,7 @@ def test_cuda_array_without_a_gpu_says_what_is_missing():
         "except rung.Error as error: assert 'cuda:0, which cannot be used' in str(error), error\n"
         "else: raise AssertionError\n"
     )
-    path = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(pathlib.Path(rung.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": path}
     subprocess.run([sys.executable, "-c", program, str(HERE)], env=environment, check=True)
 

@@ -11,7 +11,10 @@ import sys
 
 import pytest
 
+import rung
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = pathlib.Path(rung.__file__).parents[1]
 PAGES = {"docs/guides/python.md": 6, "README.md": 1, "docs/start/first-multiply.md": 1}
 
 
@@ -47,7 +50,7 @@ def test_pages(page, monkeypatch, tmp_path):
 def milliseconds(program):
     """Returns the least CPU time of several runs of a program."""
     times = []
-    path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path}
     for _ in range(5):
         timed = f"import time, numpy; t = time.process_time(); {program}; print(time.process_time() - t)"
@@ -61,7 +64,7 @@ def milliseconds(program):
 def test_import_loads_little():
     """Not a test of speed: modules that take long must not be imported."""
     line = "import numpy, sys; before = set(sys.modules); import rung; print(*sorted(set(sys.modules) - before))"
-    path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, "-c", line], check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
     )

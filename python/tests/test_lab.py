@@ -124,6 +124,6 @@ def test_magic_in_ipython(tiled):
 
 def test_console_script():
     line = [sys.executable, "-c", "import sys; from rung._command import main; sys.argv[1:] = ['--version']; main()"]
-    environment = {**_lab.environment(), "PYTHONPATH": str(ROOT / "python")}
+    environment = {**_lab.environment(), "PYTHONPATH": str(pathlib.Path(rung.__file__).parents[1])}
     done = subprocess.run(line, capture_output=True, text=True, env=environment)
     assert done.stdout.split()[:2] == ["rung", rung.__version__]

@@ -69,7 +69,7 @@ def test_a_difference_is_found(tmp_path):
     class Shifted(ctypes.Structure):
         _fields_ = [("size", ctypes.c_size_t), ("gap", ctypes.c_int64), ("threads", ctypes.c_int64)]
 
-    del Shifted._fields_[1]
+    del Shifted._fields_[1]  # the header has no such field; the offset of the next one remains wrong
     found = differences(header_lines({"rung_multiply_options": Shifted}, ()), tmp_path)
     assert "offset of rung_multiply_options.threads" in found
 
@@ -98,7 +98,11 @@ def test_error_has_a_status_and_can_be_pickled():
 
 def test_missing_library_says_what_to_do(tmp_path):
     program = "import rung; rung.matmul([[1.0]], [[1.0]])"
-    environment = {**os.environ, "RUNG_LIBRARY_DIR": str(tmp_path), "PYTHONPATH": str(ROOT / "python")}
+    environment = {
+        **os.environ,
+        "RUNG_LIBRARY_DIR": str(tmp_path),
+        "PYTHONPATH": str(pathlib.Path(rung.__file__).parents[1]),
+    }
     done = subprocess.run([_python(), "-c", program], env=environment, capture_output=True, text=True)
     assert done.returncode == 1
     assert "set it to the folder of a build" in done.stderr

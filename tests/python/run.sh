@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh pytest NAME ... | random COUNT | cuda - tests the Python package of the source tree with the library of this build.
+# run.sh pytest NAME ... | random COUNT | cuda | tools - tests the Python package of the source tree with the library of this build.
 set -eu
 python=$RUNG_TEST_TOOLS/python/bin/python3
 "$python" -c 'import numpy, pytest, hypothesis, ml_dtypes' 2> /dev/null || {
@@ -42,6 +42,12 @@ random) run_python "$tests/random_cases.py" "$1" ;;
 cuda)
     needs_nvrtc
     "$RUNG" emulate "$python" "$tests/cuda_arrays.py"
+    ;;
+tools) # the two that measure: do they run, and do they print a row per shape and type?
+    run_python "$RUNG_SOURCE/tools/compare-numpy" --sizes 48,3x40x50 --budget 0.01 > "$work/numpy.tsv"
+    run_python "$tests/call_overhead.py" --seconds 0.01 8 > "$work/overhead.tsv"
+    cat "$work"/*.tsv
+    [ "$(grep -c '^float' "$work/numpy.tsv")" -eq 4 ] && [ "$(grep -c '^8' "$work/overhead.tsv")" -eq 4 ]
     ;;
 *) echo "run.sh: unknown: $what"; exit 2 ;;
 esac
