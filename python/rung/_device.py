@@ -64,11 +64,14 @@ class LibraryPlan:
         if parameters is not None:
             options.parameters = parameters.encode()
         self.handle = create(library.rung_plan_create, device.handle, byref(problem), byref(options))
-        self._destroy = library.rung_plan_destroy
+        self._library = library
+        # On the CPU, the result is complete when the call returns. A plan has one packed B.
+        self.is_simple = device.backend == "cpu" and self.info.workspace_bytes == 0
+        self.options: RunOptions | None = None
 
     def __del__(self) -> None:
         if self.handle:
-            self._destroy(self.handle)
+            self._library.rung_plan_destroy(self.handle)
 
     @property
     def info(self) -> PlanInfo:
@@ -76,7 +79,14 @@ class LibraryPlan:
 
     def run(self, slot, packed_b=None) -> int:
         """Runs the plan and waits for the result. Returns a status."""
-        library = _library.load()
+        library = self._library
+        if self.is_simple:
+            if self.options is None:
+                self.options = versioned(RunOptions, packed_b=packed_b)
+            queue = self.device.take_queue()
+            status = library.rung_plan_run(self.handle, queue, slot.reference, byref(self.options))
+            self.device.queues.append(queue)
+            return status
         options = versioned(RunOptions, packed_b=packed_b)
         workspace = self.info.workspace_bytes
         if workspace > 0:

@@ -42,7 +42,7 @@ class Slot:
 class Form:
     """The problem of a multiplication without addresses and scalars."""
 
-    __slots__ = ("template", "calls", "offsets", "items", "shape", "dtype", "mask", "pool", "plans")
+    __slots__ = ("template", "calls", "offsets", "items", "shape", "dtype", "mask", "pool", "plans", "_identity")
 
     def __init__(self, template, calls, offsets, items) -> None:
         self.template = template
@@ -53,7 +53,8 @@ class Form:
         self.dtype: Any = None
         self.mask = 0  # address bits that must be 0
         self.pool: list = []
-        self.plans: dict = {}
+        self.plans: dict = {}  # of CUDA devices
+        self._identity = b""
 
     def take(self) -> Slot:
         """Returns a slot for one call; give it back by pool.append()."""
@@ -61,6 +62,18 @@ class Form:
             return self.pool.pop()
         except IndexError:
             return Slot(self.template)
+
+    @property
+    def identity(self) -> bytes:
+        """The struct as a key: equal for equal forms."""
+        if not self._identity:
+            self._identity = bytes(self.template)
+        return self._identity
+
+    @property
+    def is_single(self) -> bool:
+        """Whether one call of the library suffices, and the form is worth caching."""
+        return len(self.calls) == 1 and self.items <= MAX_CACHED_ITEMS
 
     @property
     def is_empty(self) -> bool:

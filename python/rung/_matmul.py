@@ -12,7 +12,6 @@ from ._arrays import (
     FLOAT8,
     HAS_KNOWN_LAYOUT,
     RESULT_TYPES,
-    TYPE_BYTES,
     View,
     _data_offset,
     _read_word,
@@ -184,11 +183,94 @@ def matmul(
 # ---- The general path ---------------------------------------------------------------------------
 
 
-def _matmul(a, b, out, alpha, beta, bias, activation, residual, compute, device, threads):
-    from ._packed import Packed
+class KnownForms:
+    """Forms of earlier calls with NumPy arrays that the library used in place.
 
-    if isinstance(b, Packed):
-        return b.multiply(a, out, alpha, beta, bias, activation, residual, compute, device, threads)
+    Calls with such a form need no checks: types, shapes and strides are the key. The identity of a dtype
+    is part of the key, and the form keeps the dtype alive.
+    """
+
+    def __init__(self) -> None:
+        self.forms: dict = {}
+
+    @staticmethod
+    def key(arrays: tuple, *others) -> tuple | None:
+        """Returns the key of a call; None if an operand is not a NumPy array."""
+        parts = list(others)
+        for array in arrays:
+            if type(array) is ndarray:
+                parts += (id(array.dtype), array.shape, array.strides)
+            elif array is None:
+                parts.append(None)
+            else:
+                return None
+        return tuple(parts)
+
+    def multiply(self, key, arrays: tuple, alpha, beta, run):
+        """Multiplies (a, b, out, bias, residual) if the form is known. Returns the result, or None."""
+        form = self.forms.get(key)
+        if form is None:
+            return None
+        a, b, c, bias, residual = arrays
+        if c is None:
+            if beta != 0:
+                return None
+            c = _empty(form.shape, form.dtype)
+        elif not c.flags.writeable:
+            return None
+        slot = form.take()
+        words, bits = slot.words, 0
+        for word, array in zip(DATA_WORDS, (a, b, c, bias, residual)):
+            if array is not None:
+                words[word] = address = _read_word(id(array) + _data_offset).value
+                bits |= address
+        status = _library.ALIASED
+        if not bits & form.mask:
+            slot.reals[WORD_ALPHA], slot.reals[WORD_BETA] = alpha, beta
+            status = run(form, slot)
+        form.pool.append(slot)
+        if status == _library.ALIASED:  # or not aligned: the general path copies operands
+            return None
+        check(status)
+        return c
+
+    def remember(self, key, arrays: tuple, operands: Operands, form: Form) -> Form | None:
+        """Adds the form of a call that succeeded, if later calls need no copies. Returns the new form."""
+        views = operands.views()
+        is_in_place = all(
+            array is None or (view is not None and view.array is array) for array, view in zip(arrays, views)
+        )
+        if key is None or not (HAS_KNOWN_LAYOUT and is_in_place and form.is_single):
+            return None
+        if operands.a.type in FLOAT8 or any(array is not None and array.size == 0 for array in arrays):
+            return None
+        known = Form(form.template, form.calls, (form.offsets, [x.dtype for x in arrays if x is not None]), form.items)
+        known.mask = form.mask
+        known.shape, known.dtype = operands.shape, operands.c.as_array().dtype
+        if len(self.forms) >= _MAX_FORMS:
+            self.forms.clear()
+        self.forms[key] = known
+        return known
+
+
+_known = KnownForms()
+
+
+def _matmul(a, b, out, alpha, beta, bias, activation, residual, compute, device, threads):
+    if hasattr(b, "multiply_packed"):
+        return b.multiply_packed(a, out, alpha, beta, bias, activation, residual, compute, device, threads)
+    options = _threads.current_options if threads is None else _threads.options_of(threads)
+
+    def run(_, slot):
+        return _multiply(context, slot.reference, options)
+
+    arrays = (a, b, out, bias, residual)
+    key = KnownForms.key(arrays, activation, compute)
+    if key is not None:
+        context = _library.context_of(device)
+        found = _known.multiply(key, arrays, alpha, beta, run)
+        if found is not None:
+            return found
     operands = Operands(a, b, out, beta, bias, residual)
     form = operands.form(activation, compute)
     if operands.device is not None:
@@ -197,10 +279,10 @@ def _matmul(a, b, out, alpha, beta, bias, activation, residual, compute, device,
         multiply_on_cuda(operands, form, float(alpha), float(beta), device)
         return out
     context = _library.context_of(device)
-    options = _threads.current_options if threads is None else _threads.options_of(threads)
-    operands.multiply(form, alpha, beta, lambda _, slot: _multiply(context, slot.reference, options))
-    if device is None and threads is None:
-        _remember(operands, form, activation, compute, bias, residual)
+    operands.multiply(form, alpha, beta, run)
+    known = _known.remember(key, arrays, operands, form)
+    if known is not None:
+        _remember_plain(known, a, b, out, bias, activation, residual, compute)
     return operands.finish()
 
 
@@ -381,28 +463,17 @@ def view_of_array_as(array: ndarray, kind: int) -> View:
     return View(address_of(array), array.shape, array.strides, kind, None, True, array, array)
 
 
-def _remember(operands: Operands, form: Form, activation, compute, bias, residual) -> None:
-    """Lets later calls with the same form use the fast path."""
-    a, b, out = operands.given_a, operands.given_b, operands.given_out
-    is_plain = bias is None and residual is None and activation is None and compute is None
-    if not (HAS_KNOWN_LAYOUT and is_plain and len(form.calls) == 1 and form.items <= MAX_CACHED_ITEMS):
+def _remember_plain(known: Form, a, b, out, bias, activation, residual, compute) -> None:
+    """Lets later calls without epilogue use the first path of matmul()."""
+    if not (bias is None and activation is None and residual is None and compute is None):
         return
-    if operands.a.array is not a or operands.b.array is not b or operands.a.type in FLOAT8:
-        return
-    if a.size == 0 or type(a) is not ndarray or type(b) is not ndarray:
-        return
-    fast = Form(form.template, form.calls, (form.offsets, a.dtype, b.dtype), form.items)
-    fast.mask = max(TYPE_BYTES[operands.a.type], TYPE_BYTES[operands.c.type]) - 1
-    key: tuple = (id(a.dtype), id(b.dtype), a.shape, a.strides, b.shape, b.strides)
-    table = _plain_forms
-    if out is not None:
-        if operands.c.array is not out or type(out) is not ndarray:
-            return
-        fast.offsets += (out.dtype,)
-        key = (id(a.dtype), id(b.dtype), id(out.dtype), *key[2:], out.shape, out.strides)
-        table = _out_forms
-    else:
-        fast.shape, fast.dtype = operands.shape, operands.result.dtype
+    form = Form(known.template, known.calls, known.offsets, known.items)  # its slots have alpha = 1 and beta = 0
+    form.mask, form.shape, form.dtype = known.mask, known.shape, known.dtype
+    table = _plain_forms if out is None else _out_forms
     if len(table) >= _MAX_FORMS:
         table.clear()
-    table[key] = fast
+    if out is None:
+        table[id(a.dtype), id(b.dtype), a.shape, a.strides, b.shape, b.strides] = form
+    else:
+        key = (id(a.dtype), id(b.dtype), id(out.dtype), a.shape, a.strides, b.shape, b.strides, out.shape, out.strides)
+        table[key] = form

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from ctypes import byref
 from typing import Any
 
@@ -15,7 +14,7 @@ from ._arrays import RESULT_TYPES, TYPE_BYTES, View, dtype_of, type_name, type_o
 from ._device import Buffer, LibraryPlan, open_device
 from ._form import make_form
 from ._library import create
-from ._matmul import Operands, check_compute, view_of_array_as
+from ._matmul import KnownForms, Operands, check_compute, view_of_array_as
 
 # Rows of A in the plan that packs. The number affects only which kernel is selected.
 _ROWS = 256
@@ -31,7 +30,7 @@ class Packed:
         self._type = kind
         self._result_type = result_type
         self._device = open_device("cpu")
-        self._lock = threading.Lock()
+        self._known = KnownForms()
         self._plans: dict = {}
         self._first = self._make_plan(self._form(_ROWS), 0, None, None)
         info = self._first.info
@@ -86,22 +85,32 @@ class Packed:
         return View(0, (1, self.shape[1]), (self.shape[1] * size, size), self._result_type, None, True, None)
 
     def _plan_for(self, form, threads: int) -> LibraryPlan:
-        key = (bytes(form.template), threads)
+        key = (form.identity, threads)
         plan = self._plans.get(key)
         if plan is None:
             plan = self._make_plan(form, threads, self.kernel, self.parameters)
-            with self._lock:
-                if len(self._plans) >= _MAX_PLANS:
-                    self._plans.clear()
-                self._plans[key] = plan
+            if len(self._plans) >= _MAX_PLANS:
+                self._plans.clear()
+            self._plans[key] = plan
         return plan
 
-    def multiply(self, a, out, alpha, beta, bias, activation, residual, compute, device, threads):
+    def multiply_packed(self, a, out, alpha, beta, bias, activation, residual, compute, device, threads):
         """Multiplies a by the packed matrix, for rung.matmul."""
         if device not in (None, "cpu"):
             raise ValueError(f"device is {device!r}; a packed matrix can be used on the CPU only")
         if compute not in (None, self.compute):
             raise ValueError(f"compute is {compute!r}; the matrix was packed for {self.compute or 'strict'!r}")
+        number = _threads.requested(threads)
+        handle = self._buffer.handle
+
+        def run(form, slot):
+            return self._plan_for(form, number).run(slot, handle)
+
+        arrays = (a, None, out, bias, residual)
+        key = KnownForms.key(arrays, activation)
+        found = self._known.multiply(key, arrays, alpha, beta, run)
+        if found is not None:
+            return found
         operands = Operands(a, self._view(), out, beta, bias, residual, self._result_type)
         if operands.c.type != self._result_type:
             raise TypeError(
@@ -109,10 +118,8 @@ class Packed:
                 f"{type_name(self._result_type)} (see the argument result_dtype of rung.pack)"
             )
         form = operands.form(activation, self.compute)
-        number = _threads.requested(threads)
-        operands.multiply(
-            form, alpha, beta, lambda used, slot: self._plan_for(used, number).run(slot, self._buffer.handle)
-        )
+        operands.multiply(form, alpha, beta, run)
+        self._known.remember(key, arrays, operands, form)
         return operands.finish()
 
     def save(self, path: str | os.PathLike) -> None:
