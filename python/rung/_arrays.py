@@ -69,10 +69,19 @@ def dtype_of(kind: int):
 
 # ---- Addresses ---------------------------------------------------------------------------
 
+
 # The address of an array's elements is the first field after the object header, in every version of NumPy's
 # public struct. Reading it takes 0.1 us. ndarray.ctypes and __array_interface__ take about 1 us per array, for three
 # arrays more than the rest of a call. The layout is compared with __array_interface__ when the module is imported.
-_read_word: Any = c_void_p.from_address
+# A memoryview of all memory reads a word in the fewest steps: after a large multiplication, little of Python is cached.
+def _map_memory():
+    try:
+        return memoryview((c_int64 * (1 << 59)).from_address(0)).cast("B").cast("q")
+    except (OverflowError, TypeError, ValueError):
+        return None
+
+
+_memory: Any = _map_memory()
 _data_offset = object.__basicsize__
 
 
@@ -81,11 +90,11 @@ def _interface_address(array) -> int:
 
 
 def _header_address(array) -> int:
-    return _read_word(id(array) + _data_offset).value or 0
+    return _memory[id(array) + _data_offset >> 3]
 
 
 def _has_known_layout() -> bool:
-    if sys.implementation.name != "cpython":
+    if sys.implementation.name != "cpython" or _memory is None or _data_offset % 8:
         return False
     whole = numpy.zeros(5, numpy.int16)
     return all(_header_address(part) == _interface_address(part) for part in (whole, whole[1:], whole[3:]))

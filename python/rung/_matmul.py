@@ -14,7 +14,7 @@ from ._arrays import (
     RESULT_TYPES,
     View,
     _data_offset,
-    _read_word,
+    _memory,
     dtype_of,
     ndarray,
     output_view,
@@ -123,8 +123,8 @@ def matmul(
         if out is None:
             form = _plain_forms.get((id(a.dtype), id(b.dtype), a.shape, a.strides, b.shape, b.strides))
             if form is not None and alpha == 1 and beta == 0:
-                a_address = _read_word(id(a) + _data_offset).value
-                b_address = _read_word(id(b) + _data_offset).value
+                a_address = _memory[id(a) + _data_offset >> 3]
+                b_address = _memory[id(b) + _data_offset >> 3]
                 if not (a_address | b_address) & form.mask:
                     c = _empty(form.shape, form.dtype)
                     pool = form.pool
@@ -135,7 +135,7 @@ def matmul(
                     words = slot.words
                     words[WORD_A] = a_address
                     words[WORD_B] = b_address
-                    words[WORD_C] = _read_word(id(c) + _data_offset).value
+                    words[WORD_C] = _memory[id(c) + _data_offset >> 3]
                     status = _multiply(None, slot.reference, _threads.current_options)
                     pool.append(slot)
                     if status:
@@ -156,9 +156,9 @@ def matmul(
                 )
             )
             if form is not None and out.flags.writeable:
-                a_address = _read_word(id(a) + _data_offset).value
-                b_address = _read_word(id(b) + _data_offset).value
-                c_address = _read_word(id(out) + _data_offset).value
+                a_address = _memory[id(a) + _data_offset >> 3]
+                b_address = _memory[id(b) + _data_offset >> 3]
+                c_address = _memory[id(out) + _data_offset >> 3]
                 if not (a_address | b_address | c_address) & form.mask:
                     pool = form.pool
                     try:
@@ -222,7 +222,7 @@ class KnownForms:
         words, bits = slot.words, 0
         for word, array in zip(DATA_WORDS, (a, b, c, bias, residual)):
             if array is not None:
-                words[word] = address = _read_word(id(array) + _data_offset).value
+                words[word] = address = _memory[id(array) + _data_offset >> 3]
                 bits |= address
         status = _library.ALIASED
         if not bits & form.mask:
