@@ -8,11 +8,30 @@ if(NOT RUNG_CUDA)
     return()
 endif()
 
+# rung_add_images(FOLDER): an object library with images.bin of the folder.
+function(rung_add_images images)
+    set_source_files_properties(src/cuda/embedded_images.c PROPERTIES
+        OBJECT_DEPENDS "${images}/images.bin;${images}/images.inc")
+    add_library(rung_cuda_images OBJECT src/cuda/embedded_images.c)
+    target_include_directories(rung_cuda_images PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
+                               "${images}")
+    target_link_libraries(rung_cuda_images PRIVATE rung_flags)
+    target_compile_definitions(rung_cuda_images PRIVATE "RUNG_IMAGES_FOLDER=\"${images}\"")
+    set(RUNG_IMAGE_OBJECTS $<TARGET_OBJECTS:rung_cuda_images> PARENT_SCOPE)
+endfunction()
+
 # For programs that link the library's objects without images.
 add_library(rung_no_cuda_images OBJECT src/cuda/no_embedded_images.c)
 target_include_directories(rung_no_cuda_images PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(rung_no_cuda_images PRIVATE rung_flags)
 set(RUNG_NO_IMAGE_OBJECTS $<TARGET_OBJECTS:rung_no_cuda_images>)
+
+# Images of another build, for processors on which NVRTC cannot run during the build.
+set(RUNG_PREBUILT_IMAGES "" CACHE PATH "Folder with images.bin and images.inc of another build")
+if(RUNG_PREBUILT_IMAGES AND RUNG_IMAGES)
+    rung_add_images("${RUNG_PREBUILT_IMAGES}")
+    return()
+endif()
 
 # First the NVRTC that tools/install-test-tools installed, then the folders of pip. 12.9 is the last
 # version that compiles for sm_60. Every driver of CUDA 12 and later loads its code.
@@ -55,11 +74,4 @@ add_custom_command(
             $<TARGET_FILE:make_images> "${RUNG_NVRTC}" "${RUNG_IMAGE_CACHE}" "${images}"
     DEPENDS make_images ${RUNG_SIMT_KERNEL_FILES} src/cuda/embedded_images.def
     COMMENT "Compiling CUDA kernels (minutes the first time)" VERBATIM)
-set_source_files_properties(src/cuda/embedded_images.c PROPERTIES
-    OBJECT_DEPENDS "${images}/images.bin;${images}/images.inc")
-add_library(rung_cuda_images OBJECT src/cuda/embedded_images.c)
-target_include_directories(rung_cuda_images PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
-target_link_libraries(rung_cuda_images PRIVATE rung_flags)
-set(RUNG_IMAGE_OBJECTS $<TARGET_OBJECTS:rung_cuda_images>)
-target_compile_definitions(rung_cuda_images PRIVATE "RUNG_IMAGES_FOLDER=\"${images}\"")
-target_include_directories(rung_cuda_images PRIVATE "${images}")
+rung_add_images("${images}")

@@ -842,7 +842,8 @@ typedef struct rung_kernel_info {
  * The CPU has several vendor libraries: "00_vendor:mkl", "00_vendor:openblas",
  * "00_vendor:blis" and "00_vendor:onednn". "00_vendor" is the library that RUNG_CPU_VENDOR names,
  * else the first library of this list that is installed. Each library is searched for in these
- * places, in this order: the active Python or Conda environment, $MKLROOT, the path of the dynamic
+ * places, in this order: the Python environment that this library was installed in with pip, the
+ * active Python or Conda environment, $MKLROOT, the path of the dynamic
  * loader, /opt/intel, ~/.local, /usr/local. Vendor libraries multiply one problem at a time per
  * process, with the plan's number of threads. */
 RUNG_API rung_status rung_kernel_at(rung_context *context, const char *backend, int64_t index, rung_kernel **kernel);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/x86_features.h"
 #include "common/enum_names.h"
 #include "common/lab_clock.h"
 
@@ -53,7 +54,6 @@ PORTABLE_LOOP(portable_f32, float)
 PORTABLE_LOOP(portable_f64, double)
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -153,25 +153,19 @@ TILE_LOOP(amx_i8, "amx-tile,amx-int8", _tile_dpbssd, 0x0101, 2 * 16 * 16 * 64, i
 static bool has_amx(void)
 {
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
-    const unsigned bits = 1u << 22 | 1u << 24 | 1u << 25; /* 7, edx: BF16, tiles, INT8 */
-    unsigned a, b, c, d;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & bits) == bits &&
-           syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+    return rungi_x86_features_detect().has_amx && syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
 }
 
 int lab_cpu_fma_bits(void)
 {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f"))
-        return 512;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 256 : 0;
+    rungi_x86_features x86 = rungi_x86_features_detect();
+    return x86.has_avx512f ? 512 : x86.has_avx2_fma ? 256 : 0;
 }
 
 static bool has_dot_product(lab_cpu_probe probe)
 {
-    __builtin_cpu_init();
-    return probe == LAB_CPU_PROBE_DOT_BF16 ? __builtin_cpu_supports("avx512bf16") > 0
-                                           : __builtin_cpu_supports("avx512vnni") > 0;
+    rungi_x86_features x86 = rungi_x86_features_detect();
+    return probe == LAB_CPU_PROBE_DOT_BF16 ? x86.has_avx512_bf16 : x86.has_avx512_vnni;
 }
 
 static probe_loop_t *loop_of(lab_cpu_probe probe)

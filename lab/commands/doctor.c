@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/python_package.h"
 #include "cli/terminal.h"
 #include "cuda_source/cuda_headers.h"
 #include "cuda_source/nvcc_child.h"
@@ -76,7 +77,7 @@ static void find_lab_tools(doctor_report_t *report)
         {"lab", "Oclgrind", report->oclgrind, "checks of rung verify FILE where NVRTC is missing",
          "Oclgrind 21.10 (Debian: oclgrind), or set RUNG_OCLGRIND"},
         {"lab", "nvdisasm", report->disassembler, "the machine code of a kernel for rung explain",
-         lab_nvdisasm_install_hint},
+         rungi_lab_install_hint(lab_nvdisasm_install_hint)},
         {"lab", "CUDA headers", report->headers, "mma.h, cuda_fp16.h and others for plain CUDA files",
          report->headers_install},
         {"lab", "nvcc", report->nvcc, "plain CUDA files that NVRTC rejects; most files do not need it",

@@ -13,6 +13,7 @@
 
 #include "base/cuda_folders.h"
 #include "base/nvrtc_library.h"
+#include "base/python_package.h"
 
 /* The architecture for which NVRTC is loaded to choose the headers, and the version that is assumed without NVRTC. */
 enum { USUAL_ARCHITECTURE = 86, USUAL_MAJOR = 12, USUAL_MINOR = 9 };
@@ -127,7 +128,10 @@ bool lab_cuda_header_is_known(const char *name)
 
 void lab_cuda_headers_install_hint(int major, int minor, char *text, size_t capacity)
 {
-    if (major >= 13)
+    const char *extra = rungi_lab_install_hint(NULL);
+    if (extra && major == USUAL_MAJOR)
+        snprintf(text, capacity, "%s", extra);
+    else if (major >= 13)
         snprintf(text, capacity,
                  "pip install 'nvidia-cuda-runtime==%d.%d.*' 'nvidia-cuda-crt==%d.%d.*' 'nvidia-cuda-cccl==%d.%d.*'",
                  major, minor, major, minor, major, minor);

@@ -422,9 +422,10 @@ lab_cuda_compile_status lab_nvrtc_child_compile(const lab_cuda_job *job, lab_cud
     if (!lab_compile_places_read(job, &work.places, why, capacity))
         return LAB_CUDA_FAILED;
     if (!load_compiler(&work)) {
-        lab_set_reason(why, capacity,
-                       "NVRTC, NVIDIA's compiler, was not found; to install it: " RUNGI_NVRTC_INSTALL_HINT
-                       "; neither a GPU nor a driver is needed");
+        lab_set_reason(
+            why, capacity,
+            "NVRTC, NVIDIA's compiler, was not found; to install it: %s; neither a GPU nor a driver is needed",
+            rungi_nvrtc_install_hint());
         return LAB_CUDA_NO_COMPILER;
     }
     code->version_major = work.nvrtc.major;

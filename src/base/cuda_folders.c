@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_folders.c - see cuda_folders.h. */
-#define _GNU_SOURCE /* secure_getenv: the caller of a set-uid program must not choose its libraries */
 #include "base/cuda_folders.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/dynamic_library.h"
+#include "base/python_package.h"
 
 enum { PART_COUNT = RUNGI_CUDA_HEADERS + 1 };
 
-/* The value of an environment variable, followed by a folder, and below it one folder per part; NULL: none. */
+/* The value of an environment variable (see rungi_search_root()), followed by a folder, and below it one folder per part;
+ * NULL: none. */
 typedef struct cuda_place {
     const char *variable, *folder, *parts[PART_COUNT];
 } cuda_place_t;
@@ -35,6 +35,7 @@ typedef struct cuda_place {
 static const cuda_place_t places[] = {
     {"CUDA_HOME", "", TOOLKIT},
     {"CUDA_PATH", "", TOOLKIT},
+    {rungi_own_packages, "", WHEELS},
     {"VIRTUAL_ENV", "/lib/python3*/site-packages", WHEELS},
     {"CONDA_PREFIX", "", CONDA},
     {"CONDA_PREFIX", "/lib/python3*/site-packages", WHEELS},
@@ -51,8 +52,9 @@ bool rungi_cuda_folder_pattern(size_t index, rungi_cuda_part part, char *pattern
     if (index >= sizeof places / sizeof *places)
         return false;
     const cuda_place_t *place = &places[index];
-    const char *start = place->variable ? secure_getenv(place->variable) : "";
-    bool applies = start && (!place->variable || *start == '/') && place->parts[part] &&
+    char own[4000];
+    const char *start = rungi_search_root(place->variable, own, sizeof own);
+    bool applies = start && place->parts[part] &&
                    snprintf(pattern, capacity, "%s%s%s", start, place->folder, place->parts[part]) < (int)capacity;
     if (!applies && capacity > 0)
         *pattern = '\0';

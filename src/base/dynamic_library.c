@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dynamic_library.c - see dynamic_library.h. */
-#define _GNU_SOURCE /* RTLD_DEEPBIND; secure_getenv: the caller of a set-uid program must not choose its libraries */
+#define _GNU_SOURCE /* RTLD_DEEPBIND */
 #include "base/dynamic_library.h"
 
 #include <dlfcn.h>
 #include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/python_package.h"
 
 /* A sanitizer's symbols must have priority. */
 #ifdef RUNGI_SANITIZED
@@ -47,12 +48,11 @@ void *rungi_library_open(const rungi_library_location *locations, size_t count, 
 {
     void *library = NULL;
     for (size_t i = 0; !library && i < count; i++) {
-        char folder[4000];
-        const char *variable = locations[i].variable, *start = variable ? secure_getenv(variable) : "";
+        char folder[4000], own[4000];
+        const char *start = rungi_search_root(locations[i].variable, own, sizeof own);
         if (!locations[i].folder)
             library = open_if_usable(name, is_usable);
-        else if (start && (!variable || *start == '/') &&
-                 snprintf(folder, sizeof folder, "%s%s", start, locations[i].folder) < (int)sizeof folder)
+        else if (start && snprintf(folder, sizeof folder, "%s%s", start, locations[i].folder) < (int)sizeof folder)
             library = rungi_library_open_in_folder(folder, name, is_usable);
     }
     return library;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A folder to search: the value of `variable` (NULL: nothing) followed by `folder`, which may contain wildcards, for
+/* A folder to search: what rungi_search_root() returns for `variable` (NULL: nothing) followed by `folder`, which may contain wildcards, for
  * example for the version of Python. A folder of NULL is the loader's own search. */
 typedef struct rungi_library_location {
     const char *variable, *folder;

@@ -4,6 +4,7 @@
 
 #include "base/cuda_folders.h"
 #include "base/dynamic_library.h"
+#include "base/python_package.h"
 
 enum { ARCHITECTURES_MAX = 64 };
 
@@ -28,6 +29,11 @@ int rungi_nvrtc_best_architecture(const rungi_nvrtc *nvrtc, int architecture)
         if (known[i] <= architecture && known[i] > best)
             best = known[i];
     return best;
+}
+
+const char *rungi_nvrtc_install_hint(void)
+{
+    return rungi_lab_install_hint("pip install nvidia-cuda-nvrtc-cu12");
 }
 
 bool rungi_nvrtc_load(rungi_nvrtc *nvrtc, int driver_version, int architecture)

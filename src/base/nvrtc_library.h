@@ -38,8 +38,8 @@ typedef struct rungi_nvrtc {
 /* The CUDA version to pass if there is no driver and the code will not run. */
 enum { RUNGI_NVRTC_ANY_DRIVER = 99000 };
 
-/* What to install if there is no NVRTC. */
-#define RUNGI_NVRTC_INSTALL_HINT "pip install nvidia-cuda-nvrtc-cu12"
+/* Returns the command that installs NVRTC. */
+const char *rungi_nvrtc_install_hint(void);
 
 /* Loads the newest NVRTC whose code works with a driver of this CUDA version, preferably one that supports the
  * architecture; version 13 dropped old ones. Returns false if NVRTC was not found. */

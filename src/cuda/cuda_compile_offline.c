@@ -26,8 +26,10 @@ static rung_status read_architecture(const char *name, int *architecture)
 static rung_status find_compiler(int architecture, rungi_nvrtc *nvrtc)
 {
     if (!rungi_nvrtc_load(nvrtc, RUNGI_NVRTC_ANY_DRIVER, architecture))
-        return rungi_fail(RUNG_STATUS_NO_DEVICE, "libnvrtc, NVIDIA's compiler, was not found; install it (pip install "
-                                                 "nvidia-cuda-nvrtc-cu12); neither a GPU nor a driver is needed");
+        return rungi_fail(RUNG_STATUS_NO_DEVICE,
+                          "libnvrtc, NVIDIA's compiler, was not found; install it (%s); neither a GPU nor a driver is "
+                          "needed",
+                          rungi_nvrtc_install_hint());
     if (rungi_nvrtc_best_architecture(nvrtc, architecture) == architecture)
         return RUNG_OK;
     const char *advice = architecture < 75 ? "NVRTC 12 does from sm_50 on (pip install nvidia-cuda-nvrtc-cu12)"

@@ -311,7 +311,7 @@ static void list_dependencies(rung_dependency_list *list)
         snprintf(found, sizeof found, "%d.%d, %s", nvrtc.major, nvrtc.minor, path);
     }
     rungi_dependency_list_add(list, "NVRTC", "any parameters, every fast path, kernels of your own",
-                              "pip install nvidia-cuda-nvrtc-cu12", found);
+                              rungi_nvrtc_install_hint(), found);
     *found = '\0';
     rungi_cublas_load(&blas, version);
     if (blas.library)

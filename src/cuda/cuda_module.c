@@ -208,8 +208,8 @@ static rung_status make_module(rungi_cuda_device *device, const rungi_cuda_funct
     if (status == RUNG_STATUS_NOT_FOUND && compiled == RUNG_STATUS_NOT_FOUND)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "the library has no embedded image of %s for sm_%d, and libnvrtc was not found; install it "
-                          "(pip install nvidia-cuda-nvrtc-cu12)",
-                          name, device->architecture);
+                          "(%s)",
+                          name, device->architecture, rungi_nvrtc_install_hint());
     if (status == RUNG_OK || compiled == RUNG_STATUS_NOT_FOUND)
         return status;
     rungi_error_restore(&why);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opencl_api.c - loads libOpenCL, counts its objects for tests, and describes its errors. */
+/* opencl_api.c - loads libOpenCL or a driver, counts its objects for tests, and describes its errors. */
 #include "opencl/opencl_api.h"
 
+#include <CL/cl_icd.h>
 #include <string.h>
 
 #include "base/dynamic_library.h"
 #include "base/error.h"
+#include "base/python_package.h"
 #include "base/try.h"
 
 /* ---- Loading --------------------------------------------------------------------------------- */
@@ -23,19 +25,74 @@ static rung_status find_function(rungi_cl *cl, const char *name, void *slot, siz
     return RUNG_OK;
 }
 
-rung_status rungi_cl_load(rungi_cl *cl)
+static rung_status load_loader(rungi_cl *cl)
 {
     /* The library stays loaded: drivers have threads and exit handlers that need its code. Opening it again returns the
      * same library. */
     cl->library = rungi_library_open_any(&loader_path, 1, library_names, NULL);
     if (!cl->library)
-        return rungi_fail(RUNG_STATUS_NO_DEVICE,
-                          "libOpenCL.so.1 was not found; install an OpenCL loader "
-                          "(ocl-icd-libopencl1) and a driver (pocl-opencl-icd runs on any processor)");
+        return rungi_fail(
+            RUNG_STATUS_NO_DEVICE, "libOpenCL.so.1 was not found; %s",
+            rungi_lab_install_hint(NULL)
+                ? "for a driver that runs on any processor: pip install \"rung[lab]\""
+                : "install an OpenCL loader (ocl-icd-libopencl1) and a driver (pocl-opencl-icd runs on any "
+                  "processor)");
 #define X(name) TRY(find_function(cl, "cl" #name, &cl->name, sizeof cl->name));
     RUNGI_CL_FUNCTION_LIST(X)
 #undef X
     return RUNG_OK;
+}
+
+/* ---- A driver without a loader ------------------------------------------------------------------ */
+
+/* PoCL of PyPI's package pocl-binary-distribution. The package has no loader, and a loader would search elsewhere. */
+static const rungi_library_location driver_folders[] = {
+    {rungi_own_packages, "/pyopencl/.libs"},
+    {"VIRTUAL_ENV", "/lib/python3*/site-packages/pyopencl/.libs"},
+};
+
+/* Returns the table of a driver's functions, which its platform begins with (extension cl_khr_icd); NULL if the driver
+ * reports no platform. */
+static const cl_icd_dispatch *find_table(void *driver)
+{
+    void *(*find_extension)(const char *name);
+    cl_int (*get_platforms)(cl_uint capacity, cl_platform_id * platforms, cl_uint * count);
+    const cl_icd_dispatch *table = NULL;
+    cl_platform_id platform;
+    cl_uint count = 0;
+    if (!rungi_library_symbol(driver, "clGetExtensionFunctionAddress", &find_extension, sizeof find_extension))
+        return NULL;
+    void *address = find_extension("clIcdGetPlatformIDsKHR");
+    memcpy(&get_platforms, &address, sizeof get_platforms);
+    if (get_platforms && get_platforms(1, &platform, &count) == CL_SUCCESS && count > 0)
+        memcpy(&table, platform, sizeof table);
+    return table;
+}
+
+/* Fills the table with the functions of the driver. Returns false if there is none. */
+static bool load_driver(rungi_cl *cl)
+{
+    void *driver = rungi_library_open(driver_folders, 2, "libpocl*.so*", NULL);
+    const cl_icd_dispatch *table = driver ? find_table(driver) : NULL;
+    if (!table)
+        return false;
+    cl->library = driver;
+#define X(name) cl->name = table->cl##name;
+    RUNGI_CL_FUNCTION_LIST(X)
+#undef X
+    return true;
+}
+
+static bool has_platform(const rungi_cl *cl)
+{
+    cl_uint count = 0;
+    return cl->GetPlatformIDs(0, NULL, &count) == CL_SUCCESS && count > 0;
+}
+
+rung_status rungi_cl_load(rungi_cl *cl)
+{
+    rung_status status = load_loader(cl);
+    return (status == RUNG_OK && has_platform(cl)) || !load_driver(cl) ? status : RUNG_OK;
 }
 
 /* ---- Counting ----------------------------------------------------------------------------------- */

@@ -48,7 +48,8 @@ typedef struct rungi_cl {
 #undef X
 } rungi_cl;
 
-/* Fills the table. The error text names a missing library or function. */
+/* Fills the table: with the loader's functions or, if the loader is missing or has no driver, with those of PoCL in a Python
+ * environment. The error text names a missing library or function. */
 rung_status rungi_cl_load(rungi_cl *cl);
 
 /* Counts an object of this kind that was created or retained. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked_arithmetic.h"
+#include "base/python_package.h"
 #include "base/try.h"
 #include "core/device_list.h"
 #include "opencl/opencl_device.h"
@@ -139,8 +140,11 @@ static rung_status find_in_platforms(rung_context *context, rungi_cl *cl, const 
 
 static rung_status no_driver(void)
 {
-    return rungi_fail(RUNG_STATUS_NO_DEVICE, "libOpenCL is installed, but no driver was found; install the driver of "
-                                             "your device, or pocl-opencl-icd, which runs on any processor");
+    return rungi_fail(
+        RUNG_STATUS_NO_DEVICE,
+        "libOpenCL is installed, but no driver was found; install the driver of your device, or %s, which "
+        "runs on any processor",
+        rungi_lab_install_hint(NULL) ? "PoCL (pip install \"rung[lab]\")" : "pocl-opencl-icd");
 }
 
 static rung_status find_devices(rung_context *context, rungi_cl *cl, found_devices_t *found)

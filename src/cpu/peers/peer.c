@@ -9,13 +9,16 @@
 #include <string.h>
 
 #include "base/dynamic_library.h"
+#include "base/python_package.h"
 #include "core/device_list.h"
 #include "cpu/peers/onednn.h"
 
 /* ---- Where libraries are ------------------------------------------------------------------------------- */
 
-/* An activated Python environment comes before the system. */
+/* The environment that this library was installed in comes first, then the activated one, then the system. */
 static const rungi_library_location search_folders[] = {
+    {rungi_own_packages, "/../.."},
+    {rungi_own_packages, "/scipy_openblas32/lib"},
     {"VIRTUAL_ENV", "/lib"},
     {"VIRTUAL_ENV", "/lib/python3*/site-packages/scipy_openblas32/lib"},
     {"CONDA_PREFIX", "/lib"},

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/x86_features.h"
 #include "emulator/execute/execute.h"
 #include "emulator/machine/emulator.h"
 
@@ -45,14 +46,12 @@ static const ptx_executor_t *const *choose_tables(void)
     const char *wanted = secure_getenv("RUNG_EMULATOR_ISA");
     bool is_portable = wanted && strcmp(wanted, "portable") == 0, is_avx2 = wanted && strcmp(wanted, "avx2") == 0;
     bool is_avx512 = wanted && strcmp(wanted, "avx512") == 0;
-    bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-    if (is_portable || !has_avx2)
+    rungi_x86_features x86 = rungi_x86_features_detect();
+    if (is_portable || !x86.has_avx2_fma)
         return portable;
-    if (is_avx2 || !has_avx512)
+    if (is_avx2 || !x86.has_avx512)
         return avx2;
-    return is_avx512 || !__builtin_cpu_supports("avx512vnni") ? avx512 : avx512vnni;
+    return is_avx512 || !x86.has_avx512_vnni ? avx512 : avx512vnni;
 #else
     return portable;
 #endif
