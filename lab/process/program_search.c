@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cuda_folders.h"
+#include "base/file_io.h"
 
 static bool is_executable(const char *path)
 {
@@ -17,15 +18,7 @@ static bool is_executable(const char *path)
 
 bool lab_program_on_path(const char *name, char *path, size_t capacity)
 {
-    const char *folder = getenv("PATH");
-    while (folder && *folder) {
-        size_t length = strcspn(folder, ":");
-        if (length > 0 && snprintf(path, capacity, "%.*s/%s", (int)length, folder, name) < (int)capacity &&
-            is_executable(path))
-            return true;
-        folder += length + (folder[length] == ':');
-    }
-    return false;
+    return rungi_find_on_path(name, path, capacity);
 }
 
 /* Finds the first executable file that matches a pattern. */

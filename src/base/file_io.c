@@ -121,3 +121,16 @@ bool rungi_make_folder(const char *folder)
     snprintf(above, sizeof above, "%.*s", (int)(slash - folder), folder);
     return make_one_folder(above) && make_one_folder(folder);
 }
+
+bool rungi_find_on_path(const char *name, char *path, size_t capacity)
+{
+    const char *folder = getenv("PATH");
+    while (folder && *folder) {
+        size_t length = strcspn(folder, ":");
+        if (length > 0 && snprintf(path, capacity, "%.*s/%s", (int)length, folder, name) < (int)capacity &&
+            access(path, X_OK) == 0)
+            return true;
+        folder += length + (folder[length] == ':');
+    }
+    return false;
+}

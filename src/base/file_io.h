@@ -29,6 +29,9 @@ bool rungi_follow_links(const char *name, char path[PATH_MAX]);
  * path, if the result is too long, and in a set-uid program. */
 bool rungi_path_in_variable(const char *variable, const char *below, char *path, size_t capacity);
 
+/* Finds a program in the folders of PATH and writes its path. Returns false if there is none. */
+bool rungi_find_on_path(const char *name, char *path, size_t capacity);
+
 /* Creates a folder, and the folder above it if that is missing, for this user only. Returns false with errno set. An
  * existing file or folder is not an error. */
 bool rungi_make_folder(const char *folder);

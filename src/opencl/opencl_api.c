@@ -7,6 +7,7 @@
 
 #include "base/dynamic_library.h"
 #include "base/error.h"
+#include "base/file_io.h"
 #include "base/python_package.h"
 #include "base/try.h"
 
@@ -69,18 +70,26 @@ static const cl_icd_dispatch *find_table(void *driver)
     return table;
 }
 
-/* Fills the table with the functions of the driver. Returns false if there is none. */
-static bool load_driver(rungi_cl *cl)
+/* Fills the table with the functions of the driver. Returns `otherwise` if there is none. */
+static rung_status load_driver(rungi_cl *cl, rung_status otherwise)
 {
+    char linker[4096];
     void *driver = rungi_library_open(driver_folders, 2, "libpocl*.so*", NULL);
-    const cl_icd_dispatch *table = driver ? find_table(driver) : NULL;
+    if (!driver)
+        return otherwise;
+    /* PoCL ends the process if it cannot start the linker. */
+    if (!rungi_find_on_path("ld", linker, sizeof linker))
+        return rungi_fail(RUNG_STATUS_NO_DEVICE,
+                          "PoCL, an OpenCL driver, is installed, but needs the linker ld, which is "
+                          "not on PATH; install it (Debian: binutils)");
+    const cl_icd_dispatch *table = find_table(driver);
     if (!table)
-        return false;
+        return otherwise;
     cl->library = driver;
 #define X(name) cl->name = table->cl##name;
     RUNGI_CL_FUNCTION_LIST(X)
 #undef X
-    return true;
+    return RUNG_OK;
 }
 
 static bool has_platform(const rungi_cl *cl)
@@ -92,7 +101,7 @@ static bool has_platform(const rungi_cl *cl)
 rung_status rungi_cl_load(rungi_cl *cl)
 {
     rung_status status = load_loader(cl);
-    return (status == RUNG_OK && has_platform(cl)) || !load_driver(cl) ? status : RUNG_OK;
+    return status == RUNG_OK && has_platform(cl) ? status : load_driver(cl, status);
 }
 
 /* ---- Counting ----------------------------------------------------------------------------------- */
