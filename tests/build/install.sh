@@ -197,6 +197,10 @@ PROJECT
     served "$work/project/blas/instead"
 fi
 
+# ldconfig finds no driver beside the libraries: the emulated one is only for programs of rung emulate.
+PATH=$PATH:/sbin:/usr/sbin ldconfig -n "$library"
+[ ! -e "$library/libcuda.so.1" ] || { echo "ldconfig makes the emulated driver the one of all programs"; exit 1; }
+
 unset LD_LIBRARY_PATH # the command finds its library by itself
 [ "$("$work/usr/bin/rung" --version)" = "rung $(pkg-config --modversion rung)" ]
 # ... its manual and its completion,
