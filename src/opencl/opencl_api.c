@@ -70,7 +70,7 @@ static const cl_icd_dispatch *find_table(void *driver)
     return table;
 }
 
-/* Fills the table with the functions of the driver. Returns `otherwise` if there is none. */
+/* Fills the table with the functions of the driver. Returns `otherwise` if no driver is installed. */
 static rung_status load_driver(rungi_cl *cl, rung_status otherwise)
 {
     char linker[4096];
