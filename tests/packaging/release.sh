@@ -14,6 +14,7 @@ mkdir "$copy"
 git -C "$source" ls-files -z -co --exclude-standard |
     (cd "$source" && tar -c --null -T - --ignore-failed-read 2> /dev/null) | tar -x -C "$copy"
 cd "$copy" || exit 1
+export RUNG_SOURCE=$copy
 commit() { git add -A && git -c user.name=test -c user.email=test@example.org commit -q -m "$1"; }
 git init -q && git config core.autocrlf false && git config gc.auto 0
 version=$(tools/version)
@@ -27,7 +28,7 @@ sed -i 's/^version: .*/version: 7.7.1/' CITATION.cff
 sed -i "0,/^## .*/s//## 7.7.2 (unreleased)/" CHANGELOG.md
 sed -i 's/  version: ".*"/  version: "7.7.3"/' packaging/conda-forge/recipe.yaml
 sed -i 's/"version": ".*"/"version": "7.7.4"/' packaging/vcpkg/vcpkg.json
-sed -i 's|/v[0-9.]*/rung-[0-9.]*tar|/v7.7.5/rung-7.7.5.tar|' packaging/homebrew/rung.rb
+sed -i 's|/rung-[0-9.]*tar|/rung-7.7.5.tar|' packaging/homebrew/rung.rb
 sed -i 's/version("[0-9.]*"/version("7.7.6"/' packaging/spack/package.py
 sed -i '1s/([0-9.]*-1)/(7.7.7-1)/' packaging/debian/changelog
 printf '[project]\nversion = "7.7.8"\n' > pyproject.toml
@@ -64,6 +65,7 @@ grep -q "rung.h has version 0.2.77" "$work/cmake" || { tail -n 5 "$work/cmake"; 
 git reset -q --hard && git clean -fdq
 tools/version --set 3.4.5 && [ "$(tools/version)" = 3.4.5 ] && tools/version --check || { echo "tools/version --set leaves a place out"; bad=1; }
 tools/version --set 3.4 2> /dev/null && { echo "tools/version takes 3.4"; bad=1; }
+grep -rnF "$version" packaging/homebrew packaging/spack packaging/conda-forge packaging/vcpkg CITATION.cff && { echo "tools/version --set leaves these"; bad=1; }
 git reset -q --hard
 
 # The tarball: the same bytes twice, whatever the configuration of git and the umask; all files, and no others.
