@@ -20,7 +20,7 @@ mkdir -p "$root/wheels" "$root/home/user"
 cp "$wheels"/*.whl "$root/wheels/"
 cp "$RUNG_SOURCE"/examples/cuda/*.cu "$root/home/user/"
 mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
-inside() { env -i chroot "$root" /usr/bin/env -i HOME=/home/user LC_ALL=C "$@"; }
+inside() { chroot "$root" /usr/bin/env -i HOME=/home/user LC_ALL=C "$@"; }
 run() {
     echo "\$ $*"
     inside /bin/sh -c "cd /home/user && $*" && code=0 || code=$?
@@ -29,7 +29,10 @@ run() {
 }
 inside /bin/sh -c 'rm -rf /home/user/.venv && ! command -v ld cc clinfo nvcc'
 run /usr/bin/python3 -m venv .venv
-run .venv/bin/pip install --quiet --disable-pip-version-check --no-index --find-links /wheels '\"rung[lab]\"'
+pip='.venv/bin/pip install --quiet --disable-pip-version-check --no-index --find-links /wheels'
+run $pip rung
+run .venv/bin/rung doctor
+run $pip '"rung[lab]"'
 run .venv/bin/rung doctor
 run .venv/bin/rung verify tiled.cu
 run .venv/bin/rung explain tiled.cu

@@ -8,10 +8,10 @@ in_package() { env -u VIRTUAL_ENV -u CONDA_PREFIX -u CUDA_HOME -u CUDA_PATH HOME
 export OCL_ICD_VENDORS=/nonexistent OPENCL_VENDOR_PATH=/nonexistent
 installs() {
     in_package doctor --json |
-        jq -r '.parts[] | select(.name | test("NVRTC|nvdisasm|headers")) | "\(.name): \(.install)"'
+        jq -r '.parts[] | select(.name | test("NVRTC|nvdisasm")) | "\(.name): \(.install)"'
 }
 echo "Not in a package:"
-installs | sed "s/'nvidia-.*/.../"
+installs
 echo "In a package:"
 touch "$site/rung/__init__.py"
 installs
@@ -30,6 +30,6 @@ pocl=$(ls /usr/lib/*/libpocl.so.2 2> /dev/null | head -n 1)
 [ -n "$pocl" ] || exit 77
 mkdir -p "$site/pyopencl/.libs"
 ln -s "$pocl" "$site/pyopencl/.libs/libpocl-0.so"
+ln -s "$(dirname "$pocl")/pocl" "$site/pyopencl/.libs/pocl" # its devices
 in_package devices --json | jq -r '.devices[] | select(.backend == "opencl") | [.name, .present, .platform] | @csv'
 PATH=$PWD/no_tools "$site/rung/bin/rung" devices --json | jq -r '.devices[] | select(.backend == "opencl").missing'
-try in_package verify --device opencl --kernels 02 --m 20 | tail -n 2
