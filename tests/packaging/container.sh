@@ -54,7 +54,7 @@ step() {
     echo "build: $seconds s"
     step "rung $("$source/tools/version")" rung --version
     step "cpu" rung devices
-    step "0 failed" rung verify --device cpu --kernels 10 --suite tile
+    step "10_pipeline" rung verify --device cpu --kernels 10 --suite tile
     [ -n "${RUNG_CONTAINER_LAB-default}" ] && step "tiled" rung verify /work/tiled.cu
 } > "$work/result"
 cat "$work/result" > "$result"

@@ -59,19 +59,19 @@ int main(void)
     return 0;
 }
 PROGRAM
-# Each command, and a part of what it must print.
+# Each command, and a pattern of a line that it must print.
 cat > "$root/root/commands" <<'END'
-dpkg -i debs/*.deb | grep -c '^Setting up'	4
-rung --version	rung
+dpkg -i debs/*.deb | grep -c '^Setting up'	^4$
+rung --version	^rung [0-9.]+$
 rung devices	cpu
-rung verify --device cpu --kernels 10 --suite tile	0 failed
+rung verify --device cpu --kernels 10 --suite quick	10_pipeline
 rung plan --machine dgx-a100 --m 20000 --ranks 64 --dtype f64	of peak
 cc hello.c -o hello $(pkg-config --cflags --libs rung) && ./hello	success 4 5 10 11
 cc blas.c -o blas /usr/lib/*-linux-gnu/libblas.so.3 && ./blas	4 5 10 11
 RUNG_VERBOSE=1 LD_PRELOAD=librung-blas.so.0 ./blas 2>&1	2x2x3 f32
 rung emulate true && echo the program ran	the program ran
-ldconfig -p | grep -c 'libcuda\.so' || true	0
-dpkg --purge rung librung-dev librung-blas0 librung0 > /dev/null && find / -xdev -path /root -prune -o -path /proc -prune -o -name '*rung*' -print | wc -l	0
+ldconfig -p | grep -c 'libcuda\.so' || true	^0$
+dpkg --purge rung librung-dev librung-blas0 librung0 > /dev/null && find / -xdev -path /root -prune -o -path /proc -prune -o -name '*rung*' -print | wc -l	^0$
 END
 cat > "$root/root/run" <<'END'
 cd /root
@@ -82,7 +82,7 @@ while IFS=$'\t' read -r command expected <&3; do
     bash -c "$command" > output 2> errors < /dev/null
     code=$?
     cat output
-    if [ $code -ne 0 ] || ! grep -qF -- "$expected" output; then
+    if [ $code -ne 0 ] || ! grep -qE -- "$expected" output; then
         cat errors
         echo "FAILED: exit code $code; expected a line with '$expected'"
         bad=1
@@ -93,7 +93,7 @@ END
 code=0
 unshare --net --mount --pid --fork --kill-child bash -c '
     mount -t proc proc "$0/proc" && mount -t sysfs -o ro sysfs "$0/sys" || exit
-    exec env -i chroot "$0" /bin/bash /root/run' "$root" > "$work/output" 2>&1 || code=$?
+    exec env -i PATH="$PATH" chroot "$0" /bin/bash /root/run' "$root" > "$work/output" 2>&1 || code=$?
 {
     echo "# The Debian packages, built from the source tarball without a network, in a new Debian $(cat "$root/etc/debian_version") without a"
     echo "# network. Written by tests/packaging/debian.sh."
