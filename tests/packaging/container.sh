@@ -30,7 +30,10 @@ mkdir "$work/context"
 git -C "$source" ls-files -z -co --exclude-standard |
     (cd "$source" && tar -c --null -T - --ignore-failed-read 2> /dev/null) | tar -x --no-same-owner -C "$work/context"
 volume=()
-[ -z "${PIP_CERT:-}" ] || volume=(--volume "$(realpath "$PIP_CERT"):/etc/pip-certificates:ro" --env PIP_CERT=/etc/pip-certificates)
+if [ -n "${PIP_CERT:-}" ]; then
+    printf '[global]\ncert = /etc/pip-certificates\n' > "$work/pip.conf"
+    volume=(--volume "$(realpath "$PIP_CERT"):/etc/pip-certificates:ro" --volume "$work/pip.conf:/etc/pip.conf:ro")
+fi
 started=$SECONDS
 bh bud --isolation chroot --network host --build-arg BASE=localhost/debian:12 ${RUNG_CONTAINER_LAB+--build-arg LAB="$RUNG_CONTAINER_LAB"} \
     "${volume[@]}" --tag rung "$work/context" > "$work/log" 2>&1 || { tail -n 30 "$work/log"; echo "buildah could not build the Dockerfile"; exit 1; }
