@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+/* The clocks are floats: as doubles, the table would be the largest data of the library after the images. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wfloat-conversion"
 const rungi_speed_row rungi_speed_rows[] = {
 #define KERNEL(kernel, checksum)
 #define SPEED(architecture, kernel, preset, type, path, bm, bn, bk, group, resident, ...) \
@@ -13,6 +16,7 @@ const rungi_speed_row rungi_speed_rows[] = {
 #undef KERNEL
 #undef SPEED
 };
+#pragma GCC diagnostic pop
 
 const int rungi_speed_row_count = sizeof rungi_speed_rows / sizeof *rungi_speed_rows;
 
@@ -36,7 +40,8 @@ int rungi_speed_architecture(int architecture)
 static double block_clocks(const rungi_speed_row *row, double resident, double k, double missed)
 {
     size_t i = (size_t)fmin(resident, RUNGI_SPEED_RESIDENT_MAX) - 1;
-    return (row->clocks[i].per_k + missed * row->clocks[i].per_missed) * k + row->clocks[i].fixed;
+    double per_k = row->clocks[i].per_k, per_missed = row->clocks[i].per_missed, fixed = row->clocks[i].fixed;
+    return (per_k + missed * per_missed) * k + fixed;
 }
 
 /* Returns the clocks of a launch: full waves, and the blocks of the fullest multiprocessor in the last one. */

@@ -43,11 +43,11 @@ typedef struct rungi_speed_row {
     int bm, bn, bk;
     int group;    /* rows of tiles that neighbouring blocks compute together */
     int resident; /* blocks per multiprocessor; 0: a block does not fit */
-    /* Clocks between the ends of two blocks, for 1, 2, ... resident blocks. */
+    /* Clocks between the ends of two blocks, for 1, 2, ... resident blocks. The table has five digits. */
     struct {
-        double per_k;      /* per step of 1 along k, if L2 has all operands */
-        double per_missed; /* added to per_k if L2 has none of them */
-        double fixed;
+        float per_k;      /* per step of 1 along k, if L2 has all operands */
+        float per_missed; /* added to per_k if L2 has none of them */
+        float fixed;
     } clocks[RUNGI_SPEED_RESIDENT_MAX];
 } rungi_speed_row;
 
