@@ -4,7 +4,6 @@
  * Each loop keeps 12 accumulators in registers, enough to hide the latency of the instructions, and reads no memory. An
  * empty asm statement makes the compiler assume that each accumulator changes in every iteration, so that it cannot shorten
  * the loop. If the accumulators do not contain what the iterations must produce, the loop counts as not run. */
-#define _GNU_SOURCE /* syscall */
 #include "bench/cpu_probe.h"
 
 #include <math.h>
@@ -13,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/amx_permission.h"
 #include "base/x86_features.h"
 #include "common/enum_names.h"
 #include "common/lab_clock.h"
@@ -55,8 +55,6 @@ PORTABLE_LOOP(portable_f64, double)
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* Applies OP to every accumulator by name, since an array would not stay in registers. */
 #define EACH(OP) OP(0) OP(1) OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11)
@@ -152,8 +150,7 @@ TILE_LOOP(amx_i8, "amx-tile,amx-int8", _tile_dpbssd, 0x0101, 2 * 16 * 16 * 64, i
 
 static bool has_amx(void)
 {
-    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
-    return rungi_x86_features_detect().has_amx && syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+    return rungi_x86_features_detect().has_amx && rungi_amx_request();
 }
 
 int lab_cpu_fma_bits(void)

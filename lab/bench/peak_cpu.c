@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aligned_memory.h"
 #include "bench/peak.h"
 #include "common/lab_clock.h"
 #include "common/statistics.h"
@@ -240,14 +241,14 @@ static void measure_bandwidth(const char *name, const char *level, int64_t bytes
     lab_peak_ceiling *ceiling = words > 0 ? lab_peak_add(peak, name, level) : NULL;
     if (!ceiling)
         return;
-    uint64_t *memory = aligned_alloc(4096, (size_t)(count * words * 8 + 4095) / 4096 * 4096);
+    uint64_t *memory = rungi_aligned_allocate(4096, (size_t)(count * words * 8 + 4095) / 4096 * 4096);
     for (int64_t i = 0; memory && i < count; i++)
         threads[i] = (peak_thread_t){.loop = widest_read_loop(), .memory = memory + i * words, .words = words};
     ceiling->threads = count;
     ceiling->bytes = count * words * 8;
     const char *why = memory ? sample_threads(threads, count, is_copy, ceiling) : "out of memory";
     snprintf(ceiling->why_not, sizeof ceiling->why_not, "%s", why ? why : "");
-    free(memory);
+    rungi_aligned_free(memory);
 }
 
 /* Measures each cache level and memory. Half of a cache leaves room for other data. A shared level is divided between the

@@ -25,7 +25,7 @@ int64_t lab_now_ns(void)
 
 void lab_sleep_ns(int64_t nanoseconds)
 {
-    struct timespec time = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
+    struct timespec time = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = (long)(nanoseconds % 1000000000)};
     nanosleep(&time, NULL);
 }
 

@@ -2,25 +2,22 @@
 /* allocator.c - see allocator.h. */
 #include "base/allocator.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/aligned_memory.h"
 #include "base/assert.h"
 #include "base/error.h"
 
 static void *default_allocate(void *user, size_t bytes, size_t alignment)
 {
     (void)user;
-    void *memory = NULL;
-    if (alignment < sizeof(void *))
-        alignment = sizeof(void *);
-    return posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
+    return rungi_aligned_allocate(alignment, bytes);
 }
 
 static void default_release(void *user, void *memory)
 {
     (void)user;
-    free(memory);
+    rungi_aligned_free(memory);
 }
 
 rungi_allocator rungi_allocator_default(void)

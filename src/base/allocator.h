@@ -10,7 +10,7 @@ typedef struct rungi_allocator {
     void *user; /* first argument of both functions */
 } rungi_allocator;
 
-/* Returns the allocator that uses posix_memalign() and free(). */
+/* Returns the allocator that uses base/aligned_memory.h. */
 rungi_allocator rungi_allocator_default(void);
 
 /* Returns memory, or NULL after rungi_fail(RUNG_STATUS_NO_MEMORY). A request for 0 bytes allocates one byte. */

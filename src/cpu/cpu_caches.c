@@ -10,6 +10,8 @@
 #include <cpuid.h>
 #endif
 
+#include "base/system_caches.h"
+
 static const rungi_caches unknown = {.l3_cores = 1};
 
 /* One cache, as CPUID or the system reports it. Threads are hardware threads. */
@@ -172,10 +174,21 @@ rungi_caches rungi_caches_merge(rungi_caches from_cpuid, rungi_caches from_syste
                           .l3_cores = from_system.l3 > 0 ? from_system.l3_cores : from_cpuid.l3_cores};
 }
 
+/* From the files of Linux, or from a call of another system. */
+static rungi_caches read_system(void)
+{
+    rungi_caches caches = rungi_caches_read("/sys/devices/system/cpu/cpu0/cache");
+    rungi_system_caches reported = rungi_system_caches_read();
+    if (caches.l1 == 0 && reported.l1 > 0)
+        caches = (rungi_caches){
+            .l1 = reported.l1, .l2 = reported.l2, .l3 = reported.l3, .l3_cores = reported.cores > 0 ? reported.cores : 1};
+    return caches;
+}
+
 rungi_caches rungi_caches_detect(void)
 {
     const int64_t l1_assumed = 32 << 10, l2_assumed = 256 << 10;
-    rungi_caches caches = rungi_caches_merge(read_cpuid(), rungi_caches_read("/sys/devices/system/cpu/cpu0/cache"));
+    rungi_caches caches = rungi_caches_merge(read_cpuid(), read_system());
     caches.l1 = caches.l1 > 0 ? caches.l1 : l1_assumed;
     caches.l2 = caches.l2 > 0 ? caches.l2 : l2_assumed;
     return caches;

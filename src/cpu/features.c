@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* features.c - orders the instruction sets that were detected. AMX tiles also need a permission, which is the only state
- * of the process that the library changes. */
-#define _GNU_SOURCE /* syscall */
+/* features.c - orders the instruction sets that were detected. AMX tiles also need a permission (base/amx_permission.h). */
 #include "cpu/features.h"
 
 #include <string.h>
-#if defined(__x86_64__)
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 #include "base/x86_features.h"
 
@@ -38,16 +32,6 @@ static void detect_instruction_sets(rungi_cpu_features *found)
     found->has_bf16 = x86.has_avx512_bf16;
     if (found->has_vnni)
         found->isa = x86.has_amx && found->has_bf16 ? RUNGI_ISA_AMX : RUNGI_ISA_DOT;
-}
-
-bool rungi_cpu_amx_request(void)
-{
-#if defined(__x86_64__)
-    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
-    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
-#else
-    return false;
-#endif
 }
 
 /* Returns RUNGI_ISA_COUNT for an unknown word. */

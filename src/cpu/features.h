@@ -57,6 +57,3 @@ extern const rungi_environment_variable rungi_isa_variable;
 void rungi_cpu_features_detect(rungi_cpu_features *features);
 
 const char *rungi_isa_name(rungi_isa isa);
-
-/* Requests permission to use AMX tiles from the system. Returns false if the system denies it. */
-bool rungi_cpu_amx_request(void);

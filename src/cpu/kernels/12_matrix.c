@@ -19,6 +19,7 @@
  */
 // takes: bf16,bf16:f32,i8,f32,f32:bf16,f32:f16
 // computes: bf16x3
+#include "base/amx_permission.h"
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "cpu/amx/amx_multiply.h"
@@ -178,7 +179,7 @@ static rung_status choose_path(rung_type in, const rungi_cpu_features *has, rung
     if (in != RUNG_F32 && !has_dots)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix needs AMX or %s for %s, which are not available",
                           in == RUNG_BF16 ? "AVX512_BF16" : "AVX512_VNNI", rung_type_name(in));
-    has_tiles = has_tiles && rungi_cpu_amx_request();
+    has_tiles = has_tiles && rungi_amx_request();
     if (in == RUNG_F32 && !has_tiles)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "12_matrix: the system denies AMX to this process; if alternate signal stacks "

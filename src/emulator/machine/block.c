@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aligned_memory.h"
 #include "base/error.h"
 #include "emulator/counts/counts.h"
 #include "emulator/machine/barriers.h"
@@ -82,7 +83,7 @@ static bool create_warp(ptx_block_t *block, int index)
     warp->is_counted = launch->counts;
     warp->is_observed = warp->is_checked || warp->is_counted;
     warp->free_frames = calloc((size_t)launch->module->function_count, sizeof *warp->free_frames);
-    warp->special = aligned_alloc(PTX_LANE_ARRAY_ALIGNMENT, special_bytes + cache_bytes);
+    warp->special = rungi_aligned_allocate(PTX_LANE_ARRAY_ALIGNMENT, special_bytes + cache_bytes);
     warp->local = block->local_bytes ? malloc(PTX_WARP_LANES * (size_t)block->local_bytes) : NULL;
     if (launch->checks && block->local_bytes)
         warp->local_shadow = malloc(PTX_WARP_LANES * (size_t)block->local_bytes);
@@ -108,7 +109,7 @@ rung_status rungi_ptx_block_create(ptx_block_t *block, ptx_launch_t *launch, int
     if (block->shared_bytes < launch->kernel->static_shared_bytes)
         block->shared_bytes = launch->kernel->static_shared_bytes;
     block->warps = calloc((size_t)block->warp_count, sizeof *block->warps);
-    block->shared = aligned_alloc(128, ((size_t)block->shared_bytes + 255) / 128 * 128);
+    block->shared = rungi_aligned_allocate(128, ((size_t)block->shared_bytes + 255) / 128 * 128);
     block->counter = launch->counts ? rungi_ptx_counter_create(launch) : NULL;
     bool has_memory = block->warps && block->shared && (!launch->counts || block->counter);
     for (int i = 0; has_memory && i < block->warp_count; i++)
@@ -126,7 +127,7 @@ void rungi_ptx_block_free(ptx_block_t *block)
     rungi_ptx_check_block_free(block);
     rungi_ptx_mbarriers_free(block);
     free(block->warps);
-    free(block->shared);
+    rungi_aligned_free(block->shared);
     rungi_ptx_counter_free(block->counter);
 }
 

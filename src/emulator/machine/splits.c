@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aligned_memory.h"
 #include "emulator/ptx/vector.h"
 
 /* ---- Frames -------------------------------------------------------------------------------------------------------- */
@@ -19,7 +20,7 @@ void rungi_ptx_select_frame(ptx_warp_t *warp, ptx_frame_t *frame)
 static unsigned char *create_registers(const ptx_function_t *function)
 {
     size_t bytes = ((size_t)function->frame_bytes + PTX_LANE_ARRAY_ALIGNMENT - 1) & -(size_t)PTX_LANE_ARRAY_ALIGNMENT;
-    unsigned char *registers = aligned_alloc(PTX_LANE_ARRAY_ALIGNMENT, bytes);
+    unsigned char *registers = rungi_aligned_allocate(PTX_LANE_ARRAY_ALIGNMENT, bytes);
     size_t first = 0;
     for (int i = 0; registers && i <= function->gap_count; i++) {
         size_t end = i < function->gap_count ? (size_t)function->gaps[i].first : bytes;
@@ -40,7 +41,7 @@ ptx_frame_t *rungi_ptx_create_frame(ptx_warp_t *warp, int32_t function, ptx_fram
         unsigned char *registers = create_registers(&module->functions[function]);
         if (!frame || !registers) {
             free(frame);
-            free(registers);
+            rungi_aligned_free(registers);
             return NULL;
         }
         frame->registers = registers;

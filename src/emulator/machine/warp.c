@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aligned_memory.h"
 #include "emulator/counts/counts.h"
 #include "emulator/machine/control.h"
 #include "emulator/machine/machine.h"
@@ -229,7 +230,7 @@ static void free_frames(ptx_frame_t *frame)
 {
     while (frame) {
         ptx_frame_t *next = frame->parent;
-        free(frame->registers);
+        rungi_aligned_free(frame->registers);
         free(frame);
         frame = next;
     }
@@ -251,5 +252,5 @@ void rungi_ptx_warp_free(ptx_warp_t *warp)
     free(warp->reads);
     free(warp->local);
     free(warp->local_shadow);
-    free(warp->special);
+    rungi_aligned_free(warp->special);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aligned_memory.h"
+
 static const struct {
     const char *name;
     int bits;
@@ -94,7 +96,7 @@ void rungi_ptx_module_destroy(ptx_module_t *module)
     free(module->variables);
     free(module->lists);
     free(module->undefined_reads);
-    free(module->constants);
+    rungi_aligned_free(module->constants);
     free(module->text);
     free(module->name);
     free(module->executed);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aligned_memory.h"
 #include "base/error.h"
 #include "base/try.h"
 
@@ -122,13 +123,12 @@ static rung_status parse_directive(ptx_parser_t *parser, bool *is_known)
 static rung_status complete_pointers(ptx_parser_t *parser)
 {
     size_t bytes = ((size_t)parser->constants.count + 63) / 64 * 64;
-    unsigned char *constants = aligned_alloc(PTX_LANE_ARRAY_ALIGNMENT, bytes);
+    unsigned char *constants = rungi_aligned_allocate(PTX_LANE_ARRAY_ALIGNMENT, bytes);
     ptx_instruction_t *instructions = parser->instructions.data;
     if (!constants)
         return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for a PTX module");
     memcpy(constants, parser->constants.data, (size_t)parser->constants.count);
-    free(parser->constants.data);
-    parser->constants.data = constants;
+    parser->aligned_constants = constants;
     for (int32_t i = 0; i < parser->instructions.count; i++)
         if (instructions[i].list_length > 0)
             instructions[i].list = (const ptx_operand_t *)parser->lists.data + instructions[i].list_first;
@@ -148,7 +148,7 @@ static void move_to_module(ptx_parser_t *parser, ptx_module_t *module)
     module->file_count = parser->files.count;
     module->variables = parser->variables.data;
     module->variable_count = parser->variables.count;
-    module->constants = parser->constants.data;
+    module->constants = parser->aligned_constants;
     module->constant_bytes = parser->constants.count;
     module->lists = parser->lists.data;
     module->list_count = parser->lists.count;
@@ -187,6 +187,7 @@ static void free_parser(ptx_parser_t *parser)
     free(parser->shared_variables.data);
     free(parser->shared_references.data);
     free(parser->calls.data);
+    free(parser->constants.data);
     free(parser->constant_index.data);
     free(parser->mentions.data);
     free(parser->ambiguous_locations.data);

@@ -82,6 +82,7 @@ typedef struct ptx_parser {
     int64_t predicate_slot; /* next free predicate in the frame, and the end of its 64 bytes */
     int64_t predicate_slots_end;
     ptx_vector_t instructions, functions, locations, files, variables, constants;
+    unsigned char *aligned_constants; /* copy of the constants for the module */
     ptx_vector_t fixups, targets, shared_variables, shared_references, calls, lists;
     ptx_vector_t mentions, ambiguous_locations, register_areas;
     bool lacks_mentions;         /* memory was short */
