@@ -7,6 +7,6 @@
 int lab_command_emulate(const lab_options *options)
 {
     (void)options;
-    fprintf(stderr, "rung emulate: programs run on Linux only; `rung check FILE.cu` checks a kernel on every system\n");
+    fprintf(stderr, "rung emulate: programs of nvcc run on Linux only\n");
     return LAB_EXIT_UNAVAILABLE;
 }

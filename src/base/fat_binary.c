@@ -40,15 +40,16 @@ typedef struct entry {
 
 _Static_assert(sizeof(container_t) == 16 && sizeof(entry_t) == 64, "as in the file");
 
-bool rungi_fat_binary_open(rungi_fat_binary *file, rungi_fat_binary_read *read, const void *image, uint64_t offset)
+bool rungi_fat_binary_open(rungi_fat_binary *file, rungi_fat_binary_read *read_bytes, const void *image,
+                           uint64_t offset)
 {
     container_t header;
-    if (offset > UINT64_MAX / 2 || !read(image, offset, &header, sizeof header) ||
+    if (offset > UINT64_MAX / 2 || !read_bytes(image, offset, &header, sizeof header) ||
         header.magic != RUNGI_FAT_BINARY_MAGIC || header.header_bytes < sizeof header ||
         header.bytes > container_bytes_max)
         return false;
     uint64_t at = offset + header.header_bytes;
-    *file = (rungi_fat_binary){read, image, at, at + header.bytes};
+    *file = (rungi_fat_binary){read_bytes, image, at, at + header.bytes};
     return true;
 }
 

@@ -35,7 +35,8 @@ typedef enum rungi_fat_binary_step {
 } rungi_fat_binary_step;
 
 /* Begins to read the container at an offset. Returns false if no container begins there. */
-bool rungi_fat_binary_open(rungi_fat_binary *file, rungi_fat_binary_read *read, const void *image, uint64_t offset);
+bool rungi_fat_binary_open(rungi_fat_binary *file, rungi_fat_binary_read *read_bytes, const void *image,
+                           uint64_t offset);
 
 /* Reads the next entry. No entry extends behind the end of the container. */
 rungi_fat_binary_step rungi_fat_binary_next(rungi_fat_binary *file, rungi_fat_binary_entry *entry);

@@ -180,8 +180,10 @@ static rungi_caches read_system(void)
     rungi_caches caches = rungi_caches_read("/sys/devices/system/cpu/cpu0/cache");
     rungi_system_caches reported = rungi_system_caches_read();
     if (caches.l1 == 0 && reported.l1 > 0)
-        caches = (rungi_caches){
-            .l1 = reported.l1, .l2 = reported.l2, .l3 = reported.l3, .l3_cores = reported.cores > 0 ? reported.cores : 1};
+        caches = (rungi_caches){.l1 = reported.l1,
+                                .l2 = reported.l2,
+                                .l3 = reported.l3,
+                                .l3_cores = reported.cores > 0 ? reported.cores : 1};
     return caches;
 }
 

@@ -3,13 +3,13 @@
 # windows.sh library|all [RESULTS]: builds for Windows with mingw-w64 and runs what it built with Wine.
 #
 # library: the library and one example, which must print what the build for this system prints. It is compiled with little
-# optimization, so that CI can afford it.
+# optimization, to save time.
 # all: the libraries and the command. rung verify must find all CPU kernels right, for each instruction set that Wine can
 # use. The output goes to RESULTS.
 set -u
 mode=$1 results=${2:-}
 for tool in x86_64-w64-mingw32-gcc-posix wine jq; do
-    command -v $tool > /dev/null || { echo "$tool is not installed; run tools/install-test-tools"; exit 77; }
+    command -v $tool > /dev/null || { echo "$tool is not installed (Debian: gcc-mingw-w64-x86-64-posix wine wine64 jq)"; exit 77; }
 done
 build=$RUNG_BUILD/windows-$mode
 export WINEPREFIX=$build/wine WINEDEBUG=-all
@@ -30,7 +30,8 @@ cmake -S "$RUNG_SOURCE" -B "$build" --toolchain "$RUNG_SOURCE/cmake/windows.cmak
 others=$(x86_64-w64-mingw32-objdump -p "$build/librung.dll" | sed -n 's/.*DLL Name: //p' | grep -viE '^(kernel32|msvcrt)\.dll$')
 [ -z "$others" ] || fail "librung.dll links $others"
 # It shows the names of rung.h and no others.
-shown=$(x86_64-w64-mingw32-objdump -p "$build/librung.dll" | sed -nE 's/^\s*\[ *[0-9]+\] (.*[^ ]) *$/\1/p' | sed 's/^.* //' | sort)
+shown=$(x86_64-w64-mingw32-objdump -p "$build/librung.dll" | sed -n '/Ordinal\/Name/,/^$/p' |
+    sed -nE 's/^\s*\[ *[0-9]+\] //p' | sort)
 declared=$(sed -n '/RUNG_API/,/;/p' "$RUNG_SOURCE/include/rung/rung.h" | grep -oE '\brung_[a-z0-9_]+\(' | tr -d '(' | sort -u)
 [ "$shown" = "$declared" ] || { diff <(echo "$declared") <(echo "$shown"); fail "librung.dll and rung.h have different names"; }
 

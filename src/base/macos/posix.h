@@ -26,9 +26,10 @@ typedef int __rlimit_resource_t;
 
 /* system.c: */
 char *secure_getenv(const char *name);
-int pipe2(int ends[2], int flags);
+int rungi_macos_pipe2(int ends[2], int flags); /* macOS has pipe2() since version 27 */
+#define pipe2 rungi_macos_pipe2
 int fdatasync(int file);
-int fallocate(int file, int mode, off_t offset, off_t bytes); /* fails: callers extend the file by ftruncate() */
+int fallocate(int file, int mode, off_t offset, off_t bytes);    /* fails: callers extend the file by ftruncate() */
 int rungi_macos_madvise(void *memory, size_t bytes, int advice); /* MADV_DONTNEED zeroes, MADV_HUGEPAGE does nothing */
 ssize_t rungi_macos_readlink(const char *path, char *target, size_t capacity); /* knows /proc/self/exe */
 int rungi_macos_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until);

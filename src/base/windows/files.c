@@ -11,12 +11,14 @@ int rungi_windows_fail(void)
         DWORD error;
         int number;
     } numbers[] = {
-        {ERROR_FILE_NOT_FOUND, ENOENT},       {ERROR_PATH_NOT_FOUND, ENOENT},   {ERROR_INVALID_NAME, ENOENT},
-        {ERROR_BAD_NETPATH, ENOENT},          {ERROR_FILE_EXISTS, EEXIST},      {ERROR_ALREADY_EXISTS, EEXIST},
-        {ERROR_ACCESS_DENIED, EACCES},        {ERROR_SHARING_VIOLATION, EBUSY}, {ERROR_LOCK_VIOLATION, EAGAIN},
-        {ERROR_IO_PENDING, EAGAIN},           {ERROR_DISK_FULL, ENOSPC},        {ERROR_HANDLE_DISK_FULL, ENOSPC},
-        {ERROR_NOT_ENOUGH_MEMORY, ENOMEM},    {ERROR_INVALID_HANDLE, EBADF},    {ERROR_BROKEN_PIPE, EPIPE},
-        {ERROR_FILENAME_EXCED_RANGE, ENAMETOOLONG},
+        {ERROR_FILE_NOT_FOUND, ENOENT},    {ERROR_PATH_NOT_FOUND, ENOENT},
+        {ERROR_INVALID_NAME, ENOENT},      {ERROR_BAD_NETPATH, ENOENT},
+        {ERROR_FILE_EXISTS, EEXIST},       {ERROR_ALREADY_EXISTS, EEXIST},
+        {ERROR_ACCESS_DENIED, EACCES},     {ERROR_SHARING_VIOLATION, EBUSY},
+        {ERROR_LOCK_VIOLATION, EAGAIN},    {ERROR_IO_PENDING, EAGAIN},
+        {ERROR_DISK_FULL, ENOSPC},         {ERROR_HANDLE_DISK_FULL, ENOSPC},
+        {ERROR_NOT_ENOUGH_MEMORY, ENOMEM}, {ERROR_INVALID_HANDLE, EBADF},
+        {ERROR_BROKEN_PIPE, EPIPE},        {ERROR_FILENAME_EXCED_RANGE, ENAMETOOLONG},
     };
     DWORD error = GetLastError();
     errno = EIO;
@@ -36,8 +38,12 @@ static HANDLE handle_of(int file)
 int open(const char *path, int flags, ...)
 {
     const int access = flags & (O_RDONLY | O_WRONLY | O_RDWR);
-    DWORD wanted = access == O_RDONLY ? GENERIC_READ : access == O_WRONLY ? GENERIC_WRITE : GENERIC_READ | GENERIC_WRITE;
-    DWORD creation = flags & O_CREAT ? (flags & O_EXCL ? CREATE_NEW : flags & O_TRUNC ? CREATE_ALWAYS : OPEN_ALWAYS)
+    DWORD wanted = access == O_RDONLY   ? GENERIC_READ
+                   : access == O_WRONLY ? GENERIC_WRITE
+                                        : GENERIC_READ | GENERIC_WRITE;
+    DWORD creation = flags & O_CREAT   ? (flags & O_EXCL    ? CREATE_NEW
+                                          : flags & O_TRUNC ? CREATE_ALWAYS
+                                                            : OPEN_ALWAYS)
                      : flags & O_TRUNC ? TRUNCATE_EXISTING
                                        : OPEN_EXISTING;
     if (flags & O_DIRECTORY) {
@@ -64,8 +70,9 @@ int open(const char *path, int flags, ...)
 FILE *rungi_windows_fopen(const char *path, const char *mode)
 {
     const bool updates = strchr(mode, '+') != NULL;
-    const char *plain = mode[0] == 'r' ? (updates ? "r+b" : "rb") : mode[0] == 'a' ? (updates ? "a+b" : "ab")
-                                                                                   : (updates ? "w+b" : "wb");
+    const char *plain = mode[0] == 'r'   ? (updates ? "r+b" : "rb")
+                        : mode[0] == 'a' ? (updates ? "a+b" : "ab")
+                                         : (updates ? "w+b" : "wb");
     int flags = mode[0] == 'r' ? 0 : mode[0] == 'a' ? O_CREAT | O_APPEND : O_CREAT | O_TRUNC;
     flags |= updates ? O_RDWR : mode[0] == 'r' ? O_RDONLY : O_WRONLY;
     int file = open(path, flags | (strchr(mode, 'x') ? O_EXCL : 0) | O_CLOEXEC, 0666);
@@ -118,7 +125,7 @@ ssize_t pwrite(int file, const void *data, size_t bytes, int64_t offset)
     OVERLAPPED position = at_offset(offset);
     DWORD count = 0;
     return WriteFile(handle_of(file), data, at_most_1_gib(bytes), &count, &position) ? (ssize_t)count
-                                                                                      : rungi_windows_fail();
+                                                                                     : rungi_windows_fail();
 }
 
 ssize_t rungi_windows_read(int file, void *data, size_t bytes)
@@ -155,8 +162,8 @@ int fallocate(int file, int mode, int64_t offset, int64_t bytes)
 static int lock(int file, bool is_locking)
 {
     OVERLAPPED position = at_offset((int64_t)1 << 62);
-    BOOL is_done = is_locking ? LockFileEx(handle_of(file), LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0,
-                                           &position)
+    BOOL is_done = is_locking ? LockFileEx(handle_of(file), LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1,
+                                           0, &position)
                               : UnlockFileEx(handle_of(file), 0, 1, 0, &position);
     return is_done ? 0 : rungi_windows_fail();
 }
@@ -222,8 +229,8 @@ int rungi_file_status_of_open(int file, struct stat *status)
 
 int rungi_file_status(const char *path, struct stat *status)
 {
-    HANDLE handle = CreateFileA(path, FILE_READ_ATTRIBUTES, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-                                OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+    HANDLE handle = CreateFileA(path, FILE_READ_ATTRIBUTES, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                                NULL, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
     if (handle == INVALID_HANDLE_VALUE)
         return rungi_windows_fail();
     int result = status_of_handle(handle, status);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* macOS does not bind threads to processors: every process may use all of them (system.c). */
+/* sched.h - macOS does not bind threads to processors: every process may use all of them (system.c). */
 #pragma once
 
 #include_next <sched.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Semaphores without names, which macOS declares and does not implement (semaphores.c). */
+/* semaphore.h - semaphores without names, which macOS declares and does not implement (semaphores.c). */
 #pragma once
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders have no descriptors: fdopendir() and dirfd() fail. */
+/* dirent.h - folders have no descriptors: fdopendir() and dirfd() fail. */
 #pragma once
 
 #include_next <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries at run time (libraries.c). */
+/* dlfcn.h - libraries at run time (libraries.c). */
 #pragma once
 
 #define RTLD_LAZY 1

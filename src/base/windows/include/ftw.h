@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks a tree of folders, contents first (paths.c). */
+/* ftw.h - walks a tree of folders, contents first (paths.c). */
 #pragma once
 
 #include <sys/stat.h>

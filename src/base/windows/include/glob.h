@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Patterns of paths (paths.c): `*` and `?` in any component. */
+/* glob.h - patterns of paths (paths.c): `*` and `?` in any component. */
 #pragma once
 
 #include <stddef.h>

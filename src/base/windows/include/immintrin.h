@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GCC 12 takes the stride of a tile as a long, which has 32 bits on Windows, and the assembler rejects it. */
+/* immintrin.h - GCC 12 takes the stride of a tile as a long, which has 32 bits on Windows, and the assembler rejects it. */
 #pragma once
 
 #include_next <immintrin.h>

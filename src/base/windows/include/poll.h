@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipes of child processes (system.c). */
+/* poll.h - pipes of child processes (system.c). */
 #pragma once
 
 #define POLLIN 1

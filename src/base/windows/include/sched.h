@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processors of a process (system.c): those of its group, of which there are at most 64. */
+/* sched.h - the processors of a process (system.c): those of its group, of which there are at most 64. */
 #pragma once
 
 #include_next <sched.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strcasecmp() and strncasecmp() are in mingw-w64's string.h. */
+/* strings.h - strcasecmp() and strncasecmp() are in mingw-w64's string.h. */
 #pragma once
 
 #include <string.h>

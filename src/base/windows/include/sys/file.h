@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flock() is in posix.h. */
+/* file.h - flock() is in posix.h. */
 #pragma once

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The width of the terminal (system.c). */
+/* ioctl.h - the width of the terminal (system.c). */
 #pragma once
 
 #define TIOCGWINSZ 0x5413

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Anonymous memory (memory.c). Files cannot be mapped: mmap() of a file fails with ENOSYS. */
+/* mman.h - anonymous memory (memory.c). Files cannot be mapped: mmap() of a file fails with ENOSYS. */
 #pragma once
 
 #include <stddef.h>

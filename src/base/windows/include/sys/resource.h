@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits of a process (system.c): Windows has none that a process sets for itself, so setrlimit() fails with ENOSYS. */
+/* resource.h - limits of a process (system.c): Windows has none that a process sets for itself, so setrlimit() fails with ENOSYS. */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stat() with the numbers that identify a file and times in nanoseconds, which mingw-w64's does not have. */
+/* stat.h - stat() with the numbers that identify a file and times in nanoseconds, which mingw-w64's does not have. */
 #pragma once
 
 #include_next <sys/stat.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a child process ended (system.c). */
+/* wait.h - how a child process ended (system.c). */
 #pragma once
 
 #define WNOHANG 1
