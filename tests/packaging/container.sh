@@ -55,7 +55,7 @@ step() {
     echo "# The Dockerfile, built by $(buildah --version | cut -d ' ' -f 1-3) on a base image of debootstrap. Written by"
     echo "# tests/packaging/container.sh."
     echo "build: $seconds s"
-    step "rung $("$source/tools/version")" rung --version
+    step "rung $("$source/tools/project-version")" rung --version
     step "cpu" rung devices
     step "10_pipeline" rung verify --device cpu --kernels 10 --suite tile
     [ -n "${RUNG_CONTAINER_LAB-default}" ] && step "tiled" rung verify /work/tiled.cu

@@ -8,7 +8,7 @@ git -C "$RUNG_SOURCE" rev-parse --verify --quiet HEAD > /dev/null || { echo "no 
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 bad=0
 "$RUNG_SOURCE/tools/make-deb" --from "$RUNG_BUILD" "$work/debs" > "$work/log" 2>&1 || { tail -n 30 "$work/log"; exit 1; }
-version=$("$RUNG_SOURCE/tools/version")
+version=$("$RUNG_SOURCE/tools/project-version")
 # has PACKAGE PATTERN...: the package contains a file that matches each pattern.
 has() {
     local package=$1 pattern files

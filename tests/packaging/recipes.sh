@@ -10,7 +10,7 @@ check=$RUNG_TEST_TOOLS/checks/bin/check-jsonschema python=$RUNG_TEST_TOOLS/check
 [ -x "$check" ] || { echo "$check is not here; run tools/install-test-tools"; exit 77; }
 command -v ruby > /dev/null || { echo "ruby is not here; run tools/install-test-tools"; exit 77; }
 bad=0
-tools/version --check || bad=1
+tools/project-version --check || bad=1
 
 # valid SCHEMA FILE...: by one of the schemas that check-jsonschema contains.
 valid() {

@@ -17,7 +17,7 @@ cd "$copy" || exit 1
 export RUNG_SOURCE=$copy
 commit() { git add -A && git -c user.name=test -c user.email=test@example.org commit -q -m "$1"; }
 git init -q && git config core.autocrlf false && git config gc.auto 0
-version=$(tools/version)
+version=$(tools/project-version)
 sed -i "0,/^## .*/s//## $version (2026-01-01)/" CHANGELOG.md
 commit "as it is released"
 tools/release --check > "$work/out" 2>&1 || { cat "$work/out"; echo "a tree without drift is refused"; bad=1; }
@@ -63,9 +63,9 @@ grep -q "rung.h has version 0.2.77" "$work/cmake" || { tail -n 5 "$work/cmake"; 
 
 # A new version reaches every place.
 git reset -q --hard && git clean -fdq
-tools/version --set 3.4.5 && [ "$(tools/version)" = 3.4.5 ] && tools/version --check || { echo "tools/version --set leaves a place out"; bad=1; }
-tools/version --set 3.4 2> /dev/null && { echo "tools/version takes 3.4"; bad=1; }
-grep -rnF "$version" packaging/homebrew packaging/spack packaging/conda-forge packaging/vcpkg CITATION.cff && { echo "tools/version --set leaves these"; bad=1; }
+tools/project-version --set 3.4.5 && [ "$(tools/project-version)" = 3.4.5 ] && tools/project-version --check || { echo "tools/project-version --set leaves a place out"; bad=1; }
+tools/project-version --set 3.4 2> /dev/null && { echo "tools/project-version takes 3.4"; bad=1; }
+grep -rnF "$version" packaging/homebrew packaging/spack packaging/conda-forge packaging/vcpkg CITATION.cff && { echo "tools/project-version --set leaves these"; bad=1; }
 git reset -q --hard
 
 # The tarball: the same bytes twice, whatever the configuration of git and the umask; all files, and no others.
