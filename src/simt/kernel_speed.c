@@ -7,6 +7,7 @@
 
 /* The clocks are floats: as doubles, the table would be the largest data of the library after the images. */
 #pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wfloat-conversion"
 const rungi_speed_row rungi_speed_rows[] = {
 #define KERNEL(kernel, checksum)
