@@ -8,9 +8,8 @@
  * 14_skinny for example, only its rows are predicted, and FILE keeps the rows of the other kernels.
  *
  * A row has the clocks that a multiprocessor needs per block, as the model of `rung explain` predicts them: for each number
- * of resident blocks, the clocks per step of 1 along k, those added if L2 does not have the operands, and the clocks that
- * do not depend on k. Each architecture is
- * represented by the first GPU of lab/explain/gpus.def. A row depends on the text of the kernel and of its headers, without
+ * of resident blocks and each k of rungi_speed_lengths, the clocks if L2 has the operands, and those added if it does not.
+ * Each architecture is represented by the first GPU of lab/explain/gpus.def. A row depends on the text of the kernel and of its headers, without
  * comments; the table has a checksum of it. */
 #include <math.h>
 #include <stdio.h>
@@ -24,13 +23,13 @@
 static const int architectures[] = {60, 61, 70, 75, 80, 86, 89, 90, 100, 120};
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
-/* The forms of problems: what m, n and k exceed a multiple of the tile by. */
+/* The forms of problems: what is missing to a multiple of the tile in m and n, and in k. */
 typedef struct path {
     const char *name;
-    int64_t remainder;
+    int64_t tile_remainder, k_remainder;
 } path_t;
 
-static const path_t WIDE = {"WIDE", 0}, GUARDED = {"GUARDED", 16}, GENERAL = {"GENERAL", 1};
+static const path_t WIDE = {"WIDE", 0, 0}, GUARDED = {"GUARDED", 16, 0}, GENERAL = {"GENERAL", 1, 1};
 
 /* The types of a kernel for which the table has rows, from one architecture to another. Of presets that are equally fast the
  * first one is chosen: if DRAM limits both, 14_skinny. */
@@ -133,14 +132,11 @@ static unsigned long long kernel_checksum(const char *folder, const char *kernel
 
 /* ---- Presets ---- */
 
-/* Returns whether a preset is a candidate: those of CPUs, of other types, modes and architectures are not. The preset tiny
- * of 14_skinny is for tests alone. */
-static bool is_candidate(const char *kernel, const char *preset, const lab_dtype *dtype, int architecture)
+/* Returns whether a preset is a candidate: those of CPUs, of other types, modes and architectures are not. */
+static bool is_candidate(const char *preset, const lab_dtype *dtype, int architecture)
 {
     rung_type sum = lab_type_pair_accumulator(dtype->product);
     char own[16];
-    if (strcmp(kernel, "14_skinny") == 0 && strcmp(preset, "tiny") == 0)
-        return false;
     snprintf(own, sizeof own, "sm_%d", architecture);
     if (strncmp(preset, "sm_", 3) == 0)
         return strncmp(preset, own, strlen(own)) == 0 && (preset[strlen(own)] == '\0' || preset[strlen(own)] == '_');
@@ -165,7 +161,7 @@ static void visit_presets(const struct line *line, int architecture, visit_prese
         fail(line->kernel, rung_error_text());
     visit(line, architecture, "", user);
     for (int64_t i = 0; i < rung_kernel_describe(kernel)->preset_count; i++)
-        if (is_candidate(line->kernel, rung_kernel_preset(kernel, i)->name, &line->dtype, architecture))
+        if (is_candidate(rung_kernel_preset(kernel, i)->name, &line->dtype, architecture))
             visit(line, architecture, rung_kernel_preset(kernel, i)->name, user);
 }
 
@@ -192,8 +188,9 @@ static lab_model_problem wave_of(const lab_preset_tile *tile, const path_t *path
     for (int64_t i = 1; form == SQUARE && i * i <= blocks; i++)
         if (blocks % i == 0)
             rows = i;
-    int64_t less = path->remainder, less_rows = less < tile->bm ? less : tile->bm - 1;
-    return (lab_model_problem){rows * tile->bm - less_rows, blocks / rows * tile->bn - less, k - less, 1, 1};
+    int64_t less = path->tile_remainder, less_rows = less < tile->bm ? less : tile->bm - 1;
+    return (lab_model_problem){rows * tile->bm - less_rows, blocks / rows * tile->bn - less, k - path->k_remainder, 1,
+                               1};
 }
 
 /* What the rows of a preset are predicted with. */
@@ -235,19 +232,31 @@ static wave_prediction_t predict_wave(const preset_t *preset, int resident, int6
                                missed_of(preset, resident, &problem)};
 }
 
-/* Writes the clocks with `resident` blocks: a plane through three predictions, for two k and two grids. */
+static void write_numbers(FILE *file, const double numbers[RUNGI_SPEED_LENGTHS])
+{
+    for (int i = 0; i < RUNGI_SPEED_LENGTHS; i++)
+        fprintf(file, "%s%.5g", i ? ", " : "{", numbers[i]);
+    fputc('}', file);
+}
+
+/* Writes the clocks with `resident` blocks. For each k, a line through the predictions for two grids gives the clocks if L2
+ * has all operands and if it has none. */
 static void write_clocks(FILE *file, const preset_t *preset, int resident)
 {
-    enum { SHORT_K = 1024 + 512, LONG_K = 4096 + 512 };
-    double short_k = SHORT_K - (double)preset->path->remainder, long_k = LONG_K - (double)preset->path->remainder;
-    wave_prediction_t at_short = predict_wave(preset, resident, SHORT_K, SQUARE);
-    wave_prediction_t at_long = predict_wave(preset, resident, LONG_K, SQUARE);
-    wave_prediction_t in_row = predict_wave(preset, resident, LONG_K, ONE_ROW);
-    double slope = (at_long.clocks - at_short.clocks) / (long_k - short_k);
-    double more_missed = in_row.missed - at_long.missed;
-    double per_missed = more_missed > 0 ? fmax(0, in_row.clocks - at_long.clocks) / long_k / more_missed : 0;
-    fprintf(file, ", {%.5g, %.4g, %.4g}", slope - per_missed * at_long.missed, per_missed,
-            fmax(0, at_short.clocks - slope * short_k));
+    double hit[RUNGI_SPEED_LENGTHS], missed[RUNGI_SPEED_LENGTHS];
+    for (int i = 0; i < RUNGI_SPEED_LENGTHS; i++) {
+        int64_t k = (int64_t)rungi_speed_lengths[i];
+        wave_prediction_t square = predict_wave(preset, resident, k, SQUARE);
+        wave_prediction_t row = predict_wave(preset, resident, k, ONE_ROW);
+        double more_missed = row.missed - square.missed;
+        missed[i] = more_missed > 0 ? fmax(0, row.clocks - square.clocks) / more_missed : 0;
+        hit[i] = fmax(0, square.clocks - missed[i] * square.missed);
+    }
+    fputs(", {", file);
+    write_numbers(file, hit);
+    fputs(", ", file);
+    write_numbers(file, missed);
+    fputc('}', file);
 }
 
 static void write_row(FILE *file, const preset_t *preset, int architecture, const char *name)
@@ -266,7 +275,7 @@ static void write_row(FILE *file, const preset_t *preset, int architecture, cons
             (long long)tile.group, (long long)resident);
     for (int r = 1; r <= resident && r <= RUNGI_SPEED_RESIDENT_MAX; r++)
         write_clocks(file, preset, r);
-    fprintf(file, "%s)\n", resident == 0 ? ", {0, 0, 0}" : "");
+    fprintf(file, "%s)\n", resident == 0 ? ", {{0}, {0}}" : "");
 }
 
 /* The table that is written. */
@@ -320,8 +329,8 @@ static const char HEAD[] =
     " *\n"
     " * KERNEL(kernel, checksum of its file and headers)\n"
     " * SPEED(architecture, kernel, preset, type of A and B, path, BM, BN, BK, rows of tiles per group, blocks per\n"
-    " *       multiprocessor, then for 1, 2, ... resident blocks: clocks per step of 1 along k if L2 has the operands,\n"
-    " *       added ones if it has none of them, and other clocks) */\n";
+    " *       multiprocessor, then for 1, 2, ... resident blocks: clocks for each k of rungi_speed_lengths if L2 has the\n"
+    " *       operands, and those added if it has none of them) */\n";
 
 static bool is_first_line_of_kernel(int index)
 {

@@ -5,18 +5,39 @@
 #include <math.h>
 #include <string.h>
 
-/* The clocks are floats: as doubles, the table would be the largest data of the library after the images. */
+const double rungi_speed_lengths[RUNGI_SPEED_LENGTHS] = {64, 512, 1024, 2048, 4096};
+
+/* The table is stored without pointers, because each of them would need a relocation: rows, and one array with the clocks of
+ * all rows. The first list computes where the clocks of a row begin. __LINE__ is the line of the row in kernel_speed.def. */
+#define KERNEL(kernel, checksum)
+#define JOIN_EXPANDED(x, y) x##y
+#define JOIN(x, y) JOIN_EXPANDED(x, y)
+#define COUNT_OF(resident) \
+    ((resident) < 1 ? 1 : (resident) > RUNGI_SPEED_RESIDENT_MAX ? RUNGI_SPEED_RESIDENT_MAX : (resident))
+
+#define SPEED(architecture, kernel, preset, type, path, bm, bn, bk, group, resident, ...) \
+    JOIN(FIRST_, __LINE__), JOIN(LAST_, __LINE__) = JOIN(FIRST_, __LINE__) + COUNT_OF(resident) - 1,
+enum {
+#include "simt/kernel_speed.def"
+};
+#undef SPEED
+
+#define SPEED(architecture, kernel, preset, type, path, bm, bn, bk, group, resident, ...) \
+    {architecture, kernel, preset, RUNGI_SPEED_##type, RUNGI_SPEED_##path,    bm,         \
+     bn,           bk,     group,  resident,           JOIN(FIRST_, __LINE__)},
+const rungi_speed_row rungi_speed_rows[] = {
+#include "simt/kernel_speed.def"
+};
+#undef SPEED
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wfloat-conversion"
-const rungi_speed_row rungi_speed_rows[] = {
-#define KERNEL(kernel, checksum)
-#define SPEED(architecture, kernel, preset, type, path, bm, bn, bk, group, resident, ...) \
-    {architecture, kernel, preset, RUNGI_SPEED_##type, RUNGI_SPEED_##path, bm, bn, bk, group, resident, {__VA_ARGS__}},
+#define SPEED(architecture, kernel, preset, type, path, bm, bn, bk, group, resident, ...) __VA_ARGS__,
+const rungi_speed_clocks rungi_speed_all_clocks[] = {
 #include "simt/kernel_speed.def"
-#undef KERNEL
-#undef SPEED
 };
+#undef SPEED
 #pragma GCC diagnostic pop
 
 const int rungi_speed_row_count = sizeof rungi_speed_rows / sizeof *rungi_speed_rows;
@@ -37,23 +58,30 @@ int rungi_speed_architecture(int architecture)
 
 /* ---- Time ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the clocks between the ends of two blocks with `resident` blocks per multiprocessor. */
-static double block_clocks(const rungi_speed_row *row, double resident, double k, double missed)
+/* Returns the clocks between the ends of two blocks with `resident` blocks per multiprocessor. They are interpolated, and
+ * beyond the first and the last length extrapolated. */
+static double block_clocks(const rungi_speed_clocks *row_clocks, double resident, double k, double missed)
 {
-    size_t i = (size_t)fmin(resident, RUNGI_SPEED_RESIDENT_MAX) - 1;
-    double per_k = row->clocks[i].per_k, per_missed = row->clocks[i].per_missed, fixed = row->clocks[i].fixed;
-    return (per_k + missed * per_missed) * k + fixed;
+    const rungi_speed_clocks *clocks = &row_clocks[(int)fmin(resident, RUNGI_SPEED_RESIDENT_MAX) - 1];
+    const double *lengths = rungi_speed_lengths;
+    int i = 0;
+    while (i + 2 < RUNGI_SPEED_LENGTHS && k > lengths[i + 1])
+        i++;
+    double share = (k - lengths[i]) / (lengths[i + 1] - lengths[i]);
+    double from = (double)clocks->hit[i] + missed * (double)clocks->missed[i];
+    double to = (double)clocks->hit[i + 1] + missed * (double)clocks->missed[i + 1];
+    return fmax(0, from + share * (to - from));
 }
 
 /* Returns the clocks of a launch: full waves, and the blocks of the fullest multiprocessor in the last one. */
-static double launch_clocks(const rungi_speed_row *row, double sm_count, double blocks, double k, double missed,
-                            double *waves)
+static double launch_clocks(const rungi_speed_clocks *row_clocks, double sm_count, double resident_max, double blocks,
+                            double k, double missed, double *waves)
 {
-    double resident = fmin(row->resident, ceil(blocks / sm_count));
+    double resident = fmin(resident_max, ceil(blocks / sm_count));
     *waves = blocks / (sm_count * resident);
     double full = floor(*waves), last = ceil((*waves - full) * resident - 1e-9);
-    return full * resident * block_clocks(row, resident, k, missed) +
-           (last > 0 ? last * block_clocks(row, last, k, missed) : 0);
+    return full * resident * block_clocks(row_clocks, resident, k, missed) +
+           (last > 0 ? last * block_clocks(row_clocks, last, k, missed) : 0);
 }
 
 /* Returns what all blocks load per step along k, in elements. */
@@ -112,8 +140,8 @@ static double slice_length(double k, double splits, double bk)
     return splits > 1 ? fmin(k, ceil(ceil(k / splits) / bk) * bk) : k;
 }
 
-rungi_speed_choice rungi_speed_predict(const rungi_speed_row *row, const rungi_speed_gpu *gpu,
-                                       const rungi_speed_problem *problem, int64_t splits)
+rungi_speed_choice rungi_speed_predict(const rungi_speed_row *row, const rungi_speed_clocks *all_clocks,
+                                       const rungi_speed_gpu *gpu, const rungi_speed_problem *problem, int64_t splits)
 {
     rungi_speed_choice choice = {.row = row};
     double k = slice_length(problem->k, (double)splits, row->bk);
@@ -121,7 +149,8 @@ rungi_speed_choice rungi_speed_predict(const rungi_speed_row *row, const rungi_s
     double blocks = ceil(problem->m / row->bm) * ceil(problem->n / row->bn) * items;
     choice.load = load_of(row, problem);
     double loads = dram_loads(row, gpu, problem, k), missed = missed_fraction(loads, choice.load, problem, k);
-    double clocks = launch_clocks(row, gpu->sm_count, blocks, k, missed, &choice.waves);
+    double clocks = launch_clocks(&all_clocks[row->first_clocks], gpu->sm_count, row->resident, blocks, k, missed,
+                                  &choice.waves);
     double dram_bytes = loads + problem->m * problem->n * problem->out_bytes;
     double dram_rate = gpu->dram_bytes_per_second, dram_seconds = dram_rate > 0 ? items * dram_bytes / dram_rate : 0;
     choice.splits = (int64_t)slices;
@@ -149,11 +178,11 @@ static rungi_speed_choice best_split(const rungi_speed_row *row, const rungi_spe
                                      const rungi_speed_problem *problem, bool can_split)
 {
     if (problem->splits > 0 || !can_split)
-        return rungi_speed_predict(row, gpu, problem, can_split ? problem->splits : 1);
-    rungi_speed_choice best = rungi_speed_predict(row, gpu, problem, 1);
+        return rungi_speed_predict(row, rungi_speed_all_clocks, gpu, problem, can_split ? problem->splits : 1);
+    rungi_speed_choice best = rungi_speed_predict(row, rungi_speed_all_clocks, gpu, problem, 1);
     int64_t largest = largest_split(row, gpu, problem);
     for (int64_t splits = 2; splits <= largest; splits++) {
-        rungi_speed_choice choice = rungi_speed_predict(row, gpu, problem, splits);
+        rungi_speed_choice choice = rungi_speed_predict(row, rungi_speed_all_clocks, gpu, problem, splits);
         if (choice.seconds < best.seconds)
             best = choice;
     }
@@ -204,22 +233,13 @@ static int choose_path(const rungi_speed_row *row, const rungi_speed_problem *pr
 
 enum { CHOICES_MAX = 48 }; /* presets of all kernels for one type */
 
-/* Returns the time by which a choice is ranked. Tiles of 8 and 16 rows are ranked as if they took longer, because the table
- * predicts them less exactly: they are chosen only if they are clearly faster. */
-static double ranked_seconds(const rungi_speed_choice *choice)
-{
-    const double margin = 1.2;
-    bool is_less_exact = choice->row->bm == 8 || choice->row->bm == 16;
-    return is_less_exact ? margin * choice->seconds : choice->seconds;
-}
-
 /* Inserts a choice after those that are at least as fast. Returns the new count. */
 static int insert_choice(const rungi_speed_choice *choice, rungi_speed_choice choices[CHOICES_MAX], int count)
 {
     int at = count;
     if (count == CHOICES_MAX)
         return count;
-    while (at > 0 && ranked_seconds(&choices[at - 1]) > ranked_seconds(choice))
+    while (at > 0 && choices[at - 1].seconds > choice->seconds)
         at--;
     memmove(choices + at + 1, choices + at, (size_t)(count - at) * sizeof *choices);
     choices[at] = *choice;
@@ -232,7 +252,7 @@ static void prefer_less_traffic(rungi_speed_choice *choices, int count)
 {
     const double almost = 1.03, clearly = 0.9;
     int best = 0;
-    for (int i = 1; i < count && ranked_seconds(&choices[i]) <= almost * ranked_seconds(&choices[0]); i++)
+    for (int i = 1; i < count && choices[i].seconds <= almost * choices[0].seconds; i++)
         if (choices[i].load < clearly * choices[best].load)
             best = i;
     rungi_speed_choice first = choices[best];

@@ -25,6 +25,7 @@ typedef enum rungi_speed_path { RUNGI_SPEED_WIDE, RUNGI_SPEED_GUARDED, RUNGI_SPE
 
 enum {
     RUNGI_SPEED_RESIDENT_MAX = 8, /* more resident blocks have the clocks of this number */
+    RUNGI_SPEED_LENGTHS = 5,      /* the k for which the table has clocks */
     RUNGI_SPEED_SPLITS_MAX = 64,
     RUNGI_SPEED_KERNELS_MAX = 6,
     /* 14_skinny is considered if C has at most this many rows or columns: its largest BM. */
@@ -34,25 +35,32 @@ enum {
 /* Seconds of a launch without its blocks, as in the model. */
 #define RUNGI_SPEED_LAUNCH_SECONDS 3e-6
 
-/* A row of the table. */
+/* The clocks between the ends of two blocks for each k of rungi_speed_lengths, as floats: the table has five digits. */
+typedef struct rungi_speed_clocks {
+    float hit[RUNGI_SPEED_LENGTHS];    /* if L2 has all operands */
+    float missed[RUNGI_SPEED_LENGTHS]; /* added if L2 has none of them */
+} rungi_speed_clocks;
+
+/* The k of the clocks, in ascending order. Between two of them, the clocks are interpolated. */
+extern const double rungi_speed_lengths[RUNGI_SPEED_LENGTHS];
+
+/* A row of the table. It has no pointers: in a shared library each of them needs a relocation of 24 bytes. */
 typedef struct rungi_speed_row {
     int architecture;
-    const char *kernel, *preset; /* preset "": the defaults of the kernel's file */
+    char kernel[12], preset[12]; /* preset "": the defaults of the kernel's file */
     rungi_speed_type type;
     rungi_speed_path path;
     int bm, bn, bk;
-    int group;    /* rows of tiles that neighbouring blocks compute together */
-    int resident; /* blocks per multiprocessor; 0: a block does not fit */
-    /* Clocks between the ends of two blocks, for 1, 2, ... resident blocks. The table has five digits. */
-    struct {
-        float per_k;      /* per step of 1 along k, if L2 has all operands */
-        float per_missed; /* added to per_k if L2 has none of them */
-        float fixed;
-    } clocks[RUNGI_SPEED_RESIDENT_MAX];
+    int group;        /* rows of tiles that neighbouring blocks compute together */
+    int resident;     /* blocks per multiprocessor; 0: a block does not fit */
+    int first_clocks; /* index of its clocks in rungi_speed_all_clocks */
 } rungi_speed_row;
 
 extern const rungi_speed_row rungi_speed_rows[];
 extern const int rungi_speed_row_count;
+
+/* The clocks of all rows: a row has them for 1, 2, ... resident blocks, one after the other. */
+extern const rungi_speed_clocks rungi_speed_all_clocks[];
 
 /* A GPU. Rates that are not known are 0 and do not limit the prediction. */
 typedef struct rungi_speed_gpu {
@@ -93,11 +101,12 @@ int rungi_speed_architecture(int architecture);
 double rungi_speed_missed(const rungi_speed_row *row, const rungi_speed_gpu *gpu, const rungi_speed_problem *problem,
                           double k);
 
-/* Predicts the time of a row with `splits` slices of k. */
-rungi_speed_choice rungi_speed_predict(const rungi_speed_row *row, const rungi_speed_gpu *gpu,
-                                       const rungi_speed_problem *problem, int64_t splits);
+/* Predicts the time of a row with `splits` slices of k. all_clocks: rungi_speed_all_clocks for a row of the table. */
+rungi_speed_choice rungi_speed_predict(const rungi_speed_row *row, const rungi_speed_clocks *all_clocks,
+                                       const rungi_speed_gpu *gpu, const rungi_speed_problem *problem, int64_t splits);
 
 /* Ranks the presets of the kernels, each with its best number of slices, fastest first. Equal ones keep the order of the
- * table. If one is within 3 percent of the fastest and loads clearly less from L2, it comes first. Returns how many were written, at most `capacity`. */
+ * table. If one is within 3 percent of the fastest and loads clearly less from L2, it comes first. Returns how many were
+ * written, at most `capacity`. */
 int rungi_speed_rank(const rungi_speed_gpu *gpu, const rungi_speed_problem *problem, const rungi_speed_kernel *kernels,
                      int kernel_count, rungi_speed_choice *choices, int capacity);

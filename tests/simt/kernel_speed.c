@@ -13,7 +13,9 @@
 static const rungi_speed_gpu gpu = {
     .architecture = 86, .sm_count = 40, .clock_hertz = 1e9, .dram_bytes_per_second = 4e11, .l2_bytes = 4 << 20};
 
-/* Two blocks fit a multiprocessor. One alone needs 10 clocks per k, two need 6 per block. */
+/* Two blocks fit a multiprocessor. One alone needs 10 clocks per k and 500, two need 6 per block and 400. */
+static const rungi_speed_clocks made_up_clocks[] = {{{1140, 5620, 10740, 20980, 41460}, {0}},
+                                                    {{784, 3472, 6544, 12688, 24976}, {0}}};
 static const rungi_speed_row made_up = {.architecture = 86,
                                         .kernel = "10_pipeline",
                                         .preset = "",
@@ -21,8 +23,7 @@ static const rungi_speed_row made_up = {.architecture = 86,
                                         .bn = 100,
                                         .bk = 10,
                                         .group = 1,
-                                        .resident = 2,
-                                        .clocks = {{10, 0, 500}, {6, 0, 400}}};
+                                        .resident = 2};
 
 static rungi_speed_problem problem_of(double m, double n, double k)
 {
@@ -36,21 +37,41 @@ static double clocks_of(double m, double n, int64_t splits)
     rungi_speed_gpu fast = gpu;
     rungi_speed_problem problem = problem_of(m, n, 1000);
     fast.dram_bytes_per_second = 0;
-    return (rungi_speed_predict(&made_up, &fast, &problem, splits).seconds - RUNGI_SPEED_LAUNCH_SECONDS) * 1e9;
+    return (rungi_speed_predict(&made_up, made_up_clocks, &fast, &problem, splits).seconds -
+            RUNGI_SPEED_LAUNCH_SECONDS) *
+           1e9;
 }
 
 static void counts_waves(void **state)
 {
     rungi_speed_problem problem = problem_of(1000, 800, 1000);
     (void)state;
-    assert_true(fabs(rungi_speed_predict(&made_up, &gpu, &problem, 1).waves - 1) < 1e-9); /* 80 blocks */
+    assert_true(fabs(rungi_speed_predict(&made_up, made_up_clocks, &gpu, &problem, 1).waves - 1) <
+                1e-9); /* 80 blocks */
     problem.m = 100;
-    assert_true(fabs(rungi_speed_predict(&made_up, &gpu, &problem, 1).waves - 0.2) < 1e-9); /* 8 of 40, one each */
-    assert_true(fabs(clocks_of(100, 100, 1) - 10500) < 1);                                  /* one block alone */
+    assert_true(fabs(rungi_speed_predict(&made_up, made_up_clocks, &gpu, &problem, 1).waves - 0.2) <
+                1e-9);                                              /* 8 of 40, one each */
+    assert_true(fabs(clocks_of(100, 100, 1) - 10500) < 1);          /* one block alone */
     assert_true(fabs(clocks_of(1000, 400, 1) - 10500) < 1);         /* one on every multiprocessor */
     assert_true(fabs(clocks_of(1000, 800, 1) - 2 * 6400) < 1);      /* two on every one: a full wave */
     assert_true(fabs(clocks_of(1000, 801, 1) - 12800 - 10500) < 1); /* the last wave has one block per multiprocessor */
     assert_true(fabs(clocks_of(1000, 1300, 1) - 12800 - 12800) < 1); /* 50 more blocks: two on the fullest one */
+}
+
+/* The clocks need not be a straight line: between two lengths they are interpolated, beyond them extrapolated. */
+static void interpolates_between_lengths(void **state)
+{
+    static const rungi_speed_clocks clocks[] = {{{1000, 1000, 3000, 4000, 6000}, {0}}};
+    static const double points[][2] = {{1, 1000},    {64, 1000},   {300, 1000},  {512, 1000},  {768, 2000},
+                                       {1024, 3000}, {1536, 3500}, {3072, 5000}, {4096, 6000}, {8192, 10000}};
+    rungi_speed_gpu fast = gpu;
+    (void)state;
+    fast.dram_bytes_per_second = 0;
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+        rungi_speed_problem problem = problem_of(100, 100, points[i][0]);
+        double seconds = rungi_speed_predict(&made_up, clocks, &fast, &problem, 1).seconds - RUNGI_SPEED_LAUNCH_SECONDS;
+        assert_true(fabs(seconds * 1e9 - points[i][1]) < 1);
+    }
 }
 
 static void limits_by_dram(void **state)
@@ -60,23 +81,23 @@ static void limits_by_dram(void **state)
     (void)state;
     slow.dram_bytes_per_second = 1e6;
     double bytes = 4 * (1000 * 100 + 1000 * 100 + 1000 * 1000);
-    assert_true(fabs(rungi_speed_predict(&made_up, &slow, &problem, 1).seconds - bytes / 1e6) < 0.001);
+    assert_true(fabs(rungi_speed_predict(&made_up, made_up_clocks, &slow, &problem, 1).seconds - bytes / 1e6) < 0.001);
     slow.dram_bytes_per_second = 0; /* unknown */
-    assert_true(rungi_speed_predict(&made_up, &slow, &problem, 1).seconds < 0.001);
+    assert_true(rungi_speed_predict(&made_up, made_up_clocks, &slow, &problem, 1).seconds < 0.001);
 }
 
 /* Blocks in one row of tiles share A only. Blocks in a square share both operands, and less comes from DRAM. */
 static void adds_clocks_for_what_l2_does_not_have(void **state)
 {
-    rungi_speed_row row = made_up;
+    /* One block alone: 10 clocks per k and 500, and 8 per k if L2 has no operand. */
+    static const rungi_speed_clocks clocks[] = {{{1140, 5620, 10740, 20980, 41460}, {512, 4096, 8192, 16384, 32768}}};
     rungi_speed_problem square = problem_of(1000, 400, 1000), one_row = problem_of(100, 4000, 1000);
     rungi_speed_gpu fast = gpu;
     (void)state;
     fast.dram_bytes_per_second = 0; /* DRAM does not limit */
-    assert_true(fabs(rungi_speed_missed(&row, &gpu, &square, 1000) - 1400.0 / 8000) < 1e-9);
-    assert_true(fabs(rungi_speed_missed(&row, &gpu, &one_row, 1000) - 4100.0 / 8000) < 1e-9);
-    row.clocks[0].per_missed = 8;
-    double seconds = rungi_speed_predict(&row, &fast, &one_row, 1).seconds - RUNGI_SPEED_LAUNCH_SECONDS;
+    assert_true(fabs(rungi_speed_missed(&made_up, &gpu, &square, 1000) - 1400.0 / 8000) < 1e-9);
+    assert_true(fabs(rungi_speed_missed(&made_up, &gpu, &one_row, 1000) - 4100.0 / 8000) < 1e-9);
+    double seconds = rungi_speed_predict(&made_up, clocks, &fast, &one_row, 1).seconds - RUNGI_SPEED_LAUNCH_SECONDS;
     assert_true(fabs(seconds * 1e9 - (10 + 8 * 4100.0 / 8000) * 1000 - 500) < 1);
 }
 
@@ -88,15 +109,16 @@ static void loads_b_once_for_one_group(void **state)
     (void)state;
     slow.dram_bytes_per_second = 1e6;
     double bytes = 4 * (100e3 + 8100e3 + 100 * 8100);
-    assert_true(fabs(rungi_speed_predict(&made_up, &slow, &problem, 1).seconds - bytes / 1e6) < 0.001);
+    assert_true(fabs(rungi_speed_predict(&made_up, made_up_clocks, &slow, &problem, 1).seconds - bytes / 1e6) < 0.001);
 }
 
 static void splits_into_whole_steps(void **state)
 {
     rungi_speed_problem problem = problem_of(100, 100, 1000);
     (void)state;
-    assert_int_equal(rungi_speed_predict(&made_up, &gpu, &problem, 10).splits, 10);
-    assert_int_equal(rungi_speed_predict(&made_up, &gpu, &problem, 60).splits, 50); /* steps of 10: slices of 20 */
+    assert_int_equal(rungi_speed_predict(&made_up, made_up_clocks, &gpu, &problem, 10).splits, 10);
+    assert_int_equal(rungi_speed_predict(&made_up, made_up_clocks, &gpu, &problem, 60).splits,
+                     50); /* steps of 10: slices of 20 */
     /* Ten blocks with k = 100, and a launch that adds the slices. */
     double reduced = clocks_of(100, 100, 10) - (10 * 100 + 500);
     assert_true(reduced > 3000 && reduced < 3400);
@@ -114,15 +136,26 @@ static int rank(const rungi_speed_gpu *on, rungi_speed_problem problem, rungi_sp
     return rungi_speed_rank(on, &problem, kernels, 2, choices, capacity);
 }
 
+static void assert_sensible_clocks(const rungi_speed_clocks *clocks)
+{
+    for (int i = 0; i < RUNGI_SPEED_LENGTHS; i++)
+        assert_true(clocks->hit[i] > 0 && clocks->missed[i] >= 0);
+}
+
 static void has_sensible_rows(void **state)
 {
+    int count = 0; /* of clocks */
     (void)state;
     assert_true(rungi_speed_row_count > 100);
     for (int i = 0; i < rungi_speed_row_count; i++) {
         const rungi_speed_row *row = &rungi_speed_rows[i];
         assert_true(row->bm >= 1 && row->bn >= 16 && row->bk >= 4 && row->group >= 1);
+        assert_int_equal(row->first_clocks, count);
         for (int r = 0; r < row->resident && r < RUNGI_SPEED_RESIDENT_MAX; r++)
-            assert_true(row->clocks[r].per_k > 0 && row->clocks[r].per_missed >= 0 && row->clocks[r].fixed >= 0);
+            assert_sensible_clocks(&rungi_speed_all_clocks[row->first_clocks + r]);
+        count += row->resident < 1                          ? 1
+                 : row->resident < RUNGI_SPEED_RESIDENT_MAX ? row->resident
+                                                            : RUNGI_SPEED_RESIDENT_MAX;
     }
 }
 
@@ -153,7 +186,8 @@ static void ranks_the_fastest_first(void **state)
             assert_true(all[j - 1].seconds <= all[j].seconds);
         assert_true(all[0].seconds <= 1.03 * all[1].seconds); /* the first may be one that loads less */
         for (int j = 0; j < count; j++)                       /* none is faster with one slice more or less */
-            assert_true(all[j].seconds <= rungi_speed_predict(all[j].row, &gpu, &problem, 1).seconds);
+            assert_true(all[j].seconds <=
+                        rungi_speed_predict(all[j].row, rungi_speed_all_clocks, &gpu, &problem, 1).seconds);
         assert_int_equal(rank(&gpu, problem, RUNGI_SPEED_F32, few, 3), 3);
         for (int j = 0; j < 3; j++)
             assert_true(few[j].row == all[j].row && few[j].splits == all[j].splits);
@@ -354,6 +388,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_waves),
+        cmocka_unit_test(interpolates_between_lengths),
         cmocka_unit_test(limits_by_dram),
         cmocka_unit_test(adds_clocks_for_what_l2_does_not_have),
         cmocka_unit_test(loads_b_once_for_one_group),
