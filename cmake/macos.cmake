@@ -13,12 +13,13 @@ elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
 else()
     message(FATAL_ERROR "RUNG_MACOS_PROCESSOR is \"$ENV{RUNG_MACOS_PROCESSOR}\"; set it to arm64 or x86_64")
 endif()
-set(CMAKE_C_COMPILER "$ENV{RUNG_ZIG}" cc -target ${target})
-# CMake runs these tools without arguments of ours, so they are scripts.
-foreach(tool ar ranlib)
-    file(WRITE "${CMAKE_BINARY_DIR}/zig-${tool}" "#!/bin/sh\nexec \"$ENV{RUNG_ZIG}\" ${tool} \"$@\"\n")
+# CMake runs these tools with its own arguments only, so each gets a script with Zig and the target.
+foreach(tool cc ar ranlib)
+    file(WRITE "${CMAKE_BINARY_DIR}/zig-${tool}" "#!/bin/sh\nRUNG_ZIG=\"$ENV{RUNG_ZIG}\" RUNG_ZIG_TARGET=${target} \
+        exec \"${CMAKE_CURRENT_LIST_DIR}/zig/${tool}\" \"$@\"\n")
     file(CHMOD "${CMAKE_BINARY_DIR}/zig-${tool}" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endforeach()
+set(CMAKE_C_COMPILER "${CMAKE_BINARY_DIR}/zig-cc")
 set(CMAKE_AR "${CMAKE_BINARY_DIR}/zig-ar" CACHE FILEPATH "")
 set(CMAKE_RANLIB "${CMAKE_BINARY_DIR}/zig-ranlib" CACHE FILEPATH "")
 set(CMAKE_INSTALL_NAME_TOOL /bin/true CACHE FILEPATH "") # needed to install only
