@@ -34,6 +34,7 @@ if(WIN32)
                            # GCC does not align the stack for vectors on Windows: the assembler uses unaligned moves.
                            -Wa,-muse-unaligned-vector-move)
     target_link_options(rung_flags INTERFACE -static) # of GCC's runtime and winpthreads
+    set(RUNG_PLATFORM_LIBRARIES rung_base) # for tests and tools that call the functions of posix.h
     set(RUNG_ORIGIN "") # programs find DLLs beside themselves
     set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
     # RUNG_API exports the names where RUNG_BUILD is defined (include/rung/rung.h).
@@ -41,9 +42,10 @@ if(WIN32)
     endfunction()
 elseif(APPLE)
     # src/base/macos/posix.h declares what macOS lacks.
-    set(RUNG_PLATFORM_SOURCES src/base/aligned_memory.c src/base/amx_permission_none.c
+    set(RUNG_PLATFORM_SOURCES src/base/aligned_memory.c src/base/amx_permission_none.c src/base/system_paths.c
         src/base/macos/available_memory_macos.c src/base/macos/semaphores.c src/base/macos/system.c
         src/base/macos/system_caches_macos.c)
+    set(RUNG_PLATFORM_LIBRARIES rung_base) # for tests and tools that call the functions of posix.h
     set(RUNG_ORIGIN "@loader_path")
     target_compile_definitions(rung_flags INTERFACE _DARWIN_C_SOURCE)
     target_compile_options(rung_flags INTERFACE -I "${PROJECT_SOURCE_DIR}/src/base/macos/include"
@@ -55,7 +57,7 @@ elseif(APPLE)
     endfunction()
 else()
     set(RUNG_PLATFORM_SOURCES src/base/aligned_memory.c src/base/amx_permission_linux.c src/base/available_memory.c
-        src/base/system_caches_none.c)
+        src/base/system_caches_none.c src/base/system_paths.c)
     set(RUNG_ORIGIN "$ORIGIN")
     # The loader resolves all symbols of the libraries at once and makes their address tables read-only.
     set(RUNG_LINK_HARDENING "LINKER:-z,relro" "LINKER:-z,now")

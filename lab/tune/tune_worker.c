@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/file_io.h"
 #include "tune/tune_internal.h"
 
 enum { TRIALS_PER_WORKER = 40 };
@@ -48,28 +49,27 @@ static int find_kernels(lab_tune_session *session)
     return code;
 }
 
+/* Creates the folders of a path. Returns whether the last one exists. */
 static bool create_parent_folders(char *path)
 {
+    bool exists = true;
     for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
         *at = '\0';
-        bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
+        exists = mkdir(path, 0700) == 0 || errno == EEXIST;
         *at = '/';
-        if (!made)
-            return false;
     }
-    return true;
+    return exists;
 }
 
 /* Uses $XDG_STATE_HOME/rung or ~/.local/state/rung, with one file per device, driver and type. */
 static bool default_path(const char *head, char *path, size_t capacity)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    bool has_state = state && state[0] == '/';
-    if (!has_state && (!home || home[0] != '/'))
-        return false;
-    int length = snprintf(path, capacity, "%s%s/rung/tune-%016llx.txt", has_state ? state : home,
-                          has_state ? "" : "/.local/state", (unsigned long long)lab_fnv1a(head));
-    return length > 0 && (size_t)length < capacity && create_parent_folders(path);
+    char below[64], in_home[80];
+    snprintf(below, sizeof below, "/rung/tune-%016llx.txt", (unsigned long long)lab_fnv1a(head));
+    snprintf(in_home, sizeof in_home, "/.local/state%s", below);
+    return (rungi_path_in_variable("XDG_STATE_HOME", below, path, capacity) ||
+            rungi_path_in_variable("HOME", in_home, path, capacity)) &&
+           create_parent_folders(path);
 }
 
 static int open_journal(lab_tune_session *session)

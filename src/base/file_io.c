@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system_paths.h"
+
 /* ---- Contents --------------------------------------------------------------------------------------- */
 
 bool rungi_write_all(int file, const void *data, size_t bytes)
@@ -99,7 +101,7 @@ bool rungi_follow_links(const char *name, char path[PATH_MAX])
 bool rungi_path_in_variable(const char *variable, const char *below, char *path, size_t capacity)
 {
     const char *above = secure_getenv(variable);
-    if (!above || above[0] != '/')
+    if (!above || !rungi_is_absolute_path(above))
         return false;
     int length = snprintf(path, capacity, "%s%s", above, below);
     return length > 0 && (size_t)length < capacity;
@@ -126,11 +128,11 @@ bool rungi_find_on_path(const char *name, char *path, size_t capacity)
 {
     const char *folder = getenv("PATH");
     while (folder && *folder) {
-        size_t length = strcspn(folder, ":");
+        size_t length = strcspn(folder, rungi_path_separator);
         if (length > 0 && snprintf(path, capacity, "%.*s/%s", (int)length, folder, name) < (int)capacity &&
             access(path, X_OK) == 0)
             return true;
-        folder += length + (folder[length] == ':');
+        folder += length + (folder[length] != '\0');
     }
     return false;
 }

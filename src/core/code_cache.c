@@ -22,6 +22,7 @@
 #include "base/checked_arithmetic.h"
 #include "base/file_io.h"
 #include "base/sha256.h"
+#include "base/system_paths.h"
 
 enum {
     FILE_BYTES_MAX = 256 << 20, /* including the header; far more than any kernel needs */
@@ -121,7 +122,7 @@ static int open_folder(rung_context *context, const char *folder, bool create)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     struct stat status;
-    if (folder[0] != '/' || folder[strlen(folder) - 1] == '/') {
+    if (!rungi_is_absolute_path(folder) || folder[strlen(folder) - 1] == '/') {
         log_cache(context, folder, "is not an absolute path without a trailing slash");
         return -1;
     }

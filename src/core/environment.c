@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/system_paths.h"
 #include "core/context.h"
 
 bool rungi_parse_int64(const char *text, int64_t least, int64_t most, int64_t *number)
@@ -72,11 +73,6 @@ static bool is_tuning_path(const char *value)
     return strlen(value) < RUNGI_TUNING_PATH_BYTES;
 }
 
-static bool is_absolute(const char *value)
-{
-    return value[0] == '/';
-}
-
 _Static_assert((int)RUNGI_THREADS_MAX == 8192 && (int)RUNGI_TUNING_PATH_BYTES == 4096,
                "the texts below state these limits");
 
@@ -87,8 +83,8 @@ static const rungi_environment_variable variables[] = {
     {"RUNG_OVERLAP", "a number of bytes; 0 turns overlap off", is_byte_count, false},
     {"RUNG_BLAS", "on or off", is_on_or_off, false},
     {"RUNG_TUNING", "off, or a path of at most 4095 bytes", is_tuning_path, true},
-    {"XDG_CONFIG_HOME", "an absolute path", is_absolute, true},
-    {"XDG_CACHE_HOME", "an absolute path", is_absolute, true},
+    {"XDG_CONFIG_HOME", "an absolute path", rungi_is_absolute_path, true},
+    {"XDG_CACHE_HOME", "an absolute path", rungi_is_absolute_path, true},
 };
 
 /* ---- Values ------------------------------------------------------------------------------------------- */

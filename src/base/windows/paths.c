@@ -7,7 +7,21 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "base/system_paths.h"
 #include "base/windows/windows_api.h"
+
+const char rungi_path_separator[] = ";";
+
+static bool is_slash(char letter)
+{
+    return letter == '/' || letter == '\\';
+}
+
+/* "C:/folder" and "//server/share". "/folder" is on the current drive, and counts because POSIX paths begin so. */
+bool rungi_is_absolute_path(const char *path)
+{
+    return is_slash(path[0]) || (path[0] && path[1] == ':' && is_slash(path[2]));
+}
 
 static void use_forward_slashes(char *path)
 {

@@ -72,10 +72,11 @@ int ioctl(int file, unsigned long request, struct winsize *size)
 
 /* ---- The user and the environment --------------------------------------------------------------------------- */
 
-/* Windows has no set-uid programs. */
+/* Windows has no set-uid programs, and another name for the folder of the user. */
 char *secure_getenv(const char *name)
 {
-    return getenv(name);
+    char *value = getenv(name);
+    return value || strcmp(name, "HOME") != 0 ? value : getenv("USERPROFILE");
 }
 
 int setenv(const char *name, const char *value, int replaces)
