@@ -84,12 +84,13 @@ static void *reserve(void *address, size_t bytes)
 void *mmap(void *address, size_t bytes, int protection, int flags, int file, int64_t offset)
 {
     (void)protection, (void)offset;
+    const int tries = address ? 2 : 1;
     void *memory = NULL;
     if (file >= 0) {
         errno = ENOSYS;
         return MAP_FAILED;
     }
-    for (int i = 0; !memory && i < (address ? 2 : 1); i++) {
+    for (int i = 0; !memory && i < tries; i++) {
         memory = flags & MAP_NORESERVE ? reserve(address, bytes)
                                        : VirtualAlloc(address, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
         address = NULL; /* the address is a wish */

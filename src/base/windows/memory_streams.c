@@ -6,12 +6,14 @@
 #include "base/windows/windows_api.h"
 #undef fclose
 
-/* An open stream of open_memstream(). */
+/* An open stream whose text fclose() copies to memory. */
 typedef struct memory_stream {
     struct memory_stream *next;
     FILE *file;
-    char **text;
+    char **text; /* of open_memstream(): allocated */
     size_t *bytes;
+    char *fixed; /* of fmemopen() */
+    size_t capacity;
 } memory_stream_t;
 
 static SRWLOCK list_lock = SRWLOCK_INIT;
@@ -32,9 +34,29 @@ static FILE *open_temporary(void)
     return file < 0 ? NULL : _fdopen(file, "w+b");
 }
 
+/* Opens a file for a stream and adds the stream to the list. */
+static FILE *open_stream(memory_stream_t about)
+{
+    memory_stream_t *stream = malloc(sizeof *stream);
+    FILE *file = stream ? open_temporary() : NULL;
+    if (!file) {
+        free(stream);
+        return NULL;
+    }
+    *stream = about;
+    stream->file = file;
+    AcquireSRWLockExclusive(&list_lock);
+    stream->next = streams;
+    streams = stream;
+    ReleaseSRWLockExclusive(&list_lock);
+    return file;
+}
+
+/* Callers read, or write from the beginning. */
 FILE *fmemopen(void *data, size_t bytes, const char *mode)
 {
-    (void)mode; /* callers read */
+    if (mode[0] == 'w')
+        return open_stream((memory_stream_t){.fixed = data, .capacity = bytes});
     FILE *file = open_temporary();
     if (file && fwrite(data, 1, bytes, file) == bytes && fseek(file, 0, SEEK_SET) == 0)
         return file;
@@ -45,19 +67,11 @@ FILE *fmemopen(void *data, size_t bytes, const char *mode)
 
 FILE *open_memstream(char **text, size_t *bytes)
 {
-    memory_stream_t *stream = malloc(sizeof *stream);
-    FILE *file = stream ? open_temporary() : NULL;
-    if (!file) {
-        free(stream);
-        return NULL;
+    FILE *file = open_stream((memory_stream_t){.text = text, .bytes = bytes});
+    if (file) {
+        *text = NULL;
+        *bytes = 0;
     }
-    *text = NULL;
-    *bytes = 0;
-    *stream = (memory_stream_t){.file = file, .text = text, .bytes = bytes};
-    AcquireSRWLockExclusive(&list_lock);
-    stream->next = streams;
-    streams = stream;
-    ReleaseSRWLockExclusive(&list_lock);
     return file;
 }
 
@@ -75,18 +89,24 @@ static memory_stream_t *take_stream(const FILE *file)
     return stream;
 }
 
-/* Copies the text of a stream to memory. */
+/* Copies the text of a stream to memory: to new memory, or as much as the caller's memory takes. */
 static bool copy_text(const memory_stream_t *stream)
 {
     int64_t length = fflush(stream->file) == 0 ? _filelengthi64(_fileno(stream->file)) : -1;
-    char *text = length < 0 ? NULL : malloc((size_t)length + 1);
+    if (length < 0)
+        return false;
+    size_t bytes = stream->fixed && (size_t)length > stream->capacity ? stream->capacity : (size_t)length;
+    char *text = stream->fixed ? stream->fixed : malloc(bytes + 1);
     if (!text)
         return false;
     rewind(stream->file);
-    bool is_read = fread(text, 1, (size_t)length, stream->file) == (size_t)length;
-    text[length] = '\0';
-    *stream->text = text;
-    *stream->bytes = (size_t)length;
+    bool is_read = fread(text, 1, bytes, stream->file) == bytes;
+    if (!stream->fixed || bytes < stream->capacity)
+        text[bytes] = '\0';
+    if (!stream->fixed) {
+        *stream->text = text;
+        *stream->bytes = bytes;
+    }
     return is_read;
 }
 
