@@ -14,6 +14,7 @@
 #include "bench/bench.h"
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
+#include "process/child_process.h"
 #include "process/supervise.h"
 
 /* ---- One problem --------------------------------------------------------------------------------------- */
@@ -317,6 +318,6 @@ int lab_bench_run_supervised(const lab_options *options, double seconds)
     case LAB_ENDED_CRASHED: return report_crash(&child);
     case LAB_ENDED_NOT_STARTED: break;
     }
-    return lab_fail(LAB_EXIT_UNAVAILABLE,
-                    "the process that runs the kernels could not be started; end other processes, or raise ulimit -u");
+    return lab_fail(LAB_EXIT_UNAVAILABLE, "the process that runs the kernels could not be started; %s",
+                    lab_child_start_advice(child.code));
 }

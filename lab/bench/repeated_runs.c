@@ -109,8 +109,8 @@ static int run_child(const repeated_runs_t *set, int64_t index, FILE *results, F
     options.seed = *set->seed ? set->seed : NULL;
     int error = start_run(&options, results, partner, messages, &child);
     if (error)
-        return lab_fail(LAB_EXIT_UNAVAILABLE, "cannot start a process: %s; end other processes, or raise ulimit -u",
-                        strerror(error));
+        return lab_fail(LAB_EXIT_UNAVAILABLE, "cannot start a process: %s; %s", strerror(error),
+                        lab_child_start_advice(error));
     snprintf(what, sizeof what, "run %lld of %lld", (long long)index + 1, (long long)set->runs);
     return wait_for_run(
         child, &(lab_progress){.what = what, .done = (double)index, .count = (double)set->runs, .units = "runs"});

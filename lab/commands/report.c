@@ -50,7 +50,8 @@ static int run_bench(const char *device, int output)
     pid_t child;
     int error = lab_child_start("/proc/self/exe", (char *const *)(uintptr_t)arguments, NULL,
                                 (lab_child_streams){-1, output, -1}, &child);
-    return error ? lab_fail(LAB_EXIT_UNAVAILABLE, "cannot start rung bench: %s", strerror(error))
+    return error ? lab_fail(LAB_EXIT_UNAVAILABLE, "cannot start rung bench: %s; %s", strerror(error),
+                            lab_child_start_advice(error))
                  : wait_for_bench(child);
 }
 

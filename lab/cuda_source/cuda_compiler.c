@@ -14,6 +14,7 @@
 #include "cuda_source/nvcc_child.h"
 #include "cuda_source/nvrtc_child.h"
 #include "io/temporary_file.h"
+#include "process/child_process.h"
 #include "process/piped_child.h"
 #include "process/sandbox.h"
 
@@ -82,7 +83,8 @@ static lab_cuda_compile_status describe_ending(const lab_cuda_job *job, const la
     else if (result->ending == LAB_PIPED_INTERRUPTED)
         lab_set_reason(why, capacity, "interrupted");
     else if (result->ending == LAB_PIPED_NOT_STARTED)
-        lab_set_reason(why, capacity, "cannot start a process for the compiler: %s", strerror(errno));
+        lab_set_reason(why, capacity, "cannot start a process for the compiler: %s; %s", strerror(errno),
+                       lab_child_start_advice(errno));
     else
         lab_set_reason(why, capacity, "the compiler returned no result for %s", job->file);
     return status;

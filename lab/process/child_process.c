@@ -72,6 +72,12 @@ int lab_child_start(const char *program, char *const *arguments, char *const *en
     return error;
 }
 
+const char *lab_child_start_advice(int error)
+{
+    return error == ENOSYS ? "this system cannot fork processes: run the command on Linux, or on Windows in WSL"
+                           : "end other processes, or raise ulimit -u";
+}
+
 bool lab_child_is_running(pid_t process, int *status)
 {
     pid_t ended = waitpid(process, status, WNOHANG);

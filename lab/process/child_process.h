@@ -21,6 +21,9 @@ typedef struct lab_child_streams {
 int lab_child_start(const char *program, char *const *arguments, char *const *environment, lab_child_streams streams,
                     pid_t *process);
 
+/* Returns what to do if a process could not be started, for an errno. */
+const char *lab_child_start_advice(int error);
+
 /* Returns whether a child still runs; then pauses first. After its end, *status is as waitpid writes it, or -1 if it is
  * unknown, which is neither an exit nor a signal. */
 enum { LAB_CHILD_POLL_NS = 5000000 };

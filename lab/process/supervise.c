@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "process/supervise.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -144,6 +145,7 @@ lab_supervise_result lab_supervise(int (*work)(void *user), void *user, const vo
 {
     lab_supervise_result result = {.ending = LAB_ENDED_NOT_STARTED};
     shared_state_t *state = lab_shared_memory_allocate(sizeof *state);
+    result.code = errno;
     if (!state)
         return result;
     fflush(NULL);
@@ -151,6 +153,7 @@ lab_supervise_result lab_supervise(int (*work)(void *user), void *user, const vo
     pid_t parent = getpid(), child = fork();
     if (child == 0)
         run_child(state, parent, work, user);
+    result.code = errno;
     if (child > 0)
         wait_for_child(child, state, seconds, &result);
     lab_shared_memory_free(state, sizeof *state);

@@ -21,7 +21,7 @@ typedef enum lab_child_ending {
 
 typedef struct lab_supervise_result {
     lab_child_ending ending;
-    int code;                       /* the exit code or the signal */
+    int code;                       /* the exit code, the signal, or why the child was not started (errno) */
     char step[LAB_STEP_TEXT_BYTES]; /* the step that was in progress; "" between steps */
     long long steps;                /* how many steps have ended */
 } lab_supervise_result;

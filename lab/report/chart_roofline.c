@@ -144,7 +144,7 @@ static double flat_start(const lab_chart_frame *frame, const lab_roofline *roofl
 /* Draws all lines before the labels, so that no line crosses a label. */
 static void draw_ceilings(lab_svg *svg, const lab_chart_frame *frame, const lab_roofline *roofline)
 {
-    double highest = highest_gflops(roofline), x[2], y[2];
+    double highest = highest_gflops(roofline), x[2] = {0}, y[2] = {0};
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < roofline->ceiling_count; i++) {
             const lab_roofline_ceiling *ceiling = &roofline->ceilings[i];

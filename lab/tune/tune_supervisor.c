@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tune_supervisor.c - the supervising process of `rung tune`: starts workers, kills late ones, records lost candidates,
  * and reports the results. See tune.h. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -119,6 +120,15 @@ static pid_t start_worker(lab_tune_session *session)
     exit(lab_tune_worker_run(session));
 }
 
+/* Where processes cannot be forked, the worker runs in this process: nothing limits the time of a candidate. */
+static int run_worker_here(lab_tune_session *session)
+{
+    session->journal = (lab_journal){0};
+    session->target = (lab_target){0};
+    setenv("RUNG_TUNING", "off", 1);
+    return lab_tune_worker_run(session);
+}
+
 static int run_workers(lab_tune_session *session)
 {
     lab_tune_shared_state *shared = session->shared;
@@ -126,9 +136,14 @@ static int run_workers(lab_tune_session *session)
     while (lab_tune_next_problem(shared) && !lab_is_interrupted()) {
         int64_t steps = shared->watch.steps;
         pid_t worker = start_worker(session);
+        if (worker < 0 && errno == ENOSYS) {
+            int code = run_worker_here(session);
+            if (code != LAB_TUNE_EXIT_RESTART)
+                return code;
+            continue;
+        }
         if (worker < 0)
-            return lab_fail(LAB_EXIT_UNAVAILABLE,
-                            "cannot start a process; end other processes or raise the limit (ulimit -u)");
+            return lab_fail(LAB_EXIT_UNAVAILABLE, "cannot start a process; %s", lab_child_start_advice(errno));
         worker_exit_t end;
         if (!wait_for_worker(shared, worker, &end))
             return lab_fail(LAB_EXIT_UNAVAILABLE, "the worker process was lost; run the same command again to resume");

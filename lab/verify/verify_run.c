@@ -6,6 +6,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
+#include "process/child_process.h"
 #include "target/parameters.h"
 #include "verify/verify_session.h"
 
@@ -238,9 +239,9 @@ int lab_verify_execute(lab_verify_session *session)
             return LAB_EXIT_SUCCESS;
         }
     }
-    fprintf(stderr, "rung verify: the process that runs the kernels %s\n",
-            child.ending == LAB_ENDED_NOT_STARTED
-                ? "could not be started; end other processes, or raise ulimit -u"
-                : "crashed before it ran a kernel; run rung doctor to check the driver");
+    bool is_started = child.ending != LAB_ENDED_NOT_STARTED;
+    fprintf(stderr, "rung verify: the process that runs the kernels %s; %s\n",
+            is_started ? "crashed before it ran a kernel" : "could not be started",
+            is_started ? "run rung doctor to check the driver" : lab_child_start_advice(child.code));
     return LAB_EXIT_WRONG;
 }
