@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/aligned_memory.h"
 #include "core/plan.h"
 
 enum { SIDE = 16 };
@@ -22,8 +23,8 @@ typedef struct plan_counts {
 static void *count_allocate(void *user, size_t bytes, size_t alignment)
 {
     plan_counts_t *counts = user;
-    void *memory = NULL;
-    if (posix_memalign(&memory, alignment < sizeof memory ? sizeof memory : alignment, bytes) != 0)
+    void *memory = rungi_aligned_allocate(alignment < sizeof memory ? sizeof memory : alignment, bytes);
+    if (!memory)
         return NULL;
     counts->made++;
     counts->live++;
@@ -33,7 +34,7 @@ static void *count_allocate(void *user, size_t bytes, size_t alignment)
 static void count_release(void *user, void *memory)
 {
     ((plan_counts_t *)user)->live--;
-    free(memory);
+    rungi_aligned_free(memory);
 }
 
 static void count_line(void *user, const char *line)

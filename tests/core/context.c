@@ -6,21 +6,20 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/aligned_memory.h"
+
 /* ---- Options --------------------------------------------------------------------- */
 
 static void *allocate(void *user, size_t bytes, size_t alignment)
 {
-    void *memory = NULL;
     (void)user;
-    if (alignment < sizeof memory)
-        alignment = sizeof memory;
-    return posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
+    return rungi_aligned_allocate(alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes);
 }
 
 static void release(void *user, void *memory)
 {
     (void)user;
-    free(memory);
+    rungi_aligned_free(memory);
 }
 
 static void allocators_come_in_pairs(void **state)

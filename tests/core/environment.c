@@ -68,7 +68,7 @@ static const struct {
     {"RUNG_OVERLAP", "0"},        {"RUNG_OVERLAP", "1048576"},
     {"RUNG_THREADS", "1"},        {"RUNG_THREADS", "8192"},
     {"RUNG_CPU_VENDOR", "blis"},  {"RUNG_CPU_VENDOR", "/no/x.so"},
-    {"RUNG_DEVICE", "cpu"},       {"RUNG_DEVICE", "cpu,cuda:1"},
+    {"RUNG_DEVICE", "cpu"},       {"RUNG_DEVICE", "cpu,cpu:1"},
     {"RUNG_BLAS", "off"},         {"RUNG_BLAS", "on"},
     {"RUNG_TUNING", "off"},       {"RUNG_VERBOSE", "0"},
     {"XDG_CACHE_HOME", "/tmp"},   {"RUNG_CPU_ISA", ""},

@@ -4,6 +4,8 @@
  * all it took, and work once memory is there again. */
 #include "support/unit.h"
 
+#include "base/aligned_memory.h"
+
 /* ---- An allocator that fails when told ------------------------------------------- */
 
 typedef struct failing_pool {
@@ -27,8 +29,8 @@ static void *pool_allocate(void *user, size_t bytes, size_t alignment)
     if (++pool->made == pool->fail_at)
         return NULL;
     size_t before = sizeof(tag_t) > alignment ? sizeof(tag_t) : alignment;
-    char *start = NULL;
-    if (posix_memalign((void **)&start, before, bytes + before) != 0)
+    char *start = rungi_aligned_allocate(before, bytes + before);
+    if (!start)
         return NULL;
     tag_t tag = {pool, start};
     memcpy(start + before - sizeof tag, &tag, sizeof tag);
@@ -45,7 +47,7 @@ static void pool_release(void *user, void *memory)
     if (tag.owner != pool)
         pool->misplaced++;
     tag.owner->live--;
-    free(tag.start);
+    rungi_aligned_free(tag.start);
 }
 
 static rung_status make_context(failing_pool_t *pool, const char *device, int verbose, rung_context **context)

@@ -3,6 +3,7 @@
  * m, with threads, in batches and under epilogues; and what is refused. */
 #include "support/unit.h"
 
+#include "base/aligned_memory.h"
 #include "rung/rung.h"
 
 enum { M = 61, N = 75, K = 1100 };
@@ -343,7 +344,7 @@ static void alignment_is_checked(void **state)
     rung_plan *plan = plan_of(&problem, 1, 1);
     int64_t bytes = rung_plan_describe(plan)->packed_b_bytes;
     rung_buffer *packed = packed_by(plan, problem.b), *wrapped;
-    char *memory = aligned_alloc(64, (size_t)(bytes + 128));
+    char *memory = rungi_aligned_allocate(64, (size_t)(bytes + 128));
     assert_int_equal(rung_buffer_read(queue, packed, 0, bytes, memory + 64, NULL), RUNG_OK);
     assert_int_equal(rung_buffer_wrap(device, memory, 64, bytes, &wrapped), RUNG_OK);
     if (rung_plan_run(plan, queue, &problem,
@@ -357,7 +358,7 @@ static void alignment_is_checked(void **state)
     rung_buffer_destroy(wrapped);
     rung_buffer_destroy(packed);
     rung_plan_destroy(plan);
-    free(memory);
+    rungi_aligned_free(memory);
 }
 
 int main(void)

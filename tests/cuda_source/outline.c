@@ -13,7 +13,7 @@
 
 static lab_cuda_outline outline;
 
-static void read(const char *text)
+static void parse_text(const char *text)
 {
     lab_cuda_outline_free(&outline);
     assert_true(lab_cuda_outline_read(text, strlen(text), &outline));
@@ -37,7 +37,7 @@ static const char *name_of(int token)
 static void test_tokens(void **state)
 {
     (void)state;
-    read(
+    parse_text(
         "int a = 1'000; /* { */ // }\nconst char *s = \"}\\\"{\"; char c = '{';\nauto r = R\"x(})x\";\nfloat f = 1e-5f - x;\n");
     assert_true(lab_token_is(&outline.tokens, 3, "1'000"));
     assert_int_equal(outline.tokens.items[5].line, 2);
@@ -49,8 +49,8 @@ static void test_tokens(void **state)
 static void test_conditions(void **state)
 {
     (void)state;
-    read("#if 0\n__global__ void no() {\n#else\n__global__ void yes() {}\n#endif\n"
-         "#ifdef X\nvoid f() {\n#else\nvoid f(int) {\n#endif\n}\n__global__ void last() {}\n");
+    parse_text("#if 0\n__global__ void no() {\n#else\n__global__ void yes() {}\n#endif\n"
+               "#ifdef X\nvoid f() {\n#else\nvoid f(int) {\n#endif\n}\n__global__ void last() {}\n");
     assert_int_equal(outline.function_count, 3);
     assert_string_equal(name_of(outline.functions[0].name), "yes");
     assert_string_equal(name_of(outline.functions[2].name), "last");
@@ -59,11 +59,11 @@ static void test_conditions(void **state)
 static void test_kernels(void **state)
 {
     (void)state;
-    read("template <typename T, int BM = 64, const int BN = (2 > 1) ? 8 : 4>\n"
-         "__global__ void __launch_bounds__(BM * BN, 2)\n"
-         "gemm(int M, const T *__restrict__ A, T B[], float4 *, size_t n = 3) { if (M) { } }\n"
-         "namespace deep::er { extern \"C\" { __global__ void inner(void); } }\n"
-         "static __device__ inline float helper(float x) { return x; }\n");
+    parse_text("template <typename T, int BM = 64, const int BN = (2 > 1) ? 8 : 4>\n"
+               "__global__ void __launch_bounds__(BM * BN, 2)\n"
+               "gemm(int M, const T *__restrict__ A, T B[], float4 *, size_t n = 3) { if (M) { } }\n"
+               "namespace deep::er { extern \"C\" { __global__ void inner(void); } }\n"
+               "static __device__ inline float helper(float x) { return x; }\n");
     assert_int_equal(outline.function_count, 3);
     const lab_cuda_function *gemm = &outline.functions[0], *inner = &outline.functions[1];
     assert_int_equal(gemm->kind, LAB_FUNCTION_KERNEL);
@@ -88,7 +88,7 @@ static void test_kernels(void **state)
 static void test_classes(void **state)
 {
     (void)state;
-    read(
+    parse_text(
         "typedef struct { int width; float *elements; } Matrix;\n"
         "class Runner : public Base {\npublic:\n  Runner(int n) : size{n}, other(n) { go(); }\n"
         "  void go() { k<<<size, 32>>>(size); }\n  bool operator()(int x) const { return x; }\nprivate: int size = 3;\n};\n"
@@ -108,7 +108,7 @@ static void test_classes(void **state)
 static void test_launches(void **state)
 {
     (void)state;
-    read(
+    parse_text(
         "void run(int M) {\n  dim3 g(M / 2, 3);\n"
         "  ns::gemm<float, Pair<int, Deep<4>>>\n     <<<g, dim3(16, 16), 2 * sizeof(float), 0>>>(M, A, f(x, y), B[1], {1, 2});\n"
         "  std::cout << M << 3; plain<<<1,32>>>();\n}\n");
@@ -130,7 +130,7 @@ static void test_launches(void **state)
 static void test_launch_forms(void **state)
 {
     (void)state;
-    read(
+    parse_text(
         "__global__ void a(int *x, int n) {}\ntemplate <int T> __global__ void b(int *x, int n) {}\n"
         "void run(int *x, int n) {\n  void *args[] = {(void *)&x, &n};\n"
         "  cudaLaunchKernel((const void *)&a, 1, dim3(32), args, 64, 0);\n"
@@ -160,7 +160,7 @@ static void test_fields(void **state)
 {
     (void)state;
     lab_cuda_field fields[LAB_CUDA_FIELDS_MAX];
-    read(
+    parse_text(
         "template <class T> class V {\n  T *p, *q;\npublic:\n  V(T *a) : p{a}, q(a) { int local; }\n"
         "  T get() { T value = *p; return value; }\n  static const int S = 4;\n  void run();\nprivate:\n  int n = 3;\n};\n"
         "template <class T> void V<T>::run() {}\nvoid other() {}\n");
@@ -213,7 +213,7 @@ static void test_broken_files(void **state)
                                         "void f(int k) { k = ; k<<<1,2>>>(); } void g() { f(",
                                         "void >::f() { k<<<1,2>>>(); }"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        read(texts[i]);
+        parse_text(texts[i]);
 }
 
 int main(void)

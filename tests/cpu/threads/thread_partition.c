@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/aligned_memory.h"
 #include "core/context.h"
 #include "cpu/cpu_plan.h"
 #include "cpu/features.h"
@@ -708,20 +709,19 @@ static atomic_llong blocks, block_bytes, calls;
 static void *allocate(void *user, size_t bytes, size_t alignment)
 {
     enum { LARGE = 256 << 10 };
-    void *memory = NULL;
     (void)user;
     atomic_fetch_add(&calls, 1);
     if (bytes >= LARGE) {
         atomic_fetch_add(&blocks, 1);
         atomic_fetch_add(&block_bytes, (long long)bytes);
     }
-    return posix_memalign(&memory, alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes) == 0 ? memory : NULL;
+    return rungi_aligned_allocate(alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes);
 }
 
 static void release(void *user, void *memory)
 {
     (void)user;
-    free(memory);
+    rungi_aligned_free(memory);
 }
 
 /* A plan allocates scratch for the threads that it uses, and not for every processor; running it allocates nothing. */
