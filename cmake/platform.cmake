@@ -24,8 +24,8 @@ if(WIN32)
     set(CMAKE_C_EXTENSIONS ON) # without them mingw-w64 hides fileno() and others
     set(RUNG_PLATFORM_SOURCES src/base/amx_permission_none.c src/base/system_caches_none.c
         src/base/windows/aligned_memory_windows.c src/base/windows/available_memory_windows.c src/base/windows/files.c
-        src/base/windows/libraries.c src/base/windows/memory.c src/base/windows/memory_streams.c src/base/windows/paths.c
-        src/base/windows/system.c src/base/windows/text.c)
+        src/base/windows/fused_multiply_add.c src/base/windows/libraries.c src/base/windows/memory.c
+        src/base/windows/memory_streams.c src/base/windows/paths.c src/base/windows/system.c src/base/windows/text.c)
     target_compile_definitions(rung_flags INTERFACE __USE_MINGW_ANSI_STDIO=1 _FILE_OFFSET_BITS=64 _WIN32_WINNT=0x0A00)
     target_compile_options(rung_flags INTERFACE -isystem "${PROJECT_SOURCE_DIR}/src/base/windows/include"
                            -include "${PROJECT_SOURCE_DIR}/src/base/windows/posix.h"

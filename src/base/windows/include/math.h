@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* math.h - fma() and fmaf() of mingw-w64 return NaN if x * y overflows and z is infinite; the result is z. Code that is
- * compiled for a processor with these instructions does not call them. */
+/* math.h - fma() and fmaf() of mingw-w64 round twice, and return NaN where the product overflows. Those of
+ * fused_multiply_add.c use the instructions of the processor. Code that is compiled for such processors calls neither. */
 #pragma once
 
 #include_next <math.h>
 
+double rungi_windows_fma(double x, double y, double z);
+float rungi_windows_fmaf(float x, float y, float z);
+
 #ifndef __FMA__
-static inline double rungi_windows_fma(double x, double y, double z)
-{
-    return __builtin_isinf(z) && __builtin_isfinite(x) && __builtin_isfinite(y) ? z : fma(x, y, z);
-}
-
-static inline float rungi_windows_fmaf(float x, float y, float z)
-{
-    return __builtin_isinf(z) && __builtin_isfinite(x) && __builtin_isfinite(y) ? z : fmaf(x, y, z);
-}
-
 #define fma rungi_windows_fma
 #define fmaf rungi_windows_fmaf
 #endif
