@@ -44,5 +44,5 @@ needs_linux='run the command on Linux, or on Windows in WSL'
 run 2 "$needs_linux" verify tiled.cu
 run 1 "$needs_linux" explain tiled.cu
 run 77 "$needs_linux" report --device cpu --output page.html
-run 2 'build it on Linux with -DRUNG_OPENCL=ON' explain 04 --arch sm_86
+run 2 'this library has cpu' explain 04 --arch sm_86
 [ $failures -eq 0 ]
