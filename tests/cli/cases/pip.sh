@@ -31,5 +31,9 @@ pocl=$(ls /usr/lib/*/libpocl.so.2 2> /dev/null | head -n 1)
 mkdir -p "$site/pyopencl/.libs"
 ln -s "$pocl" "$site/pyopencl/.libs/libpocl-0.so"
 ln -s "$(dirname "$pocl")/pocl" "$site/pyopencl/.libs/pocl" # its devices
+# PoCL searches its headers relative to the folder in which it was opened, and Debian's are elsewhere.
+mkdir "$site/share"
+ln -s /usr/share/pocl "$site/share/pocl"
 in_package devices --json | jq -r '.devices[] | select(.backend == "opencl") | [.name, .present, .platform] | @csv'
 PATH=$PWD/no_tools "$site/rung/bin/rung" devices --json | jq -r '.devices[] | select(.backend == "opencl").missing'
+try in_package verify --device opencl --kernels 02 --m 20 | tail -n 2
