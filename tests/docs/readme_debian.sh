@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# readme_debian.sh [RESULT] - runs every command of README.md in a new Debian 12 that has nothing but the
-# packages of README's install line, and writes each command with its exit code to RESULT. Needs root and
-# about 3 GB in TMPDIR, takes 10 to 30 minutes, and uses the mirror of this machine's apt configuration.
+# readme_debian.sh [RESULT [PAGE]] - runs every command of a page, README.md by default, in a new Debian 12 that has nothing
+# but the packages that the page installs, and writes each command with its exit code to RESULT. Commands for Windows are left
+# out. Needs root and about 3 GB in TMPDIR, takes 10 to 60 minutes, and uses the mirror of this machine's apt configuration.
 # RUNG_DEBIAN_BASE names a folder made by debootstrap (--variant=minbase bookworm) to start from.
 set -eu
 release=bookworm
 source=${RUNG_SOURCE:-$(realpath "$(dirname "$0")/../..")}
-result=${1:-/dev/stdout}
+result=${1:-/dev/stdout} page=${2:-README.md}
 [ "$(id -u)" -eq 0 ] || { echo "skipped: debootstrap and chroot need root"; exit 77; }
 work=$(mktemp -d) && trap 'rm -rf --one-file-system "$work"' EXIT
 root=$work/root child=
@@ -80,8 +80,8 @@ END
 
 make_system
 configure
-awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source/README.md" > "$root/root/commands"
-[ "$(grep -c . "$root/root/commands")" -gt 5 ] || { echo "README.md has no commands?"; exit 1; }
+awk '/^## / { skipped = /Windows/ } /^```sh$/ { inside = !skipped; next } /^```$/ { inside = 0 } inside' "$source/$page" > "$root/root/commands"
+[ "$(grep -c . "$root/root/commands")" -gt 5 ] || { echo "$page has no commands?"; exit 1; }
 cp "$work/type" "$root/root/type"
 # Mounts of its own, which end with it; of this machine's environment only how to reach the network.
 unshare --mount --pid --fork --kill-child bash -c '
@@ -93,10 +93,10 @@ wait "$child" || { echo "the commands could not be run"; exit 1; }
 child=
 
 {
-    echo "# README.md's commands in Debian $(cat "$root/etc/debian_version") with nothing but its install line: exit codes and"
+    echo "# The commands of $page in Debian $(cat "$root/etc/debian_version") with nothing but what it installs: exit codes and"
     echo "# seconds. Written by tests/docs/readme_debian.sh."
     cat "$root/root/result"
 } > "$result"
 commands=$(grep -c '^exit ' "$root/root/result") wrong=$(grep -vc '^exit 0 ' "$root/root/result" || true)
-echo "$((commands - wrong)) of $commands commands of README.md succeed"
+echo "$((commands - wrong)) of $commands commands of $page succeed"
 [ "$wrong" -eq 0 ]
