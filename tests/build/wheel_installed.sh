@@ -35,7 +35,7 @@ cp -r "$RUNG_SOURCE/python/tests" "$RUNG_SOURCE/include" "$RUNG_SOURCE/examples"
 mkdir python && mv tests python/tests
 "$work/tested/bin/python" -c 'import rung; print(rung.__file__.split("/tested/")[1])'
 HYPOTHESIS_STORAGE_DIRECTORY=$work/hypothesis "$work/tested/bin/python" -m pytest -q -p no:cacheprovider python/tests
-"$work/tested/bin/python" python/tests/random_cases.py 300
+"$work/tested/bin/python" python/tests/random_cases.py 300 | tail -n 1
 
 new_environment notebook 'rung[jupyter]'
 {
