@@ -6,8 +6,8 @@
 set -u
 cd "$RUNG_SOURCE" || exit 1
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
-check=$RUNG_TEST_TOOLS/checks/bin/check-jsonschema python=$RUNG_TEST_TOOLS/checks/bin/python
-[ -x "$check" ] || { echo "$check is not here; run tools/install-test-tools"; exit 77; }
+python=$RUNG_TEST_TOOLS/checks/bin/python
+"$python" -c 'import check_jsonschema' 2> /dev/null || { echo "check-jsonschema is not here; run tools/install-test-tools"; exit 77; }
 command -v ruby > /dev/null || { echo "ruby is not here; run tools/install-test-tools"; exit 77; }
 bad=0
 tools/project-version --check || bad=1
@@ -16,7 +16,7 @@ tools/project-version --check || bad=1
 valid() {
     local schema=$1
     shift
-    "$check" --builtin-schema "vendor.$schema" "$@" > "$work/out" 2>&1
+    "$python" -m check_jsonschema --builtin-schema "vendor.$schema" "$@" > "$work/out" 2>&1
 }
 expect_valid() { valid "$@" || { cat "$work/out"; echo "${*:2} does not match the schema $1"; bad=1; }; }
 expect_valid github-workflows .github/workflows/*.yml
