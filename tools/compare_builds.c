@@ -158,13 +158,13 @@ static int compare(const char *const paths[2], const case_t *type, int64_t size,
            is_slower               ? "slower"
            : ratios[high] <= limit ? "within 2 %"
                                    : "cannot tell");
-    fflush(stdout);
+    (void)fflush(stdout);
     return is_slower;
 }
 
 int main(int count, char **arguments)
 {
-    int processes = count > 3 ? atoi(arguments[3]) : DEFAULT_PROCESSES;
+    int processes = count > 3 ? (int)strtol(arguments[3], NULL, 10) : DEFAULT_PROCESSES;
     if (count < 3 || processes < MIN_PROCESSES || processes > MAX_PROCESSES) {
         fprintf(stderr, "usage: compare_builds OLD/librung.so.0 NEW/librung.so.0 [PROCESSES]; %d to %d processes\n",
                 MIN_PROCESSES, MAX_PROCESSES);
@@ -176,7 +176,7 @@ int main(int count, char **arguments)
     const char *const paths[2] = {arguments[1], arguments[2]};
     printf("# old: %s\n# new: %s\n# CPU time of one thread, %d processes\n", paths[0], paths[1], processes);
     printf("type\tsize\told us\tnew us\tratio\tlow\thigh\tresult\n");
-    fflush(stdout);
+    (void)fflush(stdout);
     int result = 0;
     for (size_t t = 0; t < sizeof cases / sizeof *cases; t++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
