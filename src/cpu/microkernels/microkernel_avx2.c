@@ -16,6 +16,8 @@ static const int64_t mask_source[2 * VECTOR_BYTES / 8] = {-1, -1, -1, -1};
 #define MASK_OF(count) \
     _mm256_loadu_si256((const void *)((const char *)mask_source + VECTOR_BYTES - (count) * (int64_t)sizeof(ACC)))
 
+/* ACCUMULATE is assembly: see microkernel_avx512.c. */
+
 /* ---- F32 ---------------------------------------------------------------------------------- */
 
 #define TYPE f32
@@ -24,6 +26,7 @@ static const int64_t mask_source[2 * VECTOR_BYTES / 8] = {-1, -1, -1, -1};
 #define STORE_MASKED(address, mask, value) _mm256_maskstore_ps(address, mask, value)
 #define STORE_STREAMING(address, value) _mm256_stream_ps(address, value)
 #define PLUS_TIMES(x, y, z) _mm256_fmadd_ps(x, y, z)
+#define ACCUMULATE(sum, x, y) __asm__("vfmadd231ps %1, %2, %0" : "+x"(sum) : "x"(x), "x"(y))
 #include "cpu/microkernels/microkernel_instances.h"
 
 /* ---- F64 ---------------------------------------------------------------------------------- */
@@ -34,6 +37,7 @@ static const int64_t mask_source[2 * VECTOR_BYTES / 8] = {-1, -1, -1, -1};
 #define STORE_MASKED(address, mask, value) _mm256_maskstore_pd(address, mask, value)
 #define STORE_STREAMING(address, value) _mm256_stream_pd(address, value)
 #define PLUS_TIMES(x, y, z) _mm256_fmadd_pd(x, y, z)
+#define ACCUMULATE(sum, x, y) __asm__("vfmadd231pd %1, %2, %0" : "+x"(sum) : "x"(x), "x"(y))
 #include "cpu/microkernels/microkernel_instances.h"
 
 /* ---- I32, modulo 2^32 ------------------------------------------------------------------------ */

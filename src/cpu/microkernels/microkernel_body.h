@@ -46,7 +46,7 @@
                 STORE(pack_to + u * 2 * LANES + LANES, b_right);                                               \
         }                                                                                                      \
         __builtin_prefetch(b_prefetch + u * b_row_stride);                                                     \
-        if (vectors > 1)                                                                                       \
+        if (vectors > 1 && !is_one_line)                                                                       \
             __builtin_prefetch(b_prefetch + u * b_row_stride + LANES);                                         \
         ALL_ROWS(MULTIPLY_ROW)                                                                                 \
     }
@@ -90,6 +90,7 @@ INLINE void PANEL_FUNCTION(const int rows, const int vectors, const rungi_microk
 {
     const int64_t row = args->a_row_stride, row3 = 3 * row, c_row_stride = args->c_row_stride;
     const int64_t b_row_stride = b_mode == RUNGI_B_PACKED ? 2 * LANES : args->b_row_stride;
+    const int is_one_line = b_mode == RUNGI_B_PACKED && 2 * VECTOR_BYTES <= 64; /* a step of B is one cache line */
     const MASK last_mask = MASK_OF(args->cols - (vectors - 1) * LANES);
     const ACC *next = (const ACC *)args->a_prefetch + prefetch_offset;
     ACC *c = (ACC *)args->c + c_offset, *pack_to = args->pack_to;
