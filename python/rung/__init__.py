@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._library import Error
-from ._matmul import matmul
 from ._threads import get_threads, set_threads
 
 if TYPE_CHECKING:
     from ._lab import CommandError, bench, devices, explain, kernels, verify
+    from ._matmul import matmul
     from ._packed import Packed, pack
     from ._plan import Plan
 
@@ -35,8 +35,9 @@ __all__ = [
     "verify",
 ]
 
-# Loaded at first use, so that `import rung` is quick.
+# Loaded at first use, so that `import rung` is quick. The console script does not load NumPy.
 _LAZY = {
+    "matmul": "_matmul",
     "Packed": "_packed",
     "pack": "_packed",
     "Plan": "_plan",

@@ -6,6 +6,7 @@ import os
 import pathlib
 import pickle
 import subprocess
+import sys
 
 import pytest
 
@@ -84,6 +85,15 @@ def test_result_types_are_those_of_the_library():
 def test_the_layout_of_arrays_is_known():
     """Otherwise every call takes the slow path."""
     assert _arrays.HAS_KNOWN_LAYOUT
+
+
+def test_the_import_does_not_load_numpy():
+    """The console script imports the package each time and multiplies nothing."""
+    program = "import sys, rung; print('numpy' in sys.modules); rung.matmul; print('numpy' in sys.modules)"
+    folder = str(pathlib.Path(rung.__file__).parents[1])
+    environment = dict(os.environ, PYTHONPATH=folder)
+    done = subprocess.run([sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "True"]
 
 
 def test_version():
