@@ -9,8 +9,8 @@
  *
  * A row has the clocks that a multiprocessor needs per block, as the model of `rung explain` predicts them: for each number
  * of resident blocks and each k of rungi_speed_lengths, the clocks if L2 has the operands, and those added if it does not.
- * Each architecture is represented by the first GPU of lab/explain/gpus.def. A row depends on the text of the kernel and of its headers, without
- * comments; the table has a checksum of it. */
+ * Each architecture is represented by the first GPU of lab/explain/gpus.def. A row depends on the text of the kernel and of
+ * its headers, without comments; the table has a checksum of it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -116,7 +116,6 @@ static pid_t start_worker(lab_tune_session *session)
         return worker;
     if (!lab_child_die_with_parent(watcher))
         _exit(LAB_EXIT_UNAVAILABLE);
-    setenv("RUNG_TUNING", "off", 1); /* the defaults are those without tuning */
     exit(lab_tune_worker_run(session));
 }
 
@@ -125,7 +124,6 @@ static int run_worker_here(lab_tune_session *session)
 {
     session->journal = (lab_journal){0};
     session->target = (lab_target){0};
-    setenv("RUNG_TUNING", "off", 1);
     return lab_tune_worker_run(session);
 }
 

@@ -243,6 +243,7 @@ int lab_tune_worker_run(lab_tune_session *session)
     static int (*const steps[])(lab_tune_session * session) = {open_target, find_kernels, open_journal,
                                                                tune_next_problem};
     int code = LAB_EXIT_SUCCESS;
+    setenv("RUNG_TUNING", "off", 1); /* the defaults are those without tuning */
     for (int i = 0; code == LAB_EXIT_SUCCESS && i < 4; i++)
         code = steps[i](session);
     lab_journal_close(&session->journal);

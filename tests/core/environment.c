@@ -64,15 +64,18 @@ static const struct {
 static const struct {
     const char *name, *value;
 } right[] = {
-    {"RUNG_CPU_ISA", "portable"}, {"RUNG_CPU_ISA", "amx"},
-    {"RUNG_OVERLAP", "0"},        {"RUNG_OVERLAP", "1048576"},
-    {"RUNG_THREADS", "1"},        {"RUNG_THREADS", "8192"},
-    {"RUNG_CPU_VENDOR", "blis"},  {"RUNG_CPU_VENDOR", "/no/x.so"},
-    {"RUNG_DEVICE", "cpu"},       {"RUNG_DEVICE", "cpu,cpu:1"},
-    {"RUNG_BLAS", "off"},         {"RUNG_BLAS", "on"},
-    {"RUNG_TUNING", "off"},       {"RUNG_VERBOSE", "0"},
-    {"XDG_CACHE_HOME", "/tmp"},   {"RUNG_CPU_ISA", ""},
-    {"RUNG_OVERLAP", ""},         {"RUNG_THREADS", ""},
+    {"RUNG_CPU_ISA", "portable"},  {"RUNG_CPU_ISA", "amx"},
+    {"RUNG_OVERLAP", "0"},         {"RUNG_OVERLAP", "1048576"},
+    {"RUNG_THREADS", "1"},         {"RUNG_THREADS", "8192"},
+    {"RUNG_CPU_VENDOR", "blis"},   {"RUNG_CPU_VENDOR", "/no/x.so"},
+    {"RUNG_DEVICE", "cpu"},        {"RUNG_DEVICE", "cpu,cpu:1"},
+    {"RUNG_BLAS", "off"},          {"RUNG_BLAS", "on"},
+    {"RUNG_TUNING", "off"},        {"RUNG_VERBOSE", "0"},
+    {"XDG_CACHE_HOME", "/tmp"},    {"RUNG_CPU_ISA", ""},
+    {"RUNG_OVERLAP", ""},          {"RUNG_THREADS", ""},
+#ifndef _WIN32 /* has no CUDA device */
+    {"RUNG_DEVICE", "cpu,cuda:1"},
+#endif
 };
 
 static void forget(const char *name)
