@@ -2,7 +2,8 @@
 /* cluster_launch.c - runs rung-cluster; see cluster.h.
  *
  * Launchers differ in how they report a rank that died: OpenMPI names it, MPICH does not. Here each rank is two processes:
- * the one that the launcher started waits for the other one and reports its death. */
+ * the one that the launcher started waits for the other one and reports its death. Messages of the other one to MPICH's launcher
+ * pass through it; see launcher_connection.h. */
 #define _GNU_SOURCE /* strsignal, gethostname */
 #include "cluster/cluster.h"
 
@@ -13,11 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/lab_clock.h"
+#include "cluster/launcher_connection.h"
 #include "process/oclgrind_process.h"
 #include "process/child_process.h"
-
-enum { FORWARDING_NS = 200000000 };
 
 /* Returns the first environment variable that is set: launchers pass the rank and the number of ranks. */
 static const char *first_environment_value(const char *const *names, int count, const char *default_value)
@@ -42,21 +41,6 @@ static void print_killed_rank(pid_t pid, int signal)
     fflush(stderr);
 }
 
-/* MPICH's launcher does not notice a rank that dies before its first message, and the other ranks wait for it forever. This
- * process inherited the rank's connection to the launcher, so it can send the message that MPI_Abort would send. The launcher
- * first gets time to forward what print_killed_rank() wrote. */
-static void abort_job(void)
-{
-    static const char message[] = "cmd=abort exitcode=1\n";
-    const char *connection = getenv("PMI_FD");
-    if (!connection)
-        return;
-    lab_sleep_ns(FORWARDING_NS);
-    signal(SIGPIPE, SIG_IGN);
-    if (write(atoi(connection), message, sizeof message - 1) < 0)
-        fprintf(stderr, "rung: the message that ends the job was not sent: %s\n", strerror(errno));
-}
-
 static bool find_program(char *path, size_t capacity)
 {
     char self[LAB_EXECUTABLE_PATH_BYTES], built[LAB_EXECUTABLE_PATH_BYTES + 128],
@@ -71,18 +55,19 @@ static bool find_program(char *path, size_t capacity)
 }
 
 /* Runs in the child. If the launcher kills the parent, the child ends too. */
-static void exec_program(const char *program, char **arguments, pid_t parent)
+static void exec_program(const char *program, char **arguments, pid_t parent, const lab_launcher_connection *connection)
 {
-    if (!lab_child_die_with_parent(parent))
+    if (!lab_child_die_with_parent(parent) || !lab_launcher_connection_enter_child(connection))
         _exit(LAB_EXIT_UNAVAILABLE);
     execv(program, arguments);
     fprintf(stderr, "rung: %s cannot be run: %s\n", program, strerror(errno));
     _exit(LAB_EXIT_UNAVAILABLE);
 }
 
-static int wait_for_child(pid_t child)
+static int wait_for_child(pid_t child, const lab_launcher_connection *connection)
 {
     int wait_status;
+    lab_launcher_connection_forward(connection);
     while (waitpid(child, &wait_status, 0) != child)
         if (errno != EINTR)
             return LAB_EXIT_UNAVAILABLE;
@@ -93,7 +78,7 @@ static int wait_for_child(pid_t child)
      * peer. */
     if (WTERMSIG(wait_status) != SIGKILL)
         sleep(1);
-    abort_job();
+    lab_launcher_connection_abort(connection);
     return LAB_EXIT_WRONG;
 }
 
@@ -110,12 +95,14 @@ int lab_cluster_launch(const lab_options *options)
             "rung-cluster, the program that uses MPI, was not found next to this command: build rung with an "
             "MPI installed (Debian: libopenmpi-dev)");
     int count = 2 + lab_options_to_arguments(options, NULL, arguments + 2, ARGUMENTS - 3);
+    lab_launcher_connection connection = lab_launcher_connection_open();
     pid_t parent = getpid(), child = fork();
     if (child == 0)
-        exec_program(program, arguments, parent);
+        exec_program(program, arguments, parent, &connection);
     for (int i = 2; i < count; i++)
         free(arguments[i]);
     if (child < 0)
         return lab_fail(LAB_EXIT_UNAVAILABLE, "no process could be started: %s", strerror(errno));
-    return wait_for_child(child);
+    lab_launcher_connection_enter_parent(&connection);
+    return wait_for_child(child, &connection);
 }

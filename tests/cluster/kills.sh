@@ -22,16 +22,17 @@ ranks_of() {
     [ -n "$parents" ] && pgrep -P "$parents" -f "^$1/rung-cluster "
 }
 
-# kill_one MPI FOLDER: starts a job, kills a rank of it, and looks. One kill in three comes before the ranks know each other.
+# kill_one MPI FOLDER: starts a job, kills a rank of it, and looks. One kill in three comes while MPI starts, in the
+# first tenth of a second.
 kill_one() {
-    local budget=$((1000 + RANDOM)) delay=$((RANDOM % 3 ? RANDOM % 20 : 0)) start victim job code rank
+    local budget=$((1000 + RANDOM)) delay=$((RANDOM % 3 ? RANDOM % 2000 : RANDOM % 100)) start victim job code rank
     launch "$1" 4 "$2/rung" bench --cluster --sizes 900 --block 64 --dtype f64 --budget $budget > "$work/said" 2>&1 &
     job=$!
     for _ in $(seq 200); do
         [ "$(ranks_of "$2" $budget | wc -l)" -eq 4 ] && break
         sleep 0.05
     done
-    sleep "$(printf '%d.%d' $((delay / 10)) $((delay % 10)))"
+    sleep "$(printf '%d.%03d' $((delay / 1000)) $((delay % 1000)))"
     victim=$(ranks_of "$2" $budget | shuf -n 1)
     [ -n "$victim" ] || { cat "$work/said"; fail "$1: the job does not run"; }
     rank=$(tr '\0' '\n' < "/proc/$victim/environ" | sed -nE 's/^(OMPI_COMM_WORLD_RANK|PMI_RANK)=//p' | head -n 1)
@@ -49,7 +50,7 @@ kill_one() {
         sleep 0.1
     done
     [ -z "$(processes "$2" $budget)" ] || fail "$1: processes are left"
-    echo "$1: rank $rank killed after $delay tenths of a second: named, ended in $took ms with code $code"
+    echo "$1: rank $rank killed after $delay ms: named, ended in $took ms with code $code"
 }
 
 for mpi in $mpis; do
