@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a build for pip (pyproject.toml) adds. A wheel has no symbolic links, so each library is one file, named as programs
 # ask for it. The list of contents (SBOM) lies where PEP 770 says.
-foreach(target rung_library rung_outofcore rung_cluster rung_emulator)
+foreach(target rung_library rung_outofcore rung_cluster rung_emulator rung_weights)
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION_MAJOR})
 endforeach()
 

@@ -174,8 +174,9 @@ typedef enum rung_type {
     RUNG_I32       = 6,
 
     /* Only kernels 12_matrix and 13_wgmma multiply F8E4M3 and F8E5M2, on NVIDIA GPUs from sm_89 on
-     * and on sm_90, and the emulation of 12_matrix. No kernel multiplies the other types below yet. A problem that no kernel of the
-     * device multiplies fails with RUNG_STATUS_UNSUPPORTED. */
+     * and on sm_90, and the emulation of 12_matrix. Only the CPU multiplies by a B of Q8_0 or Q4_0. No
+     * kernel multiplies the other types below yet. A problem that no kernel of the device multiplies
+     * fails with RUNG_STATUS_UNSUPPORTED. */
     RUNG_U8        = 7,
     RUNG_I4        = 8, /* 2 elements per byte, the first in the low half */
     RUNG_U4        = 9,
@@ -213,7 +214,11 @@ RUNG_API const char *rung_type_name(rung_type type);
  *     I8        I32              I32
  *     I32       I32              I32
  *     F8E4M3    F32, BF16        F32
- *     F8E5M2    F32, BF16        F32 */
+ *     F8E5M2    F32, BF16        F32
+ *
+ * If B is Q8_0 or Q4_0, A may be F32, F16 or BF16, C has the type of A or F32, and the accumulator is
+ * F32. The blocks of B lie along the stride that is 1, usually along k: B is then a transposed n x k
+ * matrix, as GGUF files store weights. */
 RUNG_API rung_type rung_accumulator_type(rung_type a, rung_type b, rung_type c);
 
 /* Convert 16-bit types, for compilers that lack them. Conversion from F32 rounds to nearest,
@@ -231,6 +236,15 @@ RUNG_API float   rung_f8e4m3_to_f32(uint8_t bits);
 RUNG_API uint8_t rung_f8e4m3_from_f32(float value);
 RUNG_API float   rung_f8e5m2_to_f32(uint8_t bits);
 RUNG_API uint8_t rung_f8e5m2_from_f32(float value);
+
+/* Convert 4-bit elements, in the lower half of the byte, and the powers of two that are the scales of
+ * MX formats. F4E2M1 rounds to nearest, ties to even; values beyond 6 become 6 with their sign, and
+ * a NaN becomes 6. E8M0 rounds down to a power of two, from 2^-127 to 2^127; a negative number
+ * becomes a NaN. */
+RUNG_API float   rung_f4e2m1_to_f32(uint8_t bits);
+RUNG_API uint8_t rung_f4e2m1_from_f32(float value);
+RUNG_API float   rung_e8m0_to_f32(uint8_t bits);
+RUNG_API uint8_t rung_e8m0_from_f32(float value);
 
 /* ---- Matrices ------------------------------------------------------------------- */
 
@@ -330,20 +344,26 @@ RUNG_API rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int
  *              the three largest of four products      (1.02 gamma(3 k) + 2^-21) |A||B|
  *     tf32     F32 rounded to 11 significant bits      (1.02 gamma(k) + 2^-10 + 2^-22) |A||B|
  *     bf16x1   F32 rounded to 8 significant bits       (1.02 gamma(k) + 2^-7 + 2^-16) |A||B|
+ *     q8       A rounded to blocks of 8-bit integers   (1.02 gamma(k) + 2^-7 + 2^-16) |A|max |B|
  *
- * The modes affect F32 inputs only. In all modes but strict, inputs below 2^-126 may count as 0, and
+ * The modes affect F32 inputs only, and all inputs if B is quantized: its elements then count as F32,
+ * the scale times the integer. In q8, which needs a quantized B with blocks along k, the elements of a
+ * row of A that meet one block of B share a scale: the largest of the 32 becomes 127. |A|max has the
+ * largest magnitude of such a block in place of each of its elements. In all modes but strict, inputs below 2^-126 may count as 0, and
  * inputs that round past the largest number become infinite. In bf16x3 and tf32x3, parts of an input
  * below 2^-126 may count as 0, and an infinite input may give NaN. (The CPU uses FMA for the blocks
  * of C that such inputs contribute to, and has none of these exceptions.) The tensor cores of a GPU
  * add several products at a time and truncate: for 16-bit inputs and for the modes of F32, replace
- * gamma(n) in the bounds by gamma(3 n). The processor's own BF16 instructions (AMX, AVX512_BF16) may
- * treat inputs and sums below 2^-126 as 0, even in strict mode. */
+ * gamma(n) in the bounds by gamma(3 n). The processor's own BF16 instructions (AMX, AVX512_BF16 and
+ * BFMMLA of AArch64) may treat inputs and sums below 2^-126 as 0, even in strict mode. BFMMLA rounds
+ * sums to odd: if k is odd, replace gamma(k) by gamma(k + 1). */
 typedef enum rung_compute {
     RUNG_COMPUTE_STRICT = 0,
     RUNG_COMPUTE_BF16X3 = 1,
     RUNG_COMPUTE_TF32   = 2,
     RUNG_COMPUTE_BF16X1 = 3,
-    RUNG_COMPUTE_TF32X3 = 4
+    RUNG_COMPUTE_TF32X3 = 4,
+    RUNG_COMPUTE_Q8     = 5
 } rung_compute;
 
 /* Function applied to each element of the result. GELU and SiLU need a floating-point result.
@@ -392,6 +412,22 @@ static inline rung_quantization rung_quantization_default(void)
     return quantization;
 }
 
+/* Converts a matrix in host memory to a narrow type, and back. The floating-point matrix has type
+ * F32, F64, F16 or BF16 and is computed with in F32. The quantized matrix has the same size.
+ *
+ *     Q8_0, Q4_0                  `quantization` is NULL. Blocks of 32 elements lie along the stride
+ *                                 that is 1; the bytes are those of GGML
+ *     I8, I4, F8E4M3, F8E5M2      scale = largest magnitude / largest number of the type
+ *     U8, U4 with zero points     scale = range / largest number; 0 stays exact
+ *     F4E2M1, F8 with E8M0        MXFP4 and MXFP8, as the OCP specification computes scales
+ *     F4E2M1 with F8E4M3          NVFP4 without its global scale
+ *
+ * rung_quantize() chooses and writes the scales and zero points that are present in `quantization`
+ * (absent scales: 1) and rounds elements to nearest. It fails with RUNG_STATUS_INVALID if a value is
+ * not finite. Nothing is written if a call fails. */
+RUNG_API rung_status rung_quantize(rung_matrix from, rung_matrix to, const rung_quantization *quantization);
+RUNG_API rung_status rung_dequantize(rung_matrix from, const rung_quantization *quantization, rung_matrix to);
+
 /* D = activation(alpha * A * B + beta * C + bias) + residual
  *
  * A is m x k, B is k x n; C, D, bias and residual are m x n. Sizes may be 0. If alpha is 0, A and B
@@ -418,7 +454,7 @@ typedef struct rung_problem {
     size_t                   size;       /* set by rung_problem_of() */
     double                   alpha;      /* default 1 */
     double                   beta;       /* default 0 */
-    rung_matrix              a, b;       /* must have the same type in this version */
+    rung_matrix              a, b;       /* must have the same type, unless B is Q8_0 or Q4_0 */
     rung_matrix              c;          /* read if beta is not 0; written if D is absent */
     rung_matrix              d;          /* if absent, the result is stored in C. D and C must have the same type in
                                           * this version and must not overlap, unless they are the same view */
@@ -491,6 +527,49 @@ static inline rung_multiply_options rung_multiply_options_default(void)
 RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *problem,
                                    const rung_multiply_options *options);
 
+/* A group: an array of problems with different sizes that run as one unit of work, for example the
+ * experts of a mixture-of-experts layer. All problems of a group have the same types, the same
+ * compute mode and activation, and either all or none of them have a bias, and likewise a residual.
+ * m, n, k, strides, alpha and beta may differ. m, n and k may be 0; a problem with an m or n of 0 stores
+ * nothing and needs no bias. Batches are not supported: list each item as a problem.
+ *
+ *     rung_problem problems[64];
+ *     for (int i = 0; i < 64; i++)
+ *         problems[i] = rung_problem_of(a[i], b[i], c[i]);
+ *     rung_group group = rung_group_of(problems, 64);
+ *     rung_status status = rung_group_multiply(NULL, &group, NULL);
+ *
+ * Every problem must have been created by the same version of rung_problem_of(), that is, with the
+ * same `size`. */
+typedef struct rung_group {
+    size_t              size;     /* set by rung_group_of() */
+    const rung_problem *problems; /* may be NULL if count is 0 */
+    int64_t             count;
+} rung_group;
+
+static inline rung_group rung_group_of(const rung_problem *problems, int64_t count)
+{
+    rung_group group;
+    memset(&group, 0, sizeof group);
+    group.size     = sizeof group;
+    group.problems = problems;
+    group.count    = count;
+    return group;
+}
+
+/* Computes all problems of a group, whose matrices are in memory, and returns when all outputs are
+ * complete. Everything is checked before anything is computed: each problem as by rung_multiply(),
+ * and the outputs, which must not overlap an output or an input of another problem. Inputs may
+ * overlap. The error text names the problem by its index. A view whose address range overlaps those
+ * of more than 256 outputs counts as overlapping.
+ *
+ * The CPU computes all problems in one pass of its threads. Each result has the same bits as after
+ * rung_multiply() with the problem. Other devices compute the problems one after another. After a
+ * failure with RUNG_STATUS_INVALID, _ALIASED, _TOO_LARGE or _UNSUPPORTED, no output has been touched.
+ * `options` may be NULL. */
+RUNG_API rung_status rung_group_multiply(rung_context *context, const rung_group *group,
+                                         const rung_multiply_options *options);
+
 /* ---- Context -------------------------------------------------------------------- */
 
 /* Allocates `bytes` (> 0) aligned to `alignment`, a power of two. Returns NULL on failure. The
@@ -515,6 +594,36 @@ typedef struct rung_span {
  * the calling thread, before the call returns. */
 typedef void (*rung_span_function)(void *user, const rung_span *span);
 
+/* Computes part `part` of a multiplication. `work_user` is the last argument of the
+ * rung_parallel_function that received this function. */
+typedef void (*rung_work_function)(void *work_user, int64_t part);
+
+/* Lets the program's own thread pool compute: calls work(work_user, part) once for each part from 0
+ * to parts - 1, and returns after all of these calls have returned. See
+ * rung_context_options.parallel_for.
+ *
+ *     static void parallel_for(void *user, int64_t parts, rung_work_function work, void *work_user)
+ *     {
+ *     #pragma omp parallel for schedule(static, 1)
+ *         for (int64_t part = 0; part < parts; part++)
+ *             work(work_user, part);
+ *     }
+ *
+ * The calls may be made on any threads, in any order, at the same time or one after another. A plain
+ * loop is valid. No part waits for another part, and a part never calls this function. Several
+ * threads may call this function at the same time: those that multiply at the same time. A
+ * multiplication inside a task of the same pool also calls it, on a thread of that pool. A pool that
+ * cannot run tasks inside tasks must then make the calls on the calling thread.
+ *
+ * The number of parts is at most the number of threads of the multiplication. A part uses the
+ * rounding mode and the denormal setting of the thread that called the library. When the part
+ * returns, the floating-point environment of its thread is as before.
+ *
+ * A call after this function has returned, or two calls for one part, is an error of the program:
+ * the behaviour is undefined. A missing call is an error, too; the calling thread then computes
+ * alone what is missing. C++ exceptions must not leave this function. */
+typedef void (*rung_parallel_function)(void *user, int64_t parts, rung_work_function work, void *work_user);
+
 typedef struct rung_context_options {
     size_t                 size;    /* set by rung_context_options_default() */
     const char            *device;  /* device of rung_gemm and rung_multiply; NULL: $RUNG_DEVICE, else "cpu" */
@@ -528,6 +637,10 @@ typedef struct rung_context_options {
     void                  *memory_user;
     rung_span_function     span; /* receives the timeline of each call; NULL: no timeline */
     void                  *span_user;
+    rung_parallel_function parallel_for; /* CPU: runs the parts of a multiplication on the program's
+                                          * threads, and the context starts no threads; set `threads` to
+                                          * their number. NULL: threads of the context */
+    void                  *parallel_for_user;
 } rung_context_options;
 
 static inline rung_context_options rung_context_options_default(void)
@@ -549,6 +662,10 @@ static inline rung_context_options rung_context_options_default(void)
  * the number of threads. Block sizes are derived from the processor's cache sizes, and different
  * block sizes may give different bits. To use the same block sizes on several machines, set
  * RUNG_CPU_CACHES.
+ *
+ * With `parallel_for`, the program's threads compute instead. The bits of the result are the same as
+ * with threads of the context. A multiplication that uses one thread does not call the function.
+ * 00_vendor does not use it: the vendor's library has its own threads.
  *
  * Verbose 1 logs one line per multiplication: time, device, kernel, origin of its parameters, the
  * command of the rung tool that repeats the problem (`rung verify`), and rejected kernels and
@@ -1270,7 +1387,8 @@ RUNG_API rung_status rung_tuning_path(rung_context *context, char *text, size_t 
  *     RUNG_TUNING       the path of a tuning file, or "off"; see "Tuning"
  *     RUNG_CPU_VENDOR   mkl, openblas, blis, onednn, or the path of a CBLAS library
  *     RUNG_CPU_ISA      the best instruction set to use: portable, avx2, avx512, dot (AVX-512 with VNNI,
- *                       and BF16 if present), amx
+ *                       and BF16 if present), amx; on AArch64: portable (NEON), sve (SVE, if its vectors
+ *                       have 256 or 512 bits), mmla (and SMMLA and BFMMLA, if present)
  *     RUNG_CPU_CACHES   "32K,256K,8M/4": L1, L2, L3 and the cores that share the L3 */
 
 #ifdef __cplusplus

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* multiply.c - rung multiply: multiplies two files of any size into a third one with limited memory. */
-#include <string.h>
-
 #include "common/lab_clock.h"
+#include "common/text.h"
 #include "cli/interrupt.h"
 #include "io/json_writer.h"
 #include "cli/progress_line.h"
@@ -34,12 +33,6 @@ typedef struct multiply_command {
 
 /* ---- Options -------------------------------------------------------------------------------- */
 
-static bool is_npy(const char *path)
-{
-    size_t length = strlen(path);
-    return length > 4 && strcmp(path + length - 4, ".npy") == 0;
-}
-
 /* Prints the library's error. Returns an exit code. */
 static int code_of(rung_status status)
 {
@@ -49,15 +42,15 @@ static int code_of(rung_status status)
 /* Opens a .npy file, or a file of raw rows, which has no header and needs the type and the sizes. */
 static int open_file(const char *path, rung_type type, int64_t rows, int64_t cols, rung_outofcore_matrix **matrix)
 {
-    return code_of(is_npy(path) ? rung_outofcore_matrix_open_npy(path, type, matrix)
-                                : rung_outofcore_matrix_open_raw(path, type, rows, cols, matrix));
+    return code_of(lab_path_ends_in(path, ".npy") ? rung_outofcore_matrix_open_npy(path, type, matrix)
+                                                  : rung_outofcore_matrix_open_raw(path, type, rows, cols, matrix));
 }
 
 /* Opens an input file. `type` is RUNG_TYPE_NONE if --dtype is not given. */
 static int open_operand(const char *path, rung_type type, const char *shape, rung_outofcore_matrix **matrix)
 {
     int64_t extents[2] = {0};
-    if (!is_npy(path) &&
+    if (!lab_path_ends_in(path, ".npy") &&
         (type == RUNG_TYPE_NONE || !shape || !lab_parse_extents(shape, 2, extents) || extents[0] < 0 || extents[1] < 0))
         return lab_usage_error(
             "multiply", "a file that does not end in .npy has no header: give --dtype and --shape-a or --shape-b, for "
@@ -80,7 +73,7 @@ static int open_operands(multiply_command_t *command)
     command->a_view = rung_outofcore_matrix_view(command->a);
     command->b_view = rung_outofcore_matrix_view(command->b);
     problem->path = options->output;
-    problem->format = is_npy(options->output) ? RUNG_OUTOFCORE_FORMAT_NPY : RUNG_OUTOFCORE_FORMAT_RAW;
+    problem->format = lab_path_ends_in(options->output, ".npy") ? RUNG_OUTOFCORE_FORMAT_NPY : RUNG_OUTOFCORE_FORMAT_RAW;
     if (options->dtype)
         problem->type = command->product.out;
     else
@@ -266,19 +259,6 @@ static void print_json(const multiply_command_t *command, const rung_outofcore_r
     lab_json_end(&json, '}');
 }
 
-/* Wrong results and device failures have their own exit code; everything else is a usage error. */
-static int exit_code(rung_status status)
-{
-    switch (status) {
-    case RUNG_OK: return LAB_EXIT_SUCCESS;
-    case RUNG_STATUS_CANCELLED: return LAB_EXIT_INTERRUPTED;
-    case RUNG_STATUS_DEVICE_LOST:
-    case RUNG_STATUS_COMPILE_FAILED:
-    case RUNG_STATUS_NO_MEMORY: return LAB_EXIT_WRONG;
-    default: return LAB_EXIT_USAGE;
-    }
-}
-
 static int run_multiply(multiply_command_t *command)
 {
     rung_outofcore_options options = rung_outofcore_options_default();
@@ -304,7 +284,7 @@ static int run_multiply(multiply_command_t *command)
         print_json(command, command->report);
     else
         print_report(command, command->report);
-    return exit_code(status);
+    return lab_exit_code(status);
 }
 
 int lab_command_multiply(const lab_options *options)

@@ -23,6 +23,12 @@ void lab_append(char *text, size_t capacity, const char *format, ...)
     va_end(arguments);
 }
 
+bool lab_path_ends_in(const char *path, const char *suffix)
+{
+    size_t length = strlen(path), end = strlen(suffix);
+    return length > end && strcmp(path + length - end, suffix) == 0;
+}
+
 const char *lab_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

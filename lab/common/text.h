@@ -2,6 +2,7 @@
 /* text.h - comma-separated lists, texts that are composed of several parts, and number formats for tables and messages. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,9 @@ bool lab_list_next(const char **list, rungi_string_view *word);
 
 /* Appends formatted text. Text that does not fit is cut off. */
 void lab_append(char *text, size_t capacity, const char *format, ...) RUNG_PRINTF(3, 4);
+
+/* Returns whether a path ends in `suffix`, for example ".npy", and has more characters. */
+bool lab_path_ends_in(const char *path, const char *suffix);
 
 /* Returns the part of a path after its last slash. */
 const char *lab_base_name(const char *path);

@@ -10,7 +10,7 @@
 
 /* The number of enumerators that the lab knows, for tables and loops. The public header has no counts, because they grow with
  * the library; tests/common compares these with the names of the library. */
-enum { LAB_COMPUTE_COUNT = RUNG_COMPUTE_TF32X3 + 1, LAB_ACTIVATION_COUNT = RUNG_ACTIVATION_SILU + 1 };
+enum { LAB_COMPUTE_COUNT = RUNG_COMPUTE_Q8 + 1, LAB_ACTIVATION_COUNT = RUNG_ACTIVATION_SILU + 1 };
 
 typedef struct lab_type_pair {
     rung_type in, out;

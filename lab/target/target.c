@@ -42,6 +42,18 @@ int lab_fail(int code, const char *format, ...)
     return code;
 }
 
+int lab_exit_code(rung_status status)
+{
+    switch (status) {
+    case RUNG_OK: return LAB_EXIT_SUCCESS;
+    case RUNG_STATUS_CANCELLED: return LAB_EXIT_INTERRUPTED;
+    case RUNG_STATUS_DEVICE_LOST:
+    case RUNG_STATUS_COMPILE_FAILED:
+    case RUNG_STATUS_NO_MEMORY: return LAB_EXIT_WRONG;
+    default: return LAB_EXIT_USAGE;
+    }
+}
+
 /* Marks the type or compute mode that a word names. Returns false if the word is unknown. */
 static bool mark_dtype(rungi_string_view word, bool products[LAB_TYPE_PAIRS_MAX], bool modes[LAB_COMPUTE_COUNT])
 {
@@ -90,7 +102,7 @@ const char *lab_parse_dtypes(const lab_options *options, rung_compute *compute, 
     *count = 0;
     if (!read_compute(options->compute, compute)) {
         static char error[128];
-        snprintf(error, sizeof error, "--compute is \"%.40s\"; use strict, bf16x3, tf32x3, tf32 or bf16x1",
+        snprintf(error, sizeof error, "--compute is \"%.40s\"; use strict, bf16x3, tf32x3, tf32, bf16x1 or q8",
                  options->compute);
         return error;
     }
@@ -127,7 +139,7 @@ bool lab_compute_is_as_precise(rung_compute mode, rung_compute requested)
     static const int ranks[LAB_COMPUTE_COUNT] = {
         /* 1 is the most precise */
         [RUNG_COMPUTE_STRICT] = 1, [RUNG_COMPUTE_BF16X3] = 2, [RUNG_COMPUTE_TF32X3] = 3,
-        [RUNG_COMPUTE_TF32] = 4,   [RUNG_COMPUTE_BF16X1] = 5,
+        [RUNG_COMPUTE_TF32] = 4,   [RUNG_COMPUTE_BF16X1] = 5, [RUNG_COMPUTE_Q8] = 6,
     };
     int first = (int)mode, second = (int)requested;
     return first >= 0 && first < LAB_COMPUTE_COUNT && second >= 0 && second < LAB_COMPUTE_COUNT &&

@@ -103,6 +103,10 @@ int lab_usage_error(const char *command, const char *message);
 /* Hides the progress line and prints `rung: MESSAGE` to standard error. Returns `code`. */
 int lab_fail(int code, const char *format, ...) RUNG_PRINTF(2, 3);
 
+/* Returns the exit code for the status of a call. Wrong results and device failures have their own; everything else that fails
+ * is a usage error. */
+int lab_exit_code(rung_status status);
+
 /* Prints that an option has an invalid value, and which values are valid: `--every is "0"; VALID`. Returns
  * LAB_EXIT_USAGE. */
 int lab_option_error(const char *command, const char *option, const char *value, const char *valid);

@@ -157,7 +157,7 @@ static double mode_error(const rung_problem *problem, const element_sums_t *sums
     double vanished = 3 * 0x1p-126 * sums->factors; /* factors below the smallest normal number */
     if (problem->compute == RUNG_COMPUTE_TF32)
         return (0x1p-10 + 0x1p-22) * sums->products + vanished;
-    if (problem->compute == RUNG_COMPUTE_BF16X1)
+    if (problem->compute == RUNG_COMPUTE_BF16X1 || problem->compute == RUNG_COMPUTE_Q8) /* B is not quantized here */
         return (0x1p-7 + 0x1p-16) * sums->products + vanished;
     bool is_tf32x3 = problem->compute == RUNG_COMPUTE_TF32X3;
     *steps *= is_tf32x3 ? 3 : 6;

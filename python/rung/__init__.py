@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """rung: matrix multiplication on the CPU, on OpenCL devices and on NVIDIA GPUs, and a lab for CUDA kernels.
 
-``rung.matmul`` multiplies arrays. ``rung.Plan`` and ``rung.pack`` prepare repeated work.
+``rung.matmul`` multiplies arrays, ``rung.group_matmul`` lists of arrays. ``rung.Plan`` and ``rung.pack`` prepare
+repeated work. ``rung.quantize`` and ``rung.load_weights`` handle quantized arrays.
 ``rung.verify`` and ``rung.explain`` check and explain CUDA kernels without a GPU. The guide is
 docs/guides/python.md of the source tree.
 """
@@ -15,32 +16,44 @@ from ._threads import get_threads, set_threads
 
 if TYPE_CHECKING:
     from ._lab import CommandError, bench, devices, explain, kernels, verify
+    from ._group import group_matmul
     from ._matmul import matmul
     from ._packed import Packed, pack
     from ._plan import Plan
+    from ._quantized import Quantized, Weights, load_weights, quantize
 
 __all__ = [
     "CommandError",
     "Error",
     "Packed",
     "Plan",
+    "Quantized",
+    "Weights",
     "bench",
     "devices",
     "explain",
     "get_threads",
+    "group_matmul",
     "kernels",
+    "load_weights",
     "matmul",
     "pack",
+    "quantize",
     "set_threads",
     "verify",
 ]
 
 # Loaded at first use, so that `import rung` is quick. The console script does not load NumPy.
 _LAZY = {
+    "group_matmul": "_group",
     "matmul": "_matmul",
     "Packed": "_packed",
     "pack": "_packed",
     "Plan": "_plan",
+    "Quantized": "_quantized",
+    "Weights": "_quantized",
+    "load_weights": "_quantized",
+    "quantize": "_quantized",
     "CommandError": "_lab",
     "bench": "_lab",
     "devices": "_lab",

@@ -82,7 +82,7 @@ def kernels(device: str | None = None) -> Records:
 
     >>> import rung
     >>> [kernel["kernel"] for kernel in rung.kernels("cpu")][-1]
-    '12_matrix'
+    '15_quantized'
     """
     data = run("kernels", *arguments_of({"device": device}))
     return Records(data["kernels"], ["backend", "kernel", "dtypes", "compute", "summary"])

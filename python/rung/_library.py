@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the C interface of librung (include/rung/rung.h) for ctypes and loads the library.
+"""Declares the C interface of librung and librung-weights (include/rung) for ctypes and loads the libraries.
 
 python/tests/test_library.py compiles a C program that compares these declarations with the header.
 ctypes.CDLL releases the interpreter lock during each call.
@@ -31,6 +31,9 @@ INVALID, ALIASED, NO_DEVICE, UNSUPPORTED = -1, -2, -5, -6
 
 #: Element types that this package passes to the library, by the names of the header.
 TYPES = {"F32": 1, "F64": 2, "F16": 3, "BF16": 4, "I8": 5, "I32": 6, "F8E4M3": 10, "F8E5M2": 11}
+
+#: Types whose blocks hold their scales.
+BLOCK_TYPES = {"Q8_0": 14, "Q4_0": 15}
 
 COMPUTES = {"strict": 0, "bf16x3": 1, "tf32": 2, "bf16x1": 3, "tf32x3": 4}
 ACTIVATIONS = {"none": 0, "relu": 1, "gelu": 2, "gelu_tanh": 3, "silu": 4}
@@ -98,6 +101,12 @@ class Problem(Structure):
     ]
 
 
+class Group(Structure):
+    """rung_group"""
+
+    _fields_ = [("size", c_size_t), ("problems", c_void_p), ("count", c_int64)]
+
+
 class MultiplyOptions(Structure):
     """rung_multiply_options"""
 
@@ -119,6 +128,8 @@ class ContextOptions(Structure):
         ("memory_user", c_void_p),
         ("span", c_void_p),
         ("span_user", c_void_p),
+        ("parallel_for", c_void_p),
+        ("parallel_for_user", c_void_p),
     ]
 
 
@@ -185,19 +196,35 @@ class PlanInfo(Structure):
     ]
 
 
+class WeightsTensor(Structure):
+    """rung_weights_tensor"""
+
+    _fields_ = [
+        ("name", c_char_p),
+        ("type_name", c_char_p),
+        ("dimension_count", c_int64),
+        ("dimensions", c_int64 * 8),
+        ("data", c_void_p),
+        ("data_bytes", c_int64),
+        ("view", Matrix),
+    ]
+
+
 #: C names of the structs above, for the test that compares them with the header. A struct that the
 #: library returns may be longer than its declaration here.
 STRUCTS = {
     "rung_matrix": Matrix,
     "rung_problem": Problem,
+    "rung_group": Group,
     "rung_multiply_options": MultiplyOptions,
     "rung_context_options": ContextOptions,
     "rung_device_info": DeviceInfo,
     "rung_run_options": RunOptions,
     "rung_plan_options": PlanOptions,
     "rung_plan_info": PlanInfo,
+    "rung_weights_tensor": WeightsTensor,
 }
-RETURNED_STRUCTS = ("rung_device_info",)
+RETURNED_STRUCTS = ("rung_device_info", "rung_weights_tensor")
 
 _HANDLE = POINTER(c_void_p)
 
@@ -208,6 +235,7 @@ _FUNCTIONS = {
     "rung_error_text": (c_char_p, []),
     "rung_problem_check": (c_int, [c_void_p]),
     "rung_accumulator_type": (c_int, [c_int, c_int, c_int]),
+    "rung_group_multiply": (c_int, [c_void_p, c_void_p, c_void_p]),
     "rung_context_create": (c_int, [POINTER(ContextOptions), _HANDLE]),
     "rung_device_open": (c_int, [c_void_p, c_char_p, _HANDLE]),
     "rung_device_close": (None, [c_void_p]),
@@ -228,17 +256,28 @@ _FUNCTIONS = {
     "rung_plan_pack_b": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "rung_packed_save": (c_int, [c_void_p, c_void_p, c_void_p, c_char_p]),
     "rung_packed_load": (c_int, [c_void_p, c_void_p, c_char_p, _HANDLE]),
+    "rung_quantize": (c_int, [Matrix, Matrix, c_void_p]),
+    "rung_dequantize": (c_int, [Matrix, c_void_p, Matrix]),
+}
+
+# Those of librung-weights.
+_WEIGHTS_FUNCTIONS = {
+    "rung_weights_open": (c_int, [c_char_p, _HANDLE]),
+    "rung_weights_count": (c_int64, [c_void_p]),
+    "rung_weights_at": (POINTER(WeightsTensor), [c_void_p, c_int64]),
+    "rung_weights_close": (None, [c_void_p]),
 }
 
 _folder = os.path.dirname(os.path.abspath(__file__))
 _lock = threading.Lock()
 _loaded = None
+_loaded_weights = None
 
 
-def library_path() -> str:
-    """Returns the path of librung: in the folder RUNG_LIBRARY_DIR if set, else in the package."""
+def library_path(name: str = "librung") -> str:
+    """Returns the path of a library: in the folder RUNG_LIBRARY_DIR if set, else in the package."""
     named = os.environ.get("RUNG_LIBRARY_DIR")
-    return os.path.join(named or os.path.join(_folder, "lib"), "librung.so.0")
+    return os.path.join(named or os.path.join(_folder, "lib"), f"{name}.so.0")
 
 
 def command_path() -> str:
@@ -256,17 +295,22 @@ def _hint(named: str | None) -> str:
     return "install the package again, or set RUNG_LIBRARY_DIR to the folder of a build, for example build/release"
 
 
-def _open() -> ctypes.CDLL:
-    path = library_path()
+def _open_library(name: str, functions: dict) -> ctypes.CDLL:
+    path = library_path(name)
     try:
         library = ctypes.CDLL(path)
     except OSError as error:
         named = os.environ.get("RUNG_LIBRARY_DIR")
-        raise ImportError(f"librung cannot be loaded: {error}; {_hint(named)}") from None
-    for name, (result, arguments) in _FUNCTIONS.items():
-        function = getattr(library, name)
+        raise ImportError(f"{name} cannot be loaded: {error}; {_hint(named)}") from None
+    for function_name, (result, arguments) in functions.items():
+        function = getattr(library, function_name)
         function.restype = result
         function.argtypes = arguments
+    return library
+
+
+def _open() -> ctypes.CDLL:
+    library = _open_library("librung", _FUNCTIONS)
     # Declared argument types would cost more than the arguments themselves: callers pass byref() objects and None.
     library.rung_multiply.restype = c_int
     return library
@@ -283,6 +327,17 @@ def load() -> ctypes.CDLL:
 
                 _threadpoolctl.register()
     return _loaded
+
+
+def load_weights() -> ctypes.CDLL:
+    """Returns librung-weights. The first call loads it."""
+    global _loaded_weights
+    load()  # holds the error text
+    if _loaded_weights is None:
+        with _lock:
+            if _loaded_weights is None:
+                _loaded_weights = _open_library("librung-weights", _WEIGHTS_FUNCTIONS)
+    return _loaded_weights
 
 
 def error_text() -> str:

@@ -15,10 +15,10 @@ import rung
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = pathlib.Path(rung.__file__).parents[1]
-PAGES = {"docs/guides/python.md": 6, "README.md": 1, "docs/start/first-multiply.md": 1}
+PAGES = {"docs/guides/python.md": 7, "README.md": 1, "docs/start/first-multiply.md": 1}
 
 
-@pytest.mark.parametrize("name", ["_lab", "_matmul", "_packed", "_plan", "_threads"])
+@pytest.mark.parametrize("name", ["_lab", "_matmul", "_packed", "_plan", "_quantized", "_threads"])
 def test_docstrings(name):
     result = doctest.testmod(importlib.import_module("rung." + name))
     assert result.attempted > 0 and result.failed == 0

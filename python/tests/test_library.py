@@ -32,7 +32,7 @@ def enum_lines():
     for number, name in _library.STATUSES.items():
         constant = "RUNG_OK" if number == 0 else f"RUNG_STATUS_{name}"
         yield f'equal("{constant}", {constant}, {number});'
-    for name, number in _library.TYPES.items():
+    for name, number in {**_library.TYPES, **_library.BLOCK_TYPES}.items():
         yield f'equal("RUNG_{name}", RUNG_{name}, {number});'
     for prefix, table in (
         ("COMPUTE", _library.COMPUTES),
@@ -46,7 +46,7 @@ def enum_lines():
 def differences(lines, folder):
     source = folder / "compare.c"
     source.write_text(
-        "#include <rung/rung.h>\n#include <stdio.h>\n"
+        "#include <rung/weights.h>\n#include <stdio.h>\n"
         "static void equal(const char *what, long long header, long long declared)\n"
         "{ if (header != declared)\n"
         '  printf("%s is %lld in the header and %lld in _library.py\\n", what, header, declared); }\n'

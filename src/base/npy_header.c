@@ -5,6 +5,7 @@
  */
 #include "base/npy_header.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/checked_arithmetic.h"
@@ -165,4 +166,18 @@ const char *rungi_npy_header_parse(const char *bytes, int64_t count, rungi_npy_h
     npy_fields_t fields = {.header = header};
     npy_text_t text = {bytes + header_offset, bytes + header_offset + length};
     return parse_dictionary(&text, &fields);
+}
+
+void rungi_npy_header_write(const char *type, int64_t rows, int64_t cols, char header[RUNGI_NPY_HEADER_BYTES])
+{
+    enum { HEADER_OFFSET = MAGIC_BYTES + 4 };
+    memset(header, ' ', RUNGI_NPY_HEADER_BYTES);
+    memcpy(header, "\x93NUMPY\x01\x00", MAGIC_BYTES + 2);
+    header[MAGIC_BYTES + 2] = (char)(RUNGI_NPY_HEADER_BYTES - HEADER_OFFSET);
+    header[MAGIC_BYTES + 3] = 0;
+    int used = snprintf(header + HEADER_OFFSET, RUNGI_NPY_HEADER_BYTES - HEADER_OFFSET,
+                        "{'descr': '%s', 'fortran_order': False, 'shape': (%lld, %lld), }", type, (long long)rows,
+                        (long long)cols);
+    header[HEADER_OFFSET + used] = ' ';
+    header[RUNGI_NPY_HEADER_BYTES - 1] = '\n';
 }

@@ -40,6 +40,8 @@ struct rung_context {
     rungi_allocator allocator;
     rung_span_function span;
     void *span_user;
+    rung_parallel_function parallel_for; /* the caller's thread pool, or NULL */
+    void *parallel_for_user;
     int64_t overlap;      /* bytes of operands from which a multiply is staged in panels; 0: never */
     int64_t threads;      /* maximum number of CPU threads per multiply; 0: the number of processors */
     char device_name[64]; /* device of rung_gemm() */

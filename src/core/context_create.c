@@ -74,6 +74,8 @@ static rung_status apply_options(const rung_context_options *options, rung_conte
         .allocator = rungi_allocator_default(),
         .span = options->span,
         .span_user = options->span_user,
+        .parallel_for = options->parallel_for,
+        .parallel_for_user = options->parallel_for_user,
         .overlap = number_setting("RUNG_OVERLAP", default_overlap_bytes),
         .threads = options->threads > 0 ? options->threads : number_setting("RUNG_THREADS", 0),
     };

@@ -78,6 +78,10 @@ typedef struct rungi_device_ops {
      * B must not be read. */
     rung_status (*plan_run)(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_gemm_sizes sizes,
                             const rung_run_options *options);
+    /* On devices that read host memory: runs plans[i], which matches problems[i], for each i in one pass of at most
+     * `threads` threads (0: the device's number). No problem is a batch, and no output is empty. */
+    rung_status (*plans_run)(rung_queue *queue, rung_plan *const *plans, const rung_problem *problems, int64_t count,
+                             int64_t threads);
     /* Optional: packs B into plan->info.packed_b_bytes bytes. */
     rung_status (*plan_pack)(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                              const rung_run_options *options);
@@ -109,6 +113,7 @@ struct rung_queue {
     rung_device *device;
     rung_queue *next;                               /* in the context's list of idle queues */
     rung_plan *plans[RUNGI_QUEUE_CACHED_PLANS_MAX]; /* of rung_gemm(), most recently used first */
+    struct rungi_plan_table *group_plans;           /* of rung_group_multiply(); NULL before the first group */
     int64_t plans_tuning_version;                   /* the context's tuning_version when the plans were created */
     rungi_trace_entry *trace_entries;               /* runs that are not logged yet, oldest first */
     rungi_trace_entry *last_trace_entry;

@@ -5,11 +5,14 @@
 #include <stdio.h>
 
 static const struct {
-    rung_type in, out, sum;
+    rung_type a, b, out, sum;
     const char *word;
 } types_table[RUNGI_GEMM_TYPES_COUNT] = {
-#define X(in, out, sum, word) {RUNG_##in, RUNG_##out, RUNG_##sum, word},
+#define X(in, out, sum, word) [RUNGI_##in##_TO_##out] = {RUNG_##in, RUNG_##in, RUNG_##out, RUNG_##sum, word},
     RUNGI_GEMM_TYPES_LIST(X)
+#undef X
+#define X(a, b, out, sum, word) [RUNGI_##a##_##b##_TO_##out] = {RUNG_##a, RUNG_##b, RUNG_##out, RUNG_##sum, word},
+        RUNGI_GEMM_MIXED_TYPES_LIST(X)
 #undef X
 };
 
@@ -21,7 +24,7 @@ static int is_valid(rungi_gemm_types types)
 rungi_gemm_types rungi_gemm_types_of(rung_type a, rung_type b, rung_type c)
 {
     for (int i = 0; i < RUNGI_GEMM_TYPES_COUNT; i++)
-        if (types_table[i].in == a && types_table[i].in == b && types_table[i].out == c)
+        if (types_table[i].a == a && types_table[i].b == b && types_table[i].out == c)
             return (rungi_gemm_types)i;
     return RUNGI_GEMM_TYPES_COUNT;
 }

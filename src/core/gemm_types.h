@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemm_types.h - the list of all type combinations: the type of A and B, the type of C, the accumulator's type, and the
+/* gemm_types.h - the lists of all type combinations: the types of A and B, the type of C, the accumulator's type, and the
  * name in kernel files, tuning files and command lines. rung_accumulator_type() is the public form. */
 #pragma once
 
@@ -23,19 +23,41 @@
     X(F8E5M2, F32, F32, "f8e5m2")       \
     X(F8E5M2, BF16, F32, "f8e5m2:bf16")
 
+/* Combinations in which B is quantized and A is not. */
+#define RUNGI_GEMM_MIXED_TYPES_LIST(X)       \
+    X(F32, Q8_0, F32, F32, "f32*q8_0")       \
+    X(F32, Q4_0, F32, F32, "f32*q4_0")       \
+    X(F16, Q8_0, F16, F32, "f16*q8_0")       \
+    X(F16, Q8_0, F32, F32, "f16*q8_0:f32")   \
+    X(F16, Q4_0, F16, F32, "f16*q4_0")       \
+    X(F16, Q4_0, F32, F32, "f16*q4_0:f32")   \
+    X(BF16, Q8_0, BF16, F32, "bf16*q8_0")    \
+    X(BF16, Q8_0, F32, F32, "bf16*q8_0:f32") \
+    X(BF16, Q4_0, BF16, F32, "bf16*q4_0")    \
+    X(BF16, Q4_0, F32, F32, "bf16*q4_0:f32")
+
 typedef enum rungi_gemm_types {
 #define X(in, out, sum, word) RUNGI_##in##_TO_##out,
     RUNGI_GEMM_TYPES_LIST(X)
 #undef X
+        RUNGI_GEMM_SAME_TYPES_COUNT,
+    RUNGI_GEMM_LAST_SAME_TYPES = RUNGI_GEMM_SAME_TYPES_COUNT - 1,
+#define X(a, b, out, sum, word) RUNGI_##a##_##b##_TO_##out,
+    RUNGI_GEMM_MIXED_TYPES_LIST(X)
+#undef X
         RUNGI_GEMM_TYPES_COUNT
 } rungi_gemm_types;
 
-/* Bit sets: of all combinations, and of those that a kernel multiplies if it does not say which; (1 << RUNGI_F16_TO_F32)
- * is the bit of one. 8-bit floating-point types are an exception: only matrix engines profit from them. */
+/* Bit sets: of all combinations, of those in which A and B have the same type, and of those that a kernel multiplies if it does
+ * not say which; (1 << RUNGI_F16_TO_F32) is the bit of one. 8-bit floating-point types are an exception: only matrix engines
+ * profit from them. */
 enum {
     RUNGI_GEMM_TYPES_ALL = (1u << RUNGI_GEMM_TYPES_COUNT) - 1,
+    RUNGI_GEMM_TYPES_SAME = (1u << RUNGI_GEMM_SAME_TYPES_COUNT) - 1,
+    RUNGI_GEMM_TYPES_MIXED = RUNGI_GEMM_TYPES_ALL - RUNGI_GEMM_TYPES_SAME,
     RUNGI_GEMM_TYPES_USUAL = (1u << RUNGI_F8E4M3_TO_F32) - 1
 };
+_Static_assert(RUNGI_GEMM_TYPES_COUNT <= 31, "a bit set has enough bits");
 
 /* Returns the combination of these types of A, B and C; RUNGI_GEMM_TYPES_COUNT if it is not supported. */
 rungi_gemm_types rungi_gemm_types_of(rung_type a, rung_type b, rung_type c);

@@ -13,6 +13,7 @@
 #include "base/try.h"
 #include "core/enum_counts.h"
 #include "core/kernel_expression.h"
+#include "core/problem.h"
 
 /* ---- Creating --------------------------------------------------------------------------- */
 
@@ -192,7 +193,7 @@ int rung_kernel_computes(const rung_kernel *kernel, rung_compute requested, rung
 rung_compute rungi_kernel_compute(const rung_kernel *kernel, const rung_problem *problem)
 {
     rung_compute mode = RUNG_COMPUTE_STRICT;
-    if (problem->a.type == RUNG_F32)
+    if (rungi_problem_has_modes(problem))
         rung_kernel_computes(kernel, problem->compute, &mode);
     return mode;
 }
@@ -209,7 +210,7 @@ rung_compute rungi_kernel_most_precise(const rung_kernel *kernel)
 bool rungi_kernel_needs_compute_macro(const rung_kernel *kernel, const rung_problem *problem)
 {
     rung_compute mode;
-    return problem->a.type == RUNG_F32 && rung_kernel_computes(kernel, problem->compute, &mode) &&
+    return rungi_problem_has_modes(problem) && rung_kernel_computes(kernel, problem->compute, &mode) &&
            mode != kernel->info.compute;
 }
 

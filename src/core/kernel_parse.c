@@ -297,7 +297,7 @@ static rung_status parse_takes(rung_kernel *kernel, rungi_string_view list)
         rungi_string_view word = trim(rungi_string_view_split(&list, ','));
         rungi_gemm_types types = rungi_gemm_types_find(word);
         if (types == RUNGI_GEMM_TYPES_COUNT) {
-            char valid[256];
+            char valid[512];
             rungi_gemm_types_format(RUNGI_GEMM_TYPES_ALL, valid, sizeof valid);
             return rungi_invalid("%s: unknown types \"%.*s\" after \"takes:\"; valid (input:output): %s",
                                  kernel->info.file, (int)word.length, word.text, valid);
@@ -319,7 +319,7 @@ static rung_status parse_computes(rung_kernel *kernel, rungi_string_view list)
         if (compute == RUNGI_COMPUTE_COUNT)
             return rungi_invalid(
                 "%s: unknown compute mode \"%.*s\" after \"computes:\"; valid: strict, bf16x3, tf32x3, "
-                "tf32, bf16x1",
+                "tf32, bf16x1, q8",
                 kernel->info.file, (int)word.length, word.text);
         kernel->computes |= 1u << compute;
         if (rungi_compute_is_as_precise(kernel->info.compute, (rung_compute)compute))

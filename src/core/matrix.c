@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/checked_arithmetic.h"
+#include "base/error.h"
 #include "core/device.h"
 
 int64_t rung_type_size(rung_type type)
@@ -104,9 +105,28 @@ rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int64_t cols
     return broadcast;
 }
 
+rung_status rungi_matrix_check_blocks(const char *name, const rung_matrix *matrix)
+{
+    int64_t count = rung_type_block_elements(matrix->type);
+    bool by_rows = matrix->col_stride == 1;
+    if (!by_rows && matrix->row_stride != 1)
+        return rungi_invalid("%s has type %s and strides %lld and %lld; one of them must be 1", name,
+                             rung_type_name(matrix->type), (long long)matrix->row_stride,
+                             (long long)matrix->col_stride);
+    int64_t length = by_rows ? matrix->cols : matrix->rows, others = by_rows ? matrix->rows : matrix->cols;
+    int64_t stride = by_rows ? matrix->row_stride : matrix->col_stride;
+    if (length % count != 0 || matrix->offset % count != 0 || (others > 1 && stride % count != 0))
+        return rungi_invalid(
+            "%s has type %s, whose blocks have %lld elements: %lld elements, a stride of %lld and an offset of %lld "
+            "must be multiples of that",
+            name, rung_type_name(matrix->type), (long long)count, (long long)length, (long long)stride,
+            (long long)matrix->offset);
+    return RUNG_OK;
+}
+
 bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements)
 {
-    int64_t size = rungi_type_size(matrix->type), last = 0, end = matrix->offset, bytes;
+    int64_t size = rungi_type_size_limit(matrix->type), last = 0, end = matrix->offset, bytes;
     *elements = 0;
     /* Strides are checked even where no index uses them, so that later code may multiply them without a check. */
     if (!rungi_checked_multiply(matrix->row_stride, size, &bytes) ||
@@ -124,7 +144,7 @@ bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements)
 bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *elements)
 {
     int64_t last = 0, end = matrix->offset, bytes;
-    if (!rungi_checked_multiply(matrix->batch_stride, rungi_type_size(matrix->type), &bytes) ||
+    if (!rungi_checked_multiply(matrix->batch_stride, rungi_type_size_limit(matrix->type), &bytes) ||
         !rungi_matrix_span(matrix, elements))
         return false;
     if (*elements == 0 || batch == 0)
@@ -134,13 +154,13 @@ bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *
     if (!matrix->batch_offsets && !rungi_checked_multiply(batch - 1, matrix->batch_stride, &last))
         return false;
     return rungi_checked_add(*elements, last, elements) && rungi_checked_add(end, *elements, &end) &&
-           rungi_checked_multiply(end, rungi_type_size(matrix->type), &bytes) && (uint64_t)bytes <= PTRDIFF_MAX;
+           rungi_checked_multiply(end, rungi_type_size_limit(matrix->type), &bytes) && (uint64_t)bytes <= PTRDIFF_MAX;
 }
 
 void *rungi_matrix_first_element(const rung_matrix *matrix)
 {
     RUNGI_ASSERT(!matrix->buffer);
-    return (char *)matrix->data + matrix->offset * rungi_type_size(matrix->type);
+    return (char *)matrix->data + rungi_type_bytes(matrix->type, matrix->offset);
 }
 
 uintptr_t rungi_matrix_base_address(const rung_matrix *matrix)
@@ -150,7 +170,7 @@ uintptr_t rungi_matrix_base_address(const rung_matrix *matrix)
 
 uintptr_t rungi_matrix_address(const rung_matrix *matrix)
 {
-    return rungi_matrix_base_address(matrix) + (uintptr_t)(matrix->offset * rungi_type_size(matrix->type));
+    return rungi_matrix_base_address(matrix) + (uintptr_t)rungi_type_bytes(matrix->type, matrix->offset);
 }
 
 const void *rungi_matrix_address_space(const rung_matrix *matrix)
@@ -191,7 +211,7 @@ bool rungi_matrix_dense(const rung_matrix *matrix, rung_matrix *dense, int64_t *
     dense->row_stride = rows == matrix->rows ? (is_column_major ? 1 : cols) : 0;
     dense->col_stride = cols == matrix->cols ? (is_column_major ? rows : 1) : 0;
     return rungi_checked_multiply(rows, cols, elements) &&
-           rungi_checked_multiply(*elements, rungi_type_size(matrix->type), &bytes);
+           rungi_checked_multiply(*elements, rungi_type_size_limit(matrix->type), &bytes);
 }
 
 bool rungi_matrix_is_dense(const rung_matrix *matrix)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/checked_arithmetic.h"
 #include "rung/rung.h"
 
 /* Inlined rung_type_size(). The checks of one multiply call it a dozen times. */
@@ -24,6 +25,33 @@ static inline int64_t rungi_type_size(rung_type type)
     }
 }
 
+/* Returns whether elements and their scale are stored in blocks. Only B may have such a type. */
+static inline bool rungi_type_has_scales(rung_type type)
+{
+    return type == RUNG_Q8_0 || type == RUNG_Q4_0;
+}
+
+/* Returns the number of bytes of `elements` elements, of which the first begins a block. */
+static inline int64_t rungi_type_bytes(rung_type type, int64_t elements)
+{
+    int64_t size = rungi_type_size(type);
+    if (size > 0 || elements == 0)
+        return elements * size;
+    return rungi_ceil_divide(elements, rung_type_block_elements(type)) * rung_type_block_bytes(type);
+}
+
+/* Returns an upper bound for the bytes of an element, with its part of a scale. */
+static inline int64_t rungi_type_size_limit(rung_type type)
+{
+    return rungi_type_has_scales(type) ? 2 : rungi_type_size(type);
+}
+
+/* Returns the alignment of a matrix in memory: the size of an element, or that of a scale. */
+static inline int64_t rungi_type_alignment(rung_type type)
+{
+    return rungi_type_has_scales(type) ? 2 : rungi_type_size(type);
+}
+
 static inline bool rungi_type_is_f8(rung_type type)
 {
     return type == RUNG_F8E4M3 || type == RUNG_F8E5M2;
@@ -32,13 +60,17 @@ static inline bool rungi_type_is_f8(rung_type type)
 /* Returns whether kernels of this version multiply the type. */
 static inline bool rungi_type_is_implemented(rung_type type)
 {
-    return (type >= RUNG_F32 && type <= RUNG_I32) || rungi_type_is_f8(type);
+    return (type >= RUNG_F32 && type <= RUNG_I32) || rungi_type_is_f8(type) || rungi_type_has_scales(type);
 }
 
 static inline bool rungi_type_is_integer(rung_type type)
 {
     return type == RUNG_I8 || type == RUNG_I32;
 }
+
+/* Checks a view whose elements are stored in blocks: they lie along the stride 1, and rows or columns begin with a whole
+ * block. `name` begins a message. */
+rung_status rungi_matrix_check_blocks(const char *name, const rung_matrix *matrix);
 
 /* Computes the number of elements from the first of the view to the end of its last, including gaps; 0 for an empty
  * view. Returns false if the number, or the offset plus it in bytes, overflows. */

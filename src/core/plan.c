@@ -19,6 +19,8 @@ unsigned rungi_plan_alignment_of(const rung_problem *normalized)
 {
     int64_t elements = 16 / rung_type_size(normalized->a.type);
     unsigned alignment = 0;
+    if (rungi_type_has_scales(normalized->b.type)) /* vectors of elements do not exist */
+        return 0;
     if (is_operand_aligned(normalized, RUNGI_A, elements) && is_operand_aligned(normalized, RUNGI_B, elements))
         alignment |= RUNGI_INPUTS_ALIGNED_16_BYTES;
     if (is_operand_aligned(normalized, RUNGI_A, 4) && is_operand_aligned(normalized, RUNGI_B, 4)) {
@@ -264,6 +266,9 @@ static rung_status check_b(const rung_plan *plan, const rung_matrix *b)
     if (b->rows != form->rows || b->cols != form->cols)
         return rungi_invalid("rung_plan_pack_b: B is %lld x %lld; the plan was created for %lld x %lld",
                              (long long)b->rows, (long long)b->cols, (long long)form->rows, (long long)form->cols);
+    if (rungi_type_has_scales(b->type) && !rungi_matrix_is_empty(b) && (b->row_stride == 1) != (form->row_stride == 1))
+        return rungi_invalid("rung_plan_pack_b: the blocks of B lie along %s; the plan was created for blocks along %s",
+                             b->row_stride == 1 ? "k" : "n", form->row_stride == 1 ? "k" : "n");
     return RUNG_OK;
 }
 
@@ -274,7 +279,7 @@ rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matr
     rung_run_options run_options;
     if (!plan || !queue || !b || !packed)
         return rungi_invalid("rung_plan_pack_b needs a plan, a queue, a matrix and a buffer; one of them is NULL");
-    rung_problem only_b = rung_problem_of(rung_matrix_of(b->type, 0, b->rows, NULL), *b,
+    rung_problem only_b = rung_problem_of(rung_matrix_of(plan->problem.a.type, 0, b->rows, NULL), *b,
                                           rung_matrix_of(plan->problem.c.type, 0, b->cols, NULL));
     TRY(rungi_plan_check_packing(plan, queue, NULL));
     TRY(check_b(plan, b));

@@ -109,13 +109,14 @@ static bool has_form(const rung_matrix *view, const rung_matrix *form)
 /* Returns whether a view in host memory has the plan's form, and the range of its bytes. */
 static bool matches_host_view(const rung_matrix *view, const rung_matrix *form, int64_t span, byte_range_t *range)
 {
-    uintptr_t size = (uintptr_t)rungi_type_size(form->type);
+    uintptr_t alignment = (uintptr_t)rungi_type_alignment(form->type);
     if (!has_form(view, form) || view->buffer || !view->data || view->offset < 0 ||
-        view->offset > INT64_MAX / 16 - span)
+        view->offset > INT64_MAX / 16 - span ||
+        (rungi_type_has_scales(form->type) && view->offset % rung_type_block_elements(form->type) != 0))
         return false;
-    range->first = (uintptr_t)view->data + (uintptr_t)view->offset * size;
-    range->end = range->first + (uintptr_t)span * size;
-    return (range->first & (size - 1)) == 0 && range->end > range->first; /* sizes are powers of two */
+    range->first = (uintptr_t)view->data + (uintptr_t)rungi_type_bytes(form->type, view->offset);
+    range->end = range->first + (uintptr_t)rungi_type_bytes(form->type, span);
+    return (range->first & (alignment - 1)) == 0 && range->end > range->first; /* alignments are powers of two */
 }
 
 /* Returns whether the accumulator's type represents the scalar exactly. */

@@ -49,7 +49,7 @@ static const char *output_name(const rung_problem *given)
 
 /* ---- Form -------------------------------------------------------------------------------------------------------- */
 
-static rung_status check_type(const char *name, rung_type type)
+static rung_status check_type(const char *name, rung_type type, bool is_b)
 {
     if ((int)type <= RUNG_TYPE_NONE || (int)type >= RUNGI_TYPE_COUNT)
         return rungi_invalid("the type of %s is %d, which is not a rung_type; set it to RUNG_F32, for example", name,
@@ -60,10 +60,30 @@ static rung_status check_type(const char *name, rung_type type)
             "%s has type %s, which no kernel of rung %s multiplies; convert it to f32, f64, f16, bf16, i8, i32 or, on "
             "NVIDIA GPUs, f8e4m3 or f8e5m2",
             name, rung_type_name(type), rung_version_text());
+    if (rungi_type_has_scales(type) && !is_b)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "%s has type %s, which only B may have; if A is quantized, multiply the transposed matrices: "
+                          "C^T = B^T * A^T (see rung_matrix_transpose)",
+                          name, rung_type_name(type));
     return RUNG_OK;
 }
 
-static rung_status check_view(const char *name, const rung_matrix *matrix, int64_t batch)
+/* Checks that the items of a batch begin with whole blocks. */
+static rung_status check_batch_blocks(const char *name, const rung_matrix *matrix, int64_t batch)
+{
+    int64_t count = rung_type_block_elements(matrix->type);
+    if (!matrix->batch_offsets && matrix->batch_stride % count != 0)
+        return rungi_invalid("the batch stride of %s is %lld; with type %s it must be a multiple of %lld", name,
+                             (long long)matrix->batch_stride, rung_type_name(matrix->type), (long long)count);
+    for (int64_t i = 0; matrix->batch_offsets && i < batch; i++)
+        if (matrix->batch_offsets[i] % count != 0)
+            return rungi_invalid(
+                "the batch offset of item %lld of %s is %lld; with type %s it must be a multiple of %lld", (long long)i,
+                name, (long long)matrix->batch_offsets[i], rung_type_name(matrix->type), (long long)count);
+    return RUNG_OK;
+}
+
+static rung_status check_view(const char *name, const rung_matrix *matrix, int64_t batch, bool is_b)
 {
     int64_t span;
     rung_matrix strided = *matrix;
@@ -71,7 +91,7 @@ static rung_status check_view(const char *name, const rung_matrix *matrix, int64
         strided.batch_offsets = NULL;
         strided.batch_stride = 0;
     }
-    TRY(check_type(name, matrix->type));
+    TRY(check_type(name, matrix->type, is_b));
     if (matrix->rows < 0 || matrix->cols < 0)
         return rungi_invalid(
             "%s is %lld x %lld; sizes must not be negative (rung_matrix_block and similar functions return "
@@ -90,7 +110,7 @@ static rung_status check_view(const char *name, const rung_matrix *matrix, int64
             "does not fit the address space",
             name, (long long)matrix->rows, (long long)matrix->cols, (long long)matrix->row_stride,
             (long long)matrix->col_stride, (long long)matrix->batch_stride, (long long)batch);
-    return RUNG_OK;
+    return rungi_type_has_scales(matrix->type) ? rungi_matrix_check_blocks(name, matrix) : RUNG_OK;
 }
 
 static rung_status check_scalar(const char *name, double value, rung_type type)
@@ -107,7 +127,7 @@ static rung_status check_epilogue_operand(const rung_problem *problem, rungi_ope
     const rung_matrix *view = rungi_problem_view(problem, operand), *c = rungi_problem_output(problem);
     if (rungi_matrix_is_empty(view) && view->rows >= 0 && view->cols >= 0)
         return RUNG_OK;
-    TRY(check_view(name, view, rungi_problem_items(problem)));
+    TRY(check_view(name, view, rungi_problem_items(problem), false));
     if (view->type != c->type || view->rows != c->rows || view->cols != c->cols)
         return rungi_invalid(
             "%s is %lld x %lld of %s; it must be %lld x %lld of %s like %s (see rung_matrix_broadcast)", name,
@@ -143,7 +163,7 @@ static rung_status check_addend(const rung_problem *problem)
         return RUNG_OK;
     if (rungi_matrix_is_absent(c))
         return rungi_invalid("beta is %g and C is absent; set C, or set beta to 0", problem->beta);
-    TRY(check_view("C", c, rungi_problem_items(problem)));
+    TRY(check_view("C", c, rungi_problem_items(problem), false));
     if (c->rows != d->rows || c->cols != d->cols)
         return rungi_invalid("C is %lld x %lld and D is %lld x %lld; both must be m x n", (long long)c->rows,
                              (long long)c->cols, (long long)d->rows, (long long)d->cols);
@@ -158,9 +178,9 @@ static rung_status check_views(const rung_problem *problem)
     int64_t items = rungi_problem_items(problem);
     if (problem->batch < 0)
         return rungi_invalid("batch is %lld; it must not be negative", (long long)problem->batch);
-    TRY(check_view("A", &problem->a, items));
-    TRY(check_view("B", &problem->b, items));
-    TRY(check_view(output_name(problem), rungi_problem_output(problem), items));
+    TRY(check_view("A", &problem->a, items, false));
+    TRY(check_view("B", &problem->b, items, true));
+    TRY(check_view(output_name(problem), rungi_problem_output(problem), items, false));
     return check_addend(problem);
 }
 
@@ -236,10 +256,12 @@ static rung_status check_offsets(const char *name, const rung_matrix *matrix, in
 
 static rung_status check_operand_memory(const char *name, const rung_matrix *matrix, int64_t batch, bool is_output)
 {
-    int64_t span, size = rungi_type_size(matrix->type);
+    int64_t span, size = rungi_type_alignment(matrix->type);
     if (rungi_matrix_is_empty(matrix) || batch == 0)
         return RUNG_OK;
     TRY(check_offsets(name, matrix, batch, is_output));
+    if (rungi_type_has_scales(matrix->type))
+        TRY(check_batch_blocks(name, matrix, batch));
     if (!matrix->data == !matrix->buffer)
         return rungi_invalid("%s has %s; set exactly one of them", name,
                              matrix->data ? "data and a buffer" : "neither data nor a buffer");
@@ -247,9 +269,10 @@ static rung_status check_operand_memory(const char *name, const rung_matrix *mat
         return rungi_invalid("the memory of %s is not aligned to its element size, %lld bytes", name, (long long)size);
     if (!rungi_matrix_batch_span(matrix, batch, &span))
         return rungi_fail(RUNG_STATUS_TOO_LARGE, "%s with its batch offsets does not fit the address space", name);
-    if (matrix->buffer && (matrix->offset + span) * size > matrix->buffer->bytes)
-        return rungi_invalid("%s ends at byte %lld of a buffer of %lld bytes", name,
-                             ((long long)matrix->offset + span) * size, (long long)matrix->buffer->bytes);
+    int64_t end = rungi_type_bytes(matrix->type, matrix->offset + span);
+    if (matrix->buffer && end > matrix->buffer->bytes)
+        return rungi_invalid("%s ends at byte %lld of a buffer of %lld bytes", name, (long long)end,
+                             (long long)matrix->buffer->bytes);
     return RUNG_OK;
 }
 
@@ -286,7 +309,7 @@ bool rungi_problem_overlaps_buffer(const rung_problem *problem, const rung_buffe
             rungi_matrix_address_space(view) != buffer->address_space ||
             !rungi_matrix_batch_span(view, rungi_problem_items(problem), &span))
             continue;
-        uintptr_t first = rungi_matrix_address(view), end = first + (uintptr_t)(span * rungi_type_size(view->type));
+        uintptr_t first = rungi_matrix_address(view), end = first + (uintptr_t)rungi_type_bytes(view->type, span);
         if (first < buffer->address + (uintptr_t)bytes && buffer->address < end)
             return true;
     }

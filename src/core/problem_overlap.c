@@ -53,8 +53,27 @@ typedef struct rectangle {
     int64_t bytes; /* from the first byte to the end of the last element */
 } rectangle_t;
 
+/* Returns the rectangle of a view whose blocks of elements lie along the stride 1: a block counts as one element. */
+static rectangle_t rectangle_of_blocks(const rung_matrix *matrix)
+{
+    bool by_rows = matrix->col_stride == 1;
+    int64_t elements = rung_type_block_elements(matrix->type), size = rung_type_block_bytes(matrix->type), span = 0;
+    rungi_matrix_span(matrix, &span);
+    return (rectangle_t){
+        .first = rungi_matrix_address(matrix),
+        .size = size,
+        .outer_stride = (by_rows ? matrix->row_stride : matrix->col_stride) / elements * size,
+        .outer_count = by_rows ? matrix->rows : matrix->cols,
+        .inner_stride = size,
+        .inner_count = (by_rows ? matrix->cols : matrix->rows) / elements,
+        .bytes = rungi_type_bytes(matrix->type, span),
+    };
+}
+
 static rectangle_t rectangle_of(const rung_matrix *matrix)
 {
+    if (rungi_type_has_scales(matrix->type))
+        return rectangle_of_blocks(matrix);
     int64_t size = rungi_type_size(matrix->type), span = 0;
     bool is_row_outer = matrix->row_stride >= matrix->col_stride;
     rungi_matrix_span(matrix, &span);
@@ -159,7 +178,7 @@ static int64_t first_item_after(const rung_matrix *c, int64_t batch, int64_t spa
 bool rungi_batches_overlap(const rung_matrix *c, const rung_matrix *other, int64_t batch)
 {
     int64_t c_batch_span, other_batch_span, c_span, other_span;
-    int64_t size = rungi_type_size(c->type), other_size = rungi_type_size(other->type);
+    int64_t size = rungi_type_size(c->type);
     if (rungi_matrix_is_empty(c) || rungi_matrix_is_empty(other) || batch == 0 ||
         rungi_matrix_address_space(c) != rungi_matrix_address_space(other))
         return false;
@@ -168,15 +187,15 @@ bool rungi_batches_overlap(const rung_matrix *c, const rung_matrix *other, int64
     int64_t distance = (int64_t)(rungi_matrix_address(other) - rungi_matrix_address(c));
     rungi_matrix_batch_span(c, batch, &c_batch_span);
     rungi_matrix_batch_span(other, batch, &other_batch_span);
-    if (distance >= c_batch_span * size || -distance >= other_batch_span * other_size)
+    if (distance >= c_batch_span * size || -distance >= rungi_type_bytes(other->type, other_batch_span))
         return false;
     rungi_matrix_span(c, &c_span);
     rungi_matrix_span(other, &other_span);
     int64_t items = rungi_matrix_is_batch_invariant(other) ? 1 : batch;
     for (int64_t i = 0; i < items; i++) {
         rung_matrix item = rungi_matrix_item(other, i);
-        int64_t start = distance + (item.offset - other->offset) * other_size;
-        int64_t end = start + other_span * other_size;
+        int64_t start = distance + rungi_type_bytes(other->type, item.offset - other->offset);
+        int64_t end = start + rungi_type_bytes(other->type, other_span);
         int64_t first = first_item_after(c, batch, c_span, start >= 0 ? start / size : -1);
         for (int64_t j = first; j < batch && rungi_matrix_item_offset(c, j) * size < end; j++) {
             rung_matrix c_item = rungi_matrix_item(c, j);

@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "core/caller_structs.h"
 #include "core/plan.h"
+#include "core/plan_table.h"
 
 /* ---- Queues ---------------------------------------------------------------------------------------- */
 
@@ -61,6 +62,7 @@ void rungi_queue_clear_plan_cache(rung_queue *queue)
         rung_plan_destroy(queue->plans[i]);
         queue->plans[i] = NULL;
     }
+    rungi_plan_table_destroy(queue);
 }
 
 void rung_queue_destroy(rung_queue *queue)

@@ -25,7 +25,7 @@ const char *rung_compute_name(rung_compute compute)
 {
     static const char *const names[RUNGI_COMPUTE_COUNT] = {
         [RUNG_COMPUTE_STRICT] = "strict", [RUNG_COMPUTE_BF16X3] = "bf16x3", [RUNG_COMPUTE_TF32] = "tf32",
-        [RUNG_COMPUTE_BF16X1] = "bf16x1", [RUNG_COMPUTE_TF32X3] = "tf32x3",
+        [RUNG_COMPUTE_BF16X1] = "bf16x1", [RUNG_COMPUTE_TF32X3] = "tf32x3", [RUNG_COMPUTE_Q8] = "q8",
     };
     return name_or_unknown(names, RUNGI_COMPUTE_COUNT, (int)compute);
 }
@@ -44,7 +44,7 @@ bool rungi_compute_is_as_precise(rung_compute mode, rung_compute requested)
      * append modes. */
     static const int ranks[] = {
         [RUNG_COMPUTE_STRICT] = 1, [RUNG_COMPUTE_BF16X3] = 2, [RUNG_COMPUTE_TF32X3] = 3,
-        [RUNG_COMPUTE_TF32] = 4,   [RUNG_COMPUTE_BF16X1] = 5,
+        [RUNG_COMPUTE_TF32] = 4,   [RUNG_COMPUTE_BF16X1] = 5, [RUNG_COMPUTE_Q8] = 6,
     };
     _Static_assert(sizeof ranks / sizeof *ranks == RUNGI_COMPUTE_COUNT, "every compute mode has a rank");
     return (unsigned)mode < RUNGI_COMPUTE_COUNT && (unsigned)requested < RUNGI_COMPUTE_COUNT &&

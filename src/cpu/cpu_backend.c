@@ -11,6 +11,7 @@
 #include "base/try.h"
 #include "core/device_list.h"
 #include "cpu/cpu_device.h"
+#include "cpu/cpu_group.h"
 #include "cpu/cpu_plan.h"
 #include "cpu/kernels/cpu_kernels.h"
 #include "cpu/peers/peer_library.h"
@@ -45,9 +46,11 @@ static int64_t zero_if_negative(long value)
 
 static void describe(rung_device_info *info, rungi_text_list *texts, int64_t processors)
 {
+    char instruction_sets[64];
+    rungi_instruction_sets_describe(instruction_sets, sizeof instruction_sets);
     info->name = "cpu";
     info->platform = "this process";
-    info->driver = rungi_text_list_add(texts, "rung %s", rung_version_text());
+    info->driver = rungi_text_list_add(texts, "rung %s%s", rung_version_text(), instruction_sets);
     info->title = read_model(texts);
     info->compute_units = processors;
     info->memory_bytes = zero_if_negative(sysconf(_SC_PHYS_PAGES)) * zero_if_negative(sysconf(_SC_PAGESIZE));
@@ -167,9 +170,10 @@ static const rungi_device_ops ops = {
     .fit_defaults = fit_defaults,
     .plan_create = rungi_cpu_plan_create,
     .plan_run = rungi_cpu_plan_run,
+    .plans_run = rungi_cpu_plans_run,
     .plan_pack = rungi_cpu_plan_pack,
     .packed_check = rungi_cpu_packed_check,
-    .packed_prepare = rungi_cpu_buffer_use_large_pages,
+    .packed_prepare = rungi_cpu_buffer_prepare_packed,
     .plan_destroy = rungi_cpu_plan_destroy,
 };
 
@@ -248,7 +252,7 @@ static const rungi_peer_kind peer_kinds[] = {
     {.name = #number "_" #step,                                       \
      .file = #number "_" #step ".c",                                  \
      .source = rungi_source_cpu_##number##_##step,                    \
-     .types = RUNGI_GEMM_TYPES_USUAL,                                 \
+     .types = RUNGI_GEMM_TYPES_USUAL | RUNGI_GEMM_TYPES_MIXED,        \
      .abilities = RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE, \
      .function = &rungi_cpu_##number##_##step},
 #define SIMT(number, step)

@@ -67,7 +67,7 @@ rung_status rungi_cpu_buffer_copy(rung_queue *queue, rung_buffer *buffer, int64_
 }
 
 /* Only huge pages that lie entirely in the buffer: the bytes around the buffer belong to other allocations. */
-void rungi_cpu_buffer_use_large_pages(const rung_buffer *buffer)
+void rungi_cpu_buffer_prepare_packed(const rung_buffer *buffer)
 {
     const uintptr_t page = (uintptr_t)2 << 20;
     const cpu_buffer_t *own = (const cpu_buffer_t *)buffer;
@@ -75,11 +75,13 @@ void rungi_cpu_buffer_use_large_pages(const rung_buffer *buffer)
     uintptr_t padding = (page - start % page) % page;
     if (own->is_owned && end - start > padding + page)
         madvise(own->memory + padding, (size_t)((end - start - padding) / page * page), MADV_HUGEPAGE);
+    if (own->is_owned)
+        rungi_pool_spread(((const rungi_cpu_device *)buffer->device)->pool, own->memory, buffer->bytes);
 }
 
 void *rungi_cpu_item_data(const rung_matrix *matrix, int64_t item)
 {
     char *start = matrix->buffer ? rungi_cpu_buffer_data(matrix->buffer) : matrix->data;
     int64_t offset = matrix->offset + (item > 0 || matrix->batch_offsets ? rungi_matrix_item_offset(matrix, item) : 0);
-    return start ? start + offset * rung_type_size(matrix->type) : NULL;
+    return start ? start + rungi_type_bytes(matrix->type, offset) : NULL;
 }

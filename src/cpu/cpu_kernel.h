@@ -35,7 +35,8 @@ typedef struct rungi_cpu_kernel_config {
 /* C = alpha * A * B + beta * C and its epilogue, with m, n > 0: one item of a batch, or one thread's block of it. A kernel
  * reads neither A nor B where k is 0, and does not read C where beta is 0. */
 typedef struct rungi_cpu_job {
-    rung_type in, out;
+    rung_type in, out; /* of A and C */
+    rung_type b_type;  /* differs from `in` if B is quantized */
     int64_t m, n, k;
     double alpha, beta;
     rungi_cpu_input a, b;
@@ -52,9 +53,30 @@ typedef struct rungi_cpu_job {
     int64_t first_col;         /* column of the whole problem where this job begins */
 } rungi_cpu_job;
 
+/* Where a matrix of each item of a batch begins: at `first`, and then `stride` bytes apart, or where the offsets say. */
+typedef struct rungi_cpu_item_addresses {
+    char *first; /* of item 0; NULL if the matrix is absent */
+    int64_t stride;
+    const int64_t *offsets; /* in elements; NULL if the items are equally spaced */
+    int64_t element;        /* bytes */
+} rungi_cpu_item_addresses;
+
+static inline char *rungi_cpu_item_address(const rungi_cpu_item_addresses *matrix, int64_t item)
+{
+    return matrix->first + (matrix->offsets ? matrix->offsets[item] * matrix->element : item * matrix->stride);
+}
+
+/* Items first ... end - 1 of a batch. */
+typedef struct rungi_cpu_items {
+    int64_t first, end;
+    rungi_cpu_item_addresses a, b, c;
+} rungi_cpu_items;
+
 /* A step of the ladder. cpu_plan.c handles threads, batches and transposition. */
 typedef struct rungi_cpu_kernel {
     void (*run)(const rungi_cpu_job *job);
+    /* Optional: computes several items without an epilogue. The job is that of the first one. */
+    void (*run_items)(const rungi_cpu_job *job, const rungi_cpu_items *items);
     /* Optional: fills `config`, which begins with no scratch and grains of 1, or rejects the problem: returns
      * RUNG_STATUS_UNSUPPORTED with a message that begins with the kernel's name. The job is the whole problem without
      * memory and scratch. m, n or k may be 0. Runs may use other values of alpha and beta. */

@@ -21,6 +21,7 @@
 typedef struct cpu_plan {
     rungi_cpu_kernel_config config;
     rungi_cpu_grid grid;
+    int64_t items_per_part;     /* of a batch whose items are not partitioned; 1 otherwise */
     rungi_packed_header header; /* expected at the start of a packed B */
 } cpu_plan_t;
 
@@ -37,9 +38,8 @@ typedef struct cpu_run {
 /* Returns the address of element (i, j), or NULL if the view is absent. */
 static const char *element_address(const rungi_cpu_input *view, rung_type type, int64_t i, int64_t j)
 {
-    return view->first
-               ? (const char *)view->first + (i * view->row_stride + j * view->col_stride) * rung_type_size(type)
-               : NULL;
+    return view->first ? (const char *)view->first + rungi_type_bytes(type, i * view->row_stride + j * view->col_stride)
+                       : NULL;
 }
 
 /* Returns the view of one batch item. An empty matrix gives an absent view. */
@@ -56,6 +56,7 @@ static rungi_cpu_job item_job(const rung_problem *problem, rungi_gemm_sizes size
     return (rungi_cpu_job){
         .in = problem->a.type,
         .out = problem->c.type,
+        .b_type = problem->b.type,
         .m = sizes.m,
         .n = sizes.n,
         .k = sizes.k,
@@ -97,7 +98,7 @@ static void transpose_job(rungi_cpu_job *job)
 static void restrict_to_block(rungi_cpu_job *job, int64_t i, int64_t j, int64_t m, int64_t n)
 {
     job->a.first = element_address(&job->a, job->in, i, 0);
-    job->b.first = element_address(&job->b, job->in, 0, j);
+    job->b.first = element_address(&job->b, job->b_type, 0, j);
     job->c.first = (char *)job->c.first + (i * job->c.row_stride + j * job->c.col_stride) * rung_type_size(job->out);
     job->bias.first = element_address(&job->bias, job->out, i, j);
     job->residual.first = element_address(&job->residual, job->out, i, j);
@@ -139,12 +140,9 @@ rungi_cpu_grid rungi_cpu_grid_choose(int64_t m, int64_t n, const rungi_cpu_kerne
     return best;
 }
 
-/* Returns into how many pieces of at least edge^3 multiply-adds the work divides, limited to min_count ... max_count. */
-static int64_t worthwhile_count(const rungi_cpu_job *job, int64_t items, double edge, int64_t min_count,
-                                int64_t max_count)
+static double work_of(const rungi_cpu_job *job)
 {
-    double pieces = (double)job->m * (double)job->n * (double)job->k * (double)items / (edge * edge * edge);
-    return pieces < (double)min_count ? min_count : pieces < (double)max_count ? (int64_t)pieces : max_count;
+    return (double)job->m * (double)job->n * (double)job->k;
 }
 
 /* Sets the size of a packed B, header included, and the header that a packed B must have. */
@@ -159,6 +157,29 @@ static rung_status fill_packed_header(cpu_plan_t *state, rung_plan *plan)
     return RUNG_OK;
 }
 
+/* Returns how many items of a batch are one part. Small items are computed together, because finding the next part takes as long
+ * as an item. Each thread gets several parts, if there are enough. */
+static int64_t items_per_part(const rung_plan *plan, const rungi_cpu_job *job, const cpu_plan_t *state, int64_t threads)
+{
+    const rungi_cpu_kernel *kernel = plan->kernel->step->function;
+    const rung_problem *problem = &plan->problem;
+    int64_t batch = problem->batch;
+    if (!kernel->run_items || job->in != job->b_type || rungi_problem_has_epilogue(problem) ||
+        state->config.is_transposed || state->grid.rows * state->grid.cols > 1)
+        return 1;
+    if (threads == 1)
+        return rungi_max(batch, 1);
+    int64_t worthwhile = (int64_t)1 << 20; /* multiply-adds */
+    double work = (double)job->m * (double)job->n * (double)rungi_max(job->k, 1);
+    int64_t largest = work < (double)worthwhile ? (int64_t)((double)worthwhile / work) : 1;
+    return rungi_max(rungi_min(rungi_ceil_divide(batch, 4 * threads), largest), 1);
+}
+
+static int64_t part_count(const cpu_plan_t *state, int64_t batch)
+{
+    return rungi_ceil_divide(batch, state->items_per_part) * state->grid.rows * state->grid.cols;
+}
+
 static rung_status configure_plan(cpu_plan_t *state, rung_plan *plan)
 {
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
@@ -167,7 +188,7 @@ static rung_status configure_plan(cpu_plan_t *state, rung_plan *plan)
     rungi_gemm_sizes sizes = {problem->c.rows, problem->c.cols, problem->a.cols, problem->batch};
     rungi_cpu_job job = item_job(problem, sizes, 0);
     state->config = (rungi_cpu_kernel_config){.grain_m = 1, .grain_n = 1, .has_packed_b = plan->packed_b};
-    state->config.is_transposed = job.c.row_stride == 1 && job.c.col_stride != 1 &&
+    state->config.is_transposed = job.c.row_stride == 1 && job.c.col_stride != 1 && job.in == job.b_type &&
                                   !plan->packed_b; /* B is packed untransposed */
     if (state->config.is_transposed)
         transpose_job(&job);
@@ -183,15 +204,17 @@ static rung_status configure_plan(cpu_plan_t *state, rung_plan *plan)
                           plan->kernel->info.name);
     int64_t threads = plan->threads_requested > 0 ? plan->threads_requested : rungi_pool_threads(device->pool);
     /* Waking a thread takes microseconds, so small problems use fewer threads. */
-    threads = kernel->is_threaded ? worthwhile_count(&job, problem->batch, 48, 1, threads) : 1;
+    threads = kernel->is_threaded ? rungi_cpu_worthwhile_count(work_of(&job) * (double)problem->batch, 60, 1, threads)
+                                  : 1;
     if (job.m == 0 || job.n == 0) /* nothing is computed, but a grid has at least one block */
         job.m = job.n = 1;
     /* Up to four parts per thread while the parts stay large: if the system delays a thread, the others take its parts. No item
      * of a large batch is partitioned. */
     bool has_one_part = threads == 1 || problem->batch >= 2 * threads;
-    state->grid = rungi_cpu_grid_choose(job.m, job.n, &state->config,
-                                        has_one_part ? 1 : worthwhile_count(&job, 1, 192, threads, 4 * threads));
-    plan->info.threads = rungi_min(problem->batch * state->grid.rows * state->grid.cols, threads);
+    int64_t parts = has_one_part ? 1 : rungi_cpu_worthwhile_count(work_of(&job), 192, threads, 4 * threads);
+    state->grid = rungi_cpu_grid_choose(job.m, job.n, &state->config, parts);
+    state->items_per_part = items_per_part(plan, &job, state, threads);
+    plan->info.threads = rungi_min(part_count(state, problem->batch), threads);
     return rungi_pool_reserve(device->pool, plan->info.threads, state->config.scratch);
 }
 
@@ -219,30 +242,74 @@ void rungi_cpu_plan_destroy(rung_plan *plan)
 
 /* ---- Running ------------------------------------------------------------------------------------- */
 
-/* Computes part `part`: one block of one batch item. */
-static void run_part(void *user, int64_t part, char *scratch)
+static rungi_cpu_item_addresses item_addresses(const rung_matrix *matrix)
 {
-    const cpu_run_t *run = user;
+    if (rungi_matrix_is_empty(matrix))
+        return (rungi_cpu_item_addresses){NULL, 0, NULL, 0};
+    rung_matrix first = *matrix;
+    first.batch_offsets = NULL;
+    int64_t size = rung_type_size(matrix->type); /* batches with a quantized B have one item per part */
+    return (rungi_cpu_item_addresses){rungi_cpu_item_data(&first, 0), matrix->batch_stride * size,
+                                      matrix->batch_offsets, size};
+}
+
+/* Returns the job of a whole item, on a thread with this scratch memory. */
+static rungi_cpu_job job_of_run(const cpu_run_t *run, int64_t item, char *scratch)
+{
     const cpu_plan_t *plan = run->plan->state;
-    const rungi_cpu_kernel *kernel = run->plan->kernel->step->function;
-    const rungi_cpu_grid *grid = &plan->grid;
-    int64_t blocks = grid->rows * grid->cols, item = blocks > 1 ? part / blocks : part;
-    int64_t block = part - item * blocks, row = blocks > 1 ? block / grid->cols : 0;
-    int64_t i = row * grid->m_step, j = (block - row * grid->cols) * grid->n_step;
-    RUNGI_ASSERT(item < run->sizes.batch && row < grid->rows && block - row * grid->cols < grid->cols);
-    RUNGI_ASSERT(plan->config.scratch == 0 || scratch);
     rungi_cpu_job job = item_job(run->problem, run->sizes, item);
-    if (plan->config.is_transposed)
-        transpose_job(&job);
-    if (blocks > 1)
-        restrict_to_block(&job, i, j, rungi_min(job.m - i, grid->m_step), rungi_min(job.n - j, grid->n_step));
     job.config = &plan->config;
     job.features = &((const rungi_cpu_device *)run->plan->device)->features;
     job.parameters = run->plan->values.value;
     job.scratch = scratch;
     job.packed = run->packed;
+    return job;
+}
+
+/* Computes part `part` of a batch whose parts are several items. */
+static void run_items(const cpu_run_t *run, int64_t part, char *scratch)
+{
+    const cpu_plan_t *plan = run->plan->state;
+    const rungi_cpu_kernel *kernel = run->plan->kernel->step->function;
+    const rung_problem *problem = run->problem;
+    rungi_cpu_items items = {.first = part * plan->items_per_part,
+                             .end = rungi_min((part + 1) * plan->items_per_part, run->sizes.batch),
+                             .a = item_addresses(&problem->a),
+                             .b = item_addresses(&problem->b),
+                             .c = item_addresses(&problem->c)};
+    rungi_cpu_job job = job_of_run(run, items.first, scratch);
+    kernel->run_items(&job, &items);
+}
+
+/* Computes one block of an item. */
+static void run_block(const cpu_run_t *run, const rungi_cpu_grid *grid, int64_t item, int64_t block, char *scratch)
+{
+    const cpu_plan_t *plan = run->plan->state;
+    const rungi_cpu_kernel *kernel = run->plan->kernel->step->function;
+    int64_t blocks = grid->rows * grid->cols, row = blocks > 1 ? block / grid->cols : 0;
+    int64_t i = row * grid->m_step, j = (block - row * grid->cols) * grid->n_step;
+    RUNGI_ASSERT(item < run->sizes.batch && row < grid->rows && block - row * grid->cols < grid->cols);
+    RUNGI_ASSERT(plan->config.scratch == 0 || scratch);
+    rungi_cpu_job job = job_of_run(run, item, scratch);
+    if (plan->config.is_transposed)
+        transpose_job(&job);
+    if (blocks > 1)
+        restrict_to_block(&job, i, j, rungi_min(job.m - i, grid->m_step), rungi_min(job.n - j, grid->n_step));
     job.first_col = blocks > 1 ? j : 0;
     kernel->run(&job);
+}
+
+/* Computes part `part`: one block of one batch item, or several items. */
+static void run_part(void *user, int64_t part, char *scratch)
+{
+    const cpu_run_t *run = user;
+    const cpu_plan_t *plan = run->plan->state;
+    if (plan->items_per_part > 1) {
+        run_items(run, part, scratch);
+        return;
+    }
+    int64_t blocks = plan->grid.rows * plan->grid.cols, item = blocks > 1 ? part / blocks : part;
+    run_block(run, &plan->grid, item, part - item * blocks, scratch);
 }
 
 rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_gemm_sizes sizes,
@@ -262,7 +329,7 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
     (void)queue;
     if (sizes.m > 0 && sizes.n > 0)
         rungi_pool_run(device->pool, rungi_plan_threads(plan, options), state->config.scratch,
-                       sizes.batch * state->grid.rows * state->grid.cols, run_part, &run);
+                       part_count(state, sizes.batch), run_part, &run);
     rungi_cpu_signal(options, started);
     return RUNG_OK;
 }
@@ -274,7 +341,8 @@ rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_m
     const rungi_cpu_kernel *kernel = plan->kernel->step->function;
     const cpu_plan_t *state = plan->state;
     int64_t started = rungi_clock_ns();
-    rungi_cpu_job job = {.in = b->type,
+    rungi_cpu_job job = {.in = plan->problem.a.type,
+                         .b_type = b->type,
                          .out = plan->problem.c.type,
                          .n = b->cols,
                          .k = b->rows,
@@ -284,7 +352,7 @@ rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_m
                          .parameters = plan->values.value};
     char *header = rungi_cpu_buffer_data(packed);
     (void)queue;
-    rungi_cpu_buffer_use_large_pages(packed);
+    rungi_cpu_buffer_prepare_packed(packed);
     if (!rungi_matrix_is_empty(b))
         kernel->pack(&job, header + sizeof state->header);
     memcpy(header, &state->header, sizeof state->header);
@@ -296,4 +364,28 @@ rung_status rungi_cpu_packed_check(const rung_plan *plan, const void *header)
 {
     const cpu_plan_t *state = plan->state;
     return rungi_packed_header_check(&state->header, header);
+}
+
+/* ---- Groups ---------------------------------------------------------------------------------------- */
+
+const rungi_cpu_kernel_config *rungi_cpu_plan_config(const rung_plan *plan)
+{
+    const cpu_plan_t *state = plan->state;
+    return &state->config;
+}
+
+rungi_cpu_grid rungi_cpu_plan_grid(const rung_plan *plan, int64_t parts)
+{
+    const cpu_plan_t *state = plan->state;
+    const rung_matrix *c = &plan->problem.c;
+    bool is_transposed = state->config.is_transposed;
+    return rungi_cpu_grid_choose(is_transposed ? c->cols : c->rows, is_transposed ? c->rows : c->cols, &state->config,
+                                 parts);
+}
+
+void rungi_cpu_plan_run_block(const rung_plan *plan, const rung_problem *problem, const rungi_cpu_grid *grid,
+                              int64_t block, char *scratch)
+{
+    cpu_run_t run = {plan, problem, {problem->c.rows, problem->c.cols, problem->a.cols, 1}, NULL};
+    run_block(&run, grid, 0, block, scratch);
 }

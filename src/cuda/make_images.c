@@ -179,7 +179,7 @@ static void list_jobs(image_builder_t *builder)
             printf("NVRTC %d.%d does not support sm_%d: no images for it\n", builder->nvrtc.major, builder->nvrtc.minor,
                    architectures[i]);
     for (const image_line_t *line = lines; line < lines + sizeof lines / sizeof *lines; line++)
-        for (int product = 0; product < RUNGI_GEMM_TYPES_COUNT; product++) {
+        for (int product = 0; product < RUNGI_GEMM_SAME_TYPES_COUNT; product++) {
             if (!(line->products & 1u << product))
                 continue;
             if (line->ptx != CUBINS)

@@ -2,7 +2,6 @@
 /* npy.c - see npy.h. */
 #include "outofcore/npy.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* NumPy's names of the types. NumPy has no BF16 and saves it as "V2", two bytes without a type. */
@@ -14,7 +13,7 @@ static const struct {
     {"<i1", RUNG_I8},  {"<i4", RUNG_I32}, {"<V2", RUNG_BF16}, {"|V2", RUNG_BF16},
 };
 
-enum { NAMES = sizeof names / sizeof *names, MAGIC_BYTES = 6 };
+enum { NAMES = sizeof names / sizeof *names };
 
 static const char *find_type(const char *name, rung_type expected_type, rung_type *type)
 {
@@ -52,17 +51,8 @@ const char *rungi_npy_parse(const char *bytes, int64_t count, rung_type expected
 
 void rungi_npy_write(rung_type type, int64_t rows, int64_t cols, char header[RUNGI_NPY_HEADER_BYTES])
 {
-    enum { HEADER_OFFSET = MAGIC_BYTES + 4 };
     int i = 0;
     while (names[i].type != type)
         i++;
-    memset(header, ' ', RUNGI_NPY_HEADER_BYTES);
-    memcpy(header, "\x93NUMPY\x01\x00", MAGIC_BYTES + 2);
-    header[MAGIC_BYTES + 2] = (char)(RUNGI_NPY_HEADER_BYTES - HEADER_OFFSET);
-    header[MAGIC_BYTES + 3] = 0;
-    int used = snprintf(header + HEADER_OFFSET, RUNGI_NPY_HEADER_BYTES - HEADER_OFFSET,
-                        "{'descr': '%s', 'fortran_order': False, 'shape': (%lld, %lld), }", names[i].name,
-                        (long long)rows, (long long)cols);
-    header[HEADER_OFFSET + used] = ' ';
-    header[RUNGI_NPY_HEADER_BYTES - 1] = '\n';
+    rungi_npy_header_write(names[i].name, rows, cols, header);
 }

@@ -7,8 +7,6 @@
 #include "base/npy_header.h"
 #include "rung/rung.h"
 
-enum { RUNGI_NPY_HEADER_BYTES = 128 }; /* when writing */
-
 typedef struct rungi_npy {
     rung_type type;
     int64_t rows, cols;

@@ -7,7 +7,7 @@
 #include "core/plan_types.h"
 
 /* in_t, sum_t and out_t of dialect.h can be any combination of RUNGI_GEMM_TYPES_LIST. */
-enum { RUNGI_SIMT_PRODUCTS = RUNGI_GEMM_TYPES_ALL };
+enum { RUNGI_SIMT_PRODUCTS = RUNGI_GEMM_TYPES_SAME };
 
 /* The ladder of a backend that runs these files. The first step is the vendor's library. */
 #define VENDOR(number, step) RUNGI_SIMT_STEP_##number,

@@ -31,7 +31,7 @@ shows "OpenBLAS by an old core" '
 shows "OpenBLAS left to the lab" '
     row("00_vendor:openblas") as $it | row("01_naive") as $ours |
     $it.doubt == "" and $it.percent_of_best_peer > 0 and $ours.percent_of_vendor > 0 and $ours.percent_of_best_peer > 0
-    and ([.settings[] | select(.name == "OPENBLAS_CORETYPE") | .why | test("without it OpenBLAS takes")] | all)' \
+    and ([.settings[] | select(.name == "OPENBLAS_CORETYPE") | .why | test("without it OpenBLAS uses its kernels for")] | all)' \
     RUNG_CPU_VENDOR="$library"
 shows "BLIS left to the lab" 'row("00_vendor:blis") | .doubt == "" and .percent_of_best_peer > 0' RUNG_CPU_VENDOR=blis
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Who may include whom: base knows nothing above it, core knows no device, a device knows no other, the lab uses the
-# public headers and base alone, the drop-in the public headers and two headers of base, and the out-of-core, cluster
-# and emulator libraries the public headers and base. MPI is in one folder of each.
+# public headers and base alone, the drop-in the public headers and two headers of base, and the out-of-core, cluster,
+# emulator and weights libraries the public headers and base. MPI is in one folder of each.
 set -u
 cd "$RUNG_SOURCE" || exit 1
 bad=0
@@ -23,10 +23,11 @@ check src/opencl 'cpu/|cuda/'
 check src/cuda 'cpu/|opencl/|CL/|cuda\.h|nvrtc\.h|cublas'
 check src/blas 'base/|core/|cpu/|simt/|opencl/|cuda/|CL/' 'assert|cancellation'
 # The libraries on top use their public header and base.
-check src/outofcore 'core/|cpu/|simt/|opencl/|cuda/|blas/|cluster/|emulator/|rung/(cluster|emulator)\.h|CL/'
-check src/cluster 'core/|cpu/|simt/|opencl/|cuda/|blas/|outofcore/|emulator/|rung/(outofcore|emulator)\.h|CL/'
-check src/emulator 'core/|cpu/|simt/|opencl/|cuda/|blas/|outofcore/|cluster/|rung/(outofcore|cluster)\.h|CL/'
-for folder in base core cpu simt opencl cuda blas; do check src/$folder '(outofcore|cluster|emulator)/|rung/(outofcore|cluster|emulator)\.h'; done
+check src/outofcore 'core/|cpu/|simt/|opencl/|cuda/|blas/|cluster/|emulator/|weights/|rung/(cluster|emulator|weights)\.h|CL/'
+check src/cluster 'core/|cpu/|simt/|opencl/|cuda/|blas/|outofcore/|emulator/|weights/|rung/(outofcore|emulator|weights)\.h|CL/'
+check src/emulator 'core/|cpu/|simt/|opencl/|cuda/|blas/|outofcore/|cluster/|weights/|rung/(outofcore|cluster|weights)\.h|CL/'
+check src/weights 'core/|cpu/|simt/|opencl/|cuda/|blas/|outofcore/|cluster/|emulator/|rung/(outofcore|cluster|emulator)\.h|CL/'
+for folder in base core cpu simt opencl cuda blas; do check src/$folder '(outofcore|cluster|emulator|weights)/|rung/(outofcore|cluster|emulator|weights)\.h'; done
 for folder in base core cpu simt opencl cuda; do check src/$folder 'blas/'; done
 check lab 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src'
 # tools/choosing.c compares the library's table with the lab's model.
@@ -35,7 +36,7 @@ check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src' '' simt/kernel_speed
 # Each directory of the lab that does one job has one header for the others, DIR/DIR.h. cli, common, io, process and target
 # are collections: a file includes the headers that it needs.
 lab_headers() {
-    for folder in bench verify explain compare tune report cluster; do
+    for folder in bench verify explain compare convert tune report cluster; do
         if grep -rnE "^ *# *include +\"$folder/" "$1" --include='*.[ch]' | grep -vE "^$1/$folder/|\"$folder/$folder\.h\"|\.def\""; then
             echo "... include $folder/$folder.h instead"
             return 1

@@ -115,7 +115,7 @@ cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/usr
 cmake --build "$work/project/build" > "$work/log"
 [ "$("$work/project/build/hello")" = "$expected" ]
 # ... and each library as a component; one that is not installed is not found.
-for component in outofcore cluster cluster-mpi emulator; do
+for component in outofcore cluster cluster-mpi emulator weights; do
     [ -e "$library/librung-$component.so" ] || continue
     sed "s/REQUIRED)/REQUIRED COMPONENTS $component)/; s/rung::rung/rung::$component/" "$work/project/CMakeLists.txt" > "$work/parts"
     mkdir -p "$work/$component" && cp "$work/parts" "$work/$component/CMakeLists.txt" && cp "$work/hello.c" "$work/$component"

@@ -17,7 +17,7 @@ for RUNG_MACOS_PROCESSOR in x86_64 arm64; do
     cmake -S "$RUNG_SOURCE" -B "$build" --toolchain "$RUNG_SOURCE/cmake/macos.cmake" -DRUNG_OPENCL=OFF -DRUNG_CUDA=OFF \
         -DRUNG_TESTS=OFF -DRUNG_WERROR=ON -DCMAKE_C_FLAGS_RELEASE=-O1 > "$build.log" 2>&1 && cmake --build "$build" -j2 >> "$build.log" 2>&1 ||
         { cat "$build.log" >&2; exit 1; }
-    for file in librung.dylib librung-outofcore.dylib librung-cluster.dylib librung-emulator.dylib rung; do
+    for file in librung.dylib librung-outofcore.dylib librung-cluster.dylib librung-emulator.dylib librung-weights.dylib rung; do
         kind=$(file -bL "$build/$file")
         case $kind in
         "Mach-O 64-bit $RUNG_MACOS_PROCESSOR "*) echo "$RUNG_MACOS_PROCESSOR: $file: ${kind%%, flags*}" ;;

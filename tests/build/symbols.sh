@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The library links libc, libm, pthreads and the loader alone, shows the names of
 # rung.h and no others, carries its SONAME, stays when it is closed, and with all compiled kernels is
-# below 15 MB. So do librung-outofcore, librung-cluster and librung-emulator, with the names of their headers. The drop-in links the library besides, shows the names of its list and no others, and those without a
+# below 15 MB. So do librung-outofcore, librung-cluster, librung-emulator and librung-weights, with the names of their headers. The drop-in links the library besides, shows the names of its list and no others, and those without a
 # version, so that a program takes them whatever version it was linked with.
 set -u
 library=$RUNG_BUILD/librung.so
@@ -45,17 +45,18 @@ declared_in() {
 }
 shows rung-outofcore 'librung\.so\.0' "$(declared_in "$RUNG_SOURCE/include/rung/outofcore.h")"
 shows rung-emulator 'librung\.so\.0' "$(declared_in "$RUNG_SOURCE/include/rung/emulator.h")"
+shows rung-weights 'librung\.so\.0' "$(declared_in "$RUNG_SOURCE/include/rung/weights.h")"
 # cluster.h has two parts: the second is declared only with MPI.
 header=$RUNG_SOURCE/include/rung/cluster.h
 shows rung-cluster 'librung\.so\.0' "$(declared_in <(sed '/defined(MPI_VERSION)/,$d' "$header"))"
 shows rung-cluster-mpi 'librung(-cluster)?\.so\.0|libmpi.*' "$(declared_in <(sed -n '/defined(MPI_VERSION)/,$p' "$header"))"
 # Names are looked up when a library is loaded, and what that wrote is read-only from then on.
-for library in "$RUNG_BUILD"/librung.so "$RUNG_BUILD"/librung-blas.so "$RUNG_BUILD"/librung-{outofcore,cluster,cluster-mpi,emulator}.so; do
+for library in "$RUNG_BUILD"/librung.so "$RUNG_BUILD"/librung-blas.so "$RUNG_BUILD"/librung-{outofcore,cluster,cluster-mpi,emulator,weights}.so; do
     [ -e "$library" ] || continue
     readelf -d "$library" | grep -qE 'FLAGS_1.*\bNOW\b' || { echo "$library is not bound when it is loaded (-z now)"; exit 1; }
     readelf -lW "$library" | grep -q GNU_RELRO || { echo "$library has no read-only relocations (-z relro)"; exit 1; }
 done
-for library in "$RUNG_BUILD"/librung.so "$RUNG_BUILD"/librung-{outofcore,cluster,emulator}.so "$RUNG_BUILD/rung"; do
+for library in "$RUNG_BUILD"/librung.so "$RUNG_BUILD"/librung-{outofcore,cluster,emulator,weights}.so "$RUNG_BUILD/rung"; do
     ! ldd "$library" | grep -E 'libmpi|libmpich' || { echo "$library links MPI"; exit 1; }
 done
 

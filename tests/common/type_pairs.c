@@ -80,8 +80,8 @@ static void counts_are_the_library_s(void **state)
 /* From most to least precise, whatever their numbers are. */
 static void modes_have_an_order(void **state)
 {
-    const rung_compute order[] = {RUNG_COMPUTE_STRICT, RUNG_COMPUTE_BF16X3, RUNG_COMPUTE_TF32X3, RUNG_COMPUTE_TF32,
-                                  RUNG_COMPUTE_BF16X1};
+    const rung_compute order[] = {RUNG_COMPUTE_STRICT, RUNG_COMPUTE_BF16X3, RUNG_COMPUTE_TF32X3,
+                                  RUNG_COMPUTE_TF32,   RUNG_COMPUTE_BF16X1, RUNG_COMPUTE_Q8};
     const int count = sizeof order / sizeof *order;
     (void)state;
     assert_int_equal(count, LAB_COMPUTE_COUNT);

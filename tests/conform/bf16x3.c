@@ -69,7 +69,7 @@ static bool is_right(int64_t i, int64_t j, int64_t k)
 /* Slices of 32 steps and of more, and the fall back to FMA between them. */
 static void check(const char *what, int64_t k)
 {
-    static const char *const parameters[] = {NULL, "tiny", "KC=384,KD=384,MC=32,NC=32"};
+    static const char *const parameters[] = {NULL, "tiny", "KC=768,KD=768,MC=32,NC=32"};
     for (int set = 0; set < 3; set++) {
         assert_int_equal(multiply(k, parameters[set]), RUNG_OK);
         for (int64_t i = 0; i < M; i++)

@@ -39,7 +39,7 @@
 #define HAS_TSAN 0
 #endif
 
-enum { SIZE = 72, SECONDS_MAX = 60 };
+enum { SIZE = 90, SECONDS_MAX = 60 };
 
 static int forks_wanted = HAS_ASAN || HAS_TSAN ? 20 : 50;
 

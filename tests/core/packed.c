@@ -262,8 +262,8 @@ static void assert_layouts_differ(rung_plan *packer, rung_problem packed, rung_p
 static void other_layouts_are_refused(void **state)
 {
     (void)state;
-    rung_problem f32 = form_of(RUNG_F32, 8, 700, 1500), i32 = form_of(RUNG_I32, 8, 700, 1500);
-    rung_problem tall = form_of(RUNG_F32, 8, 64, 1500), flat = form_of(RUNG_F32, 8, 128, 750);
+    rung_problem f32 = form_of(RUNG_F32, 8, 672, 1500), i32 = form_of(RUNG_I32, 8, 672, 1500);
+    rung_problem tall = form_of(RUNG_F32, 8, 96, 1500), flat = form_of(RUNG_F32, 8, 192, 750);
     assert_layouts_differ(plan_with(f32, "10", "KC=256,NC=256"), f32, plan_with(f32, NULL, NULL), f32, "K block");
     assert_layouts_differ(plan_with(i32, "10", NULL), i32, plan_with(f32, "10", NULL), f32, "type");
     assert_layouts_differ(plan_with(tall, "10", NULL), tall, plan_with(flat, "10", NULL), flat, "k is 1500");

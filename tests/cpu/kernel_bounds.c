@@ -228,6 +228,7 @@ static rungi_cpu_job job_of(const page_case_t *c)
 {
     rungi_cpu_job job = {
         .in = c->in,
+        .b_type = c->in,
         .out = c->out,
         .m = c->m,
         .n = c->n,
@@ -300,7 +301,7 @@ static int64_t run_kernel(rung_kernel *kernel, const char *preset, const rungi_c
 {
     uint64_t seed = 1;
     int64_t taken = 0;
-    for (int product = 0; product < RUNGI_GEMM_TYPES_COUNT; product++)
+    for (int product = 0; product < RUNGI_GEMM_SAME_TYPES_COUNT; product++)
         for (int64_t i = product % 2; i < ROWS * COLS; i += 2) { /* the other half in another product */
             rungi_parameter_values values;
             if (!(kernel->types & 1u << product))

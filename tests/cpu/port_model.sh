@@ -6,6 +6,7 @@
 # per clock: the loops must reach 95 % of that. The table is written to RESULT. LLVM must be 16 or later: the models of LLVM 14
 # lack processors, and that of znver3 is wrong.
 set -u
+. "$(dirname "$0")/inner_loop.sh"
 command -v objdump > /dev/null || { echo "objdump is not installed (Debian: binutils)"; exit 77; }
 for mca in llvm-mca-{19,18,17,16} none; do
     command -v $mca > /dev/null && break
@@ -16,37 +17,10 @@ object=$RUNG_BUILD/CMakeFiles/rung_objects.dir/src/cpu/microkernels/microkernel_
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 objdump -d --no-show-raw-insn "$object" > "$work/object.s"
 
-# inner_loop FUNCTION: the innermost loop that has most multiply-adds, as assembly.
-inner_loop() {
-    awk -v name="<$1>:" '
-        /^[0-9a-f]+ </ { inside = $2 == name; next }
-        inside && /^ *[0-9a-f]+:/ {
-            address[++count] = $1; sub(":", "", address[count])
-            at[address[count]] = count
-            $1 = ""; sub(/ *[#<].*/, "")
-            text[count] = $0
-        }
-        END {
-            for (i = 1; i <= count; i++) {
-                split(text[i], word, " ")
-                if (word[1] !~ /^j/ || !(word[2] in at) || at[word[2]] > i)
-                    continue
-                first = at[word[2]]; adds = 0
-                for (j = first; j <= i; j++)
-                    adds += text[j] ~ /vfmadd/
-                if (first > last_end && adds > most) { most = adds; begin = first; end = i }
-                last_end = i
-            }
-            print ".Lloop:"
-            for (i = begin; most && i <= end; i++)
-                print i == end ? " jne .Lloop" : text[i]
-        }' "$work/object.s"
-}
-
 bad=0
 printf 'function\tprocessor\tmultiply_adds\tinstructions\tclocks\tshare_of_limit\n' > "$work/table"
 for function in f32_packed_v2_6 f64_packed_v2_6; do
-    inner_loop $function > "$work/loop.s"
+    inner_loop $function ' *[#<].*' '^j' vfmadd jne < "$work/object.s" > "$work/loop.s"
     adds=$(grep -c vfmadd "$work/loop.s") instructions=$(($(wc -l < "$work/loop.s") - 1))
     [ "$adds" -eq 48 ] || { echo "$function: the loop has $adds multiply-adds, not 4 steps of 12"; bad=1; }
     [ $instructions -le $((adds * 24 / 10)) ] || { echo "$function: the loop has $instructions instructions for $adds multiply-adds"; bad=1; }

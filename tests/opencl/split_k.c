@@ -1021,7 +1021,7 @@ static void small_preset_where_it_halves_the_work(void **state)
 static void modes_are_never_less_precise_than_requested(void **state)
 {
     static const rung_compute order[] = {RUNG_COMPUTE_STRICT, RUNG_COMPUTE_BF16X3, RUNG_COMPUTE_TF32X3,
-                                         RUNG_COMPUTE_TF32, RUNG_COMPUTE_BF16X1};
+                                         RUNG_COMPUTE_TF32,   RUNG_COMPUTE_BF16X1, RUNG_COMPUTE_Q8};
     _Static_assert(sizeof order / sizeof *order == RUNGI_COMPUTE_COUNT, "every mode is tested");
     rung_matrix square = rung_matrix_of(RUNG_F32, 4, 4, NULL);
     (void)state;

@@ -19,7 +19,7 @@ has() {
     done
 }
 library='usr/lib/[a-z0-9_]*-linux-gnu[a-z]*'
-has librung0 "$library/librung\.so\.0" "$library/librung-outofcore\.so\.0" "$library/librung-cluster\.so\.0" "$library/librung-emulator\.so\.0"
+has librung0 "$library/librung\.so\.0" "$library/librung-outofcore\.so\.0" "$library/librung-cluster\.so\.0" "$library/librung-emulator\.so\.0" "$library/librung-weights\.so\.0"
 has librung-dev usr/include/rung/rung.h "$library/librung\.so" "$library/pkgconfig/rung\.pc" "$library/cmake/rung/rungConfig\.cmake"
 has librung-blas0 "$library/librung-blas\.so\.0"
 has rung usr/bin/rung usr/share/man/man1/rung-bench\.1\.gz usr/share/bash-completion/completions/rung "$library/rung/emulated/libcuda\.so\.1" \

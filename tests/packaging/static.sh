@@ -9,7 +9,7 @@ cmake -S "$RUNG_SOURCE" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_CO
     -DRUNG_WERROR="$(sed -n 's/^RUNG_WERROR:BOOL=//p' "$RUNG_BUILD/CMakeCache.txt")" > "$work/log" || { cat "$work/log"; exit 1; }
 # Both kinds of libraries have the same objects: make takes those of this build and compiles none.
 (cd "$RUNG_BUILD" && find . -path '*.dir/*.o' \( -path '*_objects.dir/*' -o -path '*rung_executors_*' \) | tar -c -T -) | tar -x -m -C "$work/build"
-cmake --build "$work/build" --target rung_library rung_outofcore rung_cluster rung_emulator -j 2 > "$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
+cmake --build "$work/build" --target rung_library rung_outofcore rung_cluster rung_emulator rung_weights -j 2 > "$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
 echo "$(grep -c 'Building C object' "$work/log" || true) objects compiled"
 cmake --build "$work/build" -j 2 > "$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
 cmake --install "$work/build" --prefix "$work/usr" > "$work/log"
@@ -30,9 +30,9 @@ mkdir "$work/project"
 cat > "$work/project/CMakeLists.txt" <<'PROJECT'
 cmake_minimum_required(VERSION 3.21)
 project(hello C)
-find_package(rung 0.2 REQUIRED COMPONENTS outofcore cluster emulator)
+find_package(rung 0.2 REQUIRED COMPONENTS outofcore cluster emulator weights)
 add_executable(hello ../hello.c)
-target_link_libraries(hello PRIVATE rung::outofcore rung::cluster rung::emulator)
+target_link_libraries(hello PRIVATE rung::outofcore rung::cluster rung::emulator rung::weights)
 PROJECT
 cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/usr" > "$work/log"
 cmake --build "$work/project/build" > "$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "base/windows/windows_api.h"
@@ -129,6 +130,12 @@ int pthread_atfork(void (*before)(void), void (*after)(void), void (*in_child)(v
 
 int fork(void)
 {
+    return fail_unsupported();
+}
+
+int socketpair(int domain, int type, int protocol, int ends[2])
+{
+    (void)domain, (void)type, (void)protocol, (void)ends;
     return fail_unsupported();
 }
 

@@ -35,7 +35,7 @@ static rung_status check_types(const rung_kernel *kernel, const rung_problem *pr
 
 static rung_status check_compute(const rung_kernel *kernel, const rung_problem *problem)
 {
-    if (problem->a.type != RUNG_F32 || rung_kernel_computes(kernel, problem->compute, NULL))
+    if (!rungi_problem_has_modes(problem) || rung_kernel_computes(kernel, problem->compute, NULL))
         return RUNG_OK;
     return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s computes in %s, which is less precise than %s", kernel->info.name,
                       rung_compute_name(rungi_kernel_most_precise(kernel)), rung_compute_name(problem->compute));
@@ -364,7 +364,7 @@ static rung_status fail_no_kernel(const rung_plan *plan, rung_status rejection)
 {
     const rung_problem *problem = &plan->problem;
     unsigned types = types_of_ladder(plan);
-    char list[256];
+    char list[512];
     if (supports_types(types, problem))
         return rungi_fail(rejection, "no kernel of %s supports this problem: %s", plan->device->info.name,
                           plan->rejected);

@@ -24,6 +24,13 @@ static void split_k_slices(int64_t k, int64_t slice_steps, rungi_amx_blocking *l
     l->panel_bytes = each * l->panel_step_bytes;
 }
 
+/* A pass takes kd bytes of k. If there are several, half of that: then L2 also holds the sums and, prefetched, the next pass. */
+static int64_t slices_per_pass(const rungi_amx_blocking *l, const rungi_amx_blocking_options *options)
+{
+    int64_t slices = rungi_max(options->kd / options->kc, 1);
+    return l->slices <= slices ? l->slices : rungi_max(slices / 2, 1);
+}
+
 rungi_amx_blocking rungi_amx_blocking_compute(int64_t m, int64_t n, int64_t k, rungi_amx_packing packing,
                                               const rungi_amx_blocking_options *options)
 {
@@ -38,12 +45,12 @@ rungi_amx_blocking rungi_amx_blocking_compute(int64_t m, int64_t n, int64_t k, r
     l.nc = rungi_min(options->nc, rungi_round_up(n, width));
     l.panels = l.nc / width;
     l.slice_bytes = rungi_round_up(l.panels, 2) * l.panel_bytes;
-    l.slices_per_pass = rungi_min(options->kd / options->kc, l.slices);
+    l.slices_per_pass = slices_per_pass(&l, options);
     bool caches_all = m > l.mc && l.slices <= options->max_cached_bytes / (l.slice_bytes + 1) &&
                       l.slices <= options->max_cached_slices;
     l.cached_slices = caches_all ? l.slices : l.slices_per_pass;
     int64_t row_panels = l.mc / width, blocks = row_panels * l.panels, *bytes = &l.scratch_bytes;
-    l.a_offset = allocate_scratch(bytes, (options->packs_all_a ? row_panels * l.slices : 1) * l.panel_bytes);
+    l.a_offset = allocate_scratch(bytes, (options->packs_all_a ? row_panels * l.slices : 2) * l.panel_bytes);
     l.b_offset = allocate_scratch(bytes, options->has_packed_b ? 0 : l.cached_slices * l.slice_bytes);
     l.sums_offset = allocate_scratch(bytes, l.slices > 1 ? blocks * RUNGI_AMX_SUMS_BYTES : 0);
     l.block_offset = allocate_scratch(bytes, 2 * RUNGI_AMX_SUMS_BYTES);

@@ -8,9 +8,9 @@
 #if defined(__x86_64__)
 
 typedef struct rungi_amx_blocking_options {
-    int64_t kc, kd;            /* bytes of packed k per slice, and per pass over several slices */
-    int64_t mc, nc;            /* rows and columns per block of C */
-    bool packs_all_a;          /* all of A is packed first; otherwise 32 rows at a time */
+    int64_t kc, kd;   /* bytes of packed k per slice, and per pass over several slices */
+    int64_t mc, nc;   /* rows and columns per block of C */
+    bool packs_all_a; /* all of A is packed first; otherwise there are two panels of 32 rows, used alternately */
     int64_t max_cached_bytes;  /* all slices of B are cached if they take at most this */
     int64_t max_cached_slices; /* a part of C caches no more slices than the whole problem */
     bool has_packed_b;         /* B is given packed and needs no scratch */

@@ -2,14 +2,15 @@
 /* amx_multiply.c - see amx_multiply.h.
  *
  * A row panel is up to 32 rows of C. For each slice of k its rows of A are packed, or read in place, and multiplied with all
- * panels of B. */
+ * panels of B. Meanwhile, the rows of A of the next row panel are copied. */
 #include "cpu/amx/amx_multiply.h"
 
 #include "cpu/amx/amx_tiles.h"
 
 #if defined(__x86_64__)
-/* IN_PLACE_MAX_COLUMNS: most columns of C for which rows of A are not copied. */
-enum { PANEL = RUNGI_AMX_PANEL_WIDTH, IN_PLACE_MAX_COLUMNS = 256 };
+/* IN_PLACE_MAX_COLUMNS: most columns of C for which rows of A are not copied. MAX_COPIED_ROWS: most rows of A that are copied
+ * while one panel of B is multiplied. */
+enum { PANEL = RUNGI_AMX_PANEL_WIDTH, IN_PLACE_MAX_COLUMNS = 256, MAX_COPIED_ROWS = 8 };
 
 /* ---- State of a run --------------------------------------------------------------------------------- */
 
@@ -24,6 +25,11 @@ typedef struct amx_run {
     rungi_amx_store_target pending; /* where the sums in the tiles are stored to */
     bool is_stored;                 /* no block of C has to be stored from there: */
     rungi_cpu_c_block block[2];     /* otherwise these blocks are */
+    rungi_amx_ahead ahead[2];       /* the next rows of A and the next slice of B */
+    rungi_amx_copy copy;            /* of the next rows of A, */
+    int64_t copied_i, copied_slice; /* which begin at this row and slice; the row is -1 if they are not copied */
+    int64_t copied_rows;            /* the rows that are copied so far */
+    int64_t a_buffer;               /* 0 or 1: where the rows of A are that are multiplied */
 } amx_run_t;
 
 /* Up to 32 rows of a block of C. */
@@ -153,26 +159,39 @@ RUNGI_AMX_INLINE void flush_tiles(amx_run_t *e)
 static const rungi_cpu_c_block no_block = {0, 0, 0, 0};
 
 /* Multiplies 32 x 32 elements of C by the first step of a slice. */
-RUNGI_AMX_INLINE void begin_32x32(const amx_run_t *e, bool is_i8, bool is_first, const rungi_amx_row_strides *a,
-                                  const char *b, const char *sums)
+RUNGI_AMX_INLINE void begin_32x32(const amx_run_t *e, bool is_i8, bool is_b_streamed, bool is_first,
+                                  const rungi_amx_row_strides *a, const char *b, const char *sums)
 {
     if (is_first)
-        rungi_amx_32x32_begin(is_i8, true, a, b, &e->pending, sums);
+        rungi_amx_32x32_begin(is_i8, true, is_b_streamed, a, b, &e->pending, sums);
     else
-        rungi_amx_32x32_begin(is_i8, false, a, b, &e->pending, sums);
+        rungi_amx_32x32_begin(is_i8, false, is_b_streamed, a, b, &e->pending, sums);
+}
+
+/* Continues the copy of A after a panel of B. */
+static inline void advance_copy(amx_run_t *e)
+{
+    e->copied_rows += e->copy.rows;
+    e->copy.from += e->copy.rows * e->copy.stride;
+    e->copy.to += e->copy.rows * RUNGI_AMX_STEP_BYTES;
+    e->copy.rows = rungi_min(e->copy.rows, PANEL - e->copied_rows);
 }
 
 /* Multiplies 32 x 32 elements of C by a slice. */
-RUNGI_AMX_INLINE void multiply_32x32(amx_run_t *e, bool is_i8, bool is_b_in_memory, const rungi_amx_slice *slice,
-                                     const rungi_amx_row_strides *a, const char *b, char *sums, rungi_cpu_c_block block)
+RUNGI_AMX_INLINE void multiply_32x32(amx_run_t *e, bool is_i8, bool is_b_streamed, bool is_b_in_memory,
+                                     const rungi_amx_slice *slice, const rungi_amx_row_strides *a, const char *b,
+                                     char *sums, rungi_cpu_c_block block)
 {
-    begin_32x32(e, is_i8, slice->is_first, a, b, sums);
+    begin_32x32(e, is_i8, is_b_streamed, slice->is_first, a, b, sums);
     bool prefetches_c = slice->is_last && e->has_plain_output && !e->is_streamed && e->regime == RUNGI_AMX_REGIME_LARGE;
     const char *c = (const char *)e->job->c.first + (block.i * e->job->c.row_stride + block.j + PANEL) * 4;
     if (is_b_in_memory)
-        rungi_amx_32x32_continue(is_i8, true, slice->steps, a, b, prefetches_c ? c : NULL, e->job->c.row_stride * 4);
+        rungi_amx_32x32_continue(is_i8, is_b_streamed, true, slice->steps, a, b, prefetches_c ? c : NULL,
+                                 e->job->c.row_stride * 4, e->ahead, &e->copy);
     else
-        rungi_amx_32x32_continue(is_i8, false, slice->steps, a, b, prefetches_c ? c : NULL, e->job->c.row_stride * 4);
+        rungi_amx_32x32_continue(is_i8, is_b_streamed, false, slice->steps, a, b, prefetches_c ? c : NULL,
+                                 e->job->c.row_stride * 4, e->ahead, &e->copy);
+    advance_copy(e);
     replace_pending_block(e, slice->is_last, block, no_block, sums, sums + 16 * RUNGI_AMX_SUMS_ROW_BYTES);
 }
 
@@ -206,7 +225,7 @@ RUNGI_AMX_INLINE void row_panel_tiles(amx_run_t *e, bool is_i8, const rungi_amx_
         if (panels_per_call == 2)
             multiply_16x64(e, is_i8, slice, s, panel, a, b);
         else
-            multiply_32x32(e, is_i8, s->is_b_in_memory, slice, a, b, sums_at(e, s, panel), c_block_at(s, panel));
+            multiply_32x32(e, is_i8, true, s->is_b_in_memory, slice, a, b, sums_at(e, s, panel), c_block_at(s, panel));
 }
 
 RUNGI_TARGET_AMX static void row_panel_amx(amx_run_t *e, const rungi_amx_slice *slice, const row_panel_t *s,
@@ -271,8 +290,8 @@ RUNGI_TARGET_AMX static void row_panel_bf16x3(amx_run_t *e, const rungi_amx_slic
             multiply_block_fma(e, slice, &block, sums);
             continue;
         }
-        begin_32x32(e, false, slice->is_first, a, b + 2 * RUNGI_AMX_PANEL_STEP_BYTES, sums);
-        rungi_amx_bf16x3_continue(s->is_b_in_memory, slice->steps, a->first, b);
+        begin_32x32(e, false, true, slice->is_first, a, b + 2 * RUNGI_AMX_PANEL_STEP_BYTES, sums);
+        rungi_amx_bf16x3_continue(s->is_b_in_memory, slice->steps, a->first, b, e->ahead);
         replace_pending_block(e, slice->is_last, block, no_block, sums, sums + 16 * RUNGI_AMX_SUMS_ROW_BYTES);
     }
 }
@@ -328,6 +347,22 @@ static rungi_amx_row_strides load_rows(const amx_run_t *e, const row_panel_t *s,
     return rows;
 }
 
+/* Returns where one of the two packed panels of A is. */
+static char *a_buffer_at(const amx_run_t *e, int64_t buffer)
+{
+    return e->job->scratch + e->l.a_offset + buffer * e->l.panel_bytes;
+}
+
+/* Returns the rows of a row panel, which may already be copied. */
+RUNGI_TARGET_AMX static rungi_amx_row_strides load_next_rows(amx_run_t *e, const row_panel_t *s,
+                                                             const rungi_amx_slice *slice, rungi_bf16x3_range *range)
+{
+    e->a_buffer ^= 1;
+    if (e->copied_i != s->i || e->copied_slice != slice->number)
+        return load_rows(e, s, slice, a_buffer_at(e, e->a_buffer), range);
+    return rows_at(e, s, slice, a_buffer_at(e, e->a_buffer));
+}
+
 /* ---- Packing B -------------------------------------------------------------------------------------------- */
 
 static void pack_slice(const amx_run_t *e, const rungi_amx_slice *slice, int64_t j, int64_t cols)
@@ -374,22 +409,161 @@ RUNGI_AMX_INLINE void multiply_small(amx_run_t *e, bool is_i8)
                 for (int64_t i = 0; i < e->job->m; i += PANEL) {
                     row_panel_t s = row_panel_at(e, i, j);
                     rungi_amx_row_strides a = rows_at(e, &s, &slice, packed_rows_at(e, i, number));
-                    multiply_32x32(e, is_i8, false, &slice, &a, b + panel * slice.steps * RUNGI_AMX_PANEL_STEP_BYTES,
-                                   sums_at(e, &s, panel), c_block_at(&s, panel));
+                    multiply_32x32(e, is_i8, false, false, &slice, &a,
+                                   b + panel * slice.steps * RUNGI_AMX_PANEL_STEP_BYTES, sums_at(e, &s, panel),
+                                   c_block_at(&s, panel));
                 }
         }
 }
 
-/* ---- Large problems -------------------------------------------------------------------------------------------------- */
+/* ---- Large problems: the order of their parts ------------------------------------------------------------------------ */
 
-static void multiply_row_panel(amx_run_t *e, const rungi_amx_slice *slice, const row_panel_t *s)
+/* A pass: a block of C and the first of the slices that are multiplied together. */
+typedef struct pass {
+    int64_t i, j, first;
+} pass_t;
+
+static bool is_packed_pass(const amx_run_t *e, const pass_t *pass)
+{
+    return e->job->packed || (pass->i > 0 && e->l.cached_slices == e->l.slices);
+}
+
+/* Returns the pass that follows. j is past the last column if there is no other one. */
+static pass_t next_pass(const amx_run_t *e, pass_t pass)
+{
+    pass.first += e->l.slices_per_pass;
+    if (pass.first < e->l.slices)
+        return pass;
+    pass.first = 0;
+    pass.i += e->l.mc;
+    if (pass.i < e->job->m)
+        return pass;
+    return (pass_t){0, pass.j + e->l.nc, 0};
+}
+
+static bool is_same_pass(const pass_t *x, const pass_t *y)
+{
+    return x->i == y->i && x->j == y->j && x->first == y->first;
+}
+
+/* A row panel, which begins at row i of C, and a slice of a pass. */
+typedef struct position {
+    pass_t pass;
+    int64_t i, number;
+} position_t;
+
+/* Returns the position that follows. pass.j is past the last column if there is no other one. */
+static position_t next_position(const amx_run_t *e, position_t at)
+{
+    int64_t end_i = rungi_min(at.pass.i + e->l.mc, e->job->m);
+    if (++at.number < rungi_min(at.pass.first + e->l.slices_per_pass, e->l.slices))
+        return at;
+    at.number = at.pass.first;
+    at.i += PANEL;
+    if (at.i < end_i)
+        return at;
+    at.pass = next_pass(e, at.pass);
+    return (position_t){at.pass, at.pass.i, at.pass.first};
+}
+
+static bool is_at_end(const amx_run_t *e, const position_t *at)
+{
+    return at->pass.j >= e->job->n;
+}
+
+/* ---- Prefetching ---------------------------------------------------------------------------------------------- */
+
+/* Returns `rows` rows of `bytes` bytes. */
+static rungi_amx_ahead ahead_rows(const char *first, int64_t rows, int64_t bytes, int64_t stride)
+{
+    int64_t pairs = rungi_ceil_divide(bytes, 128);
+    return (rungi_amx_ahead){first, pairs, pairs > 0 ? rows : 0, pairs, stride - 128 * pairs};
+}
+
+/* Returns the memory of an operand that is contiguous in one direction. */
+static rungi_amx_ahead ahead_operand(const rungi_amx_operand *from, int64_t size)
+{
+    if (from->k_stride == 1)
+        return ahead_rows(from->first, from->outer, from->k * size, from->outer_stride * size);
+    if (from->outer_stride == 1)
+        return ahead_rows(from->first, from->k, from->outer * size, from->k_stride * size);
+    return (rungi_amx_ahead){NULL, 0, 0, 0, 0};
+}
+
+/* Prefetches the first slice of a pass. If a pass takes all of k, its slices of B fill L2 and leave no space for this. */
+static void prefetch_pass(amx_run_t *e, const pass_t *pass)
+{
+    e->ahead[1].rows_left = 0;
+    if (pass->j >= e->job->n || e->l.slices_per_pass == e->l.slices)
+        return;
+    rungi_amx_slice slice = rungi_amx_slice_at(&e->l, e->job->k, pass->first);
+    int64_t cols = rungi_min(e->l.nc, e->job->n - pass->j);
+    if (is_packed_pass(e, pass)) {
+        e->ahead[1] = ahead_rows(slice_at(e, &slice, pass->j), 1,
+                                 rungi_ceil_divide(cols, PANEL) * slice.steps * e->l.panel_step_bytes, 0);
+    } else {
+        rungi_amx_operand from = rungi_amx_b_operand(&e->l, &e->job->b, pass->j, cols, &slice);
+        e->ahead[1] = ahead_operand(&from, e->l.element_bytes);
+    }
+}
+
+/* Prefetches the rows of A of a position. */
+static void prefetch_rows(amx_run_t *e, const position_t *at)
+{
+    e->ahead[0].rows_left = 0;
+    if (is_at_end(e, at))
+        return;
+    rungi_amx_slice slice = rungi_amx_slice_at(&e->l, e->job->k, at->number);
+    rungi_amx_operand from = rungi_amx_a_operand(&e->l, &e->job->a, at->i, rungi_min(PANEL, e->job->m - at->i), &slice);
+    e->ahead[0] = ahead_operand(&from, e->l.element_bytes);
+}
+
+/* Returns whether the tile loops can copy the rows of A of a row panel: whole cache lines of BF16 or INT8, contiguous along k,
+ * that tiles do not load in place. */
+static bool can_copy_ahead(const amx_run_t *e, const row_panel_t *s, const rungi_amx_slice *slice)
+{
+    return e->path <= RUNGI_AMX_PATH_I8 && e->job->a.col_stride == 1 && s->height == PANEL &&
+           slice->k_size % e->l.step_k == 0 && !is_in_place(e, s, slice);
+}
+
+/* Prepares the copy of the rows of A of the next position, which is made while those of `s` are multiplied by a slice, and
+ * the prefetch of the rows that follow. */
+static void begin_copy_ahead(amx_run_t *e, const row_panel_t *s, const rungi_amx_slice *slice, const position_t *next)
+{
+    e->copy.rows = e->copy.steps = 0;
+    e->copied_i = -1;
+    prefetch_rows(e, next);
+    if (is_at_end(e, next))
+        return;
+    rungi_amx_slice next_slice = rungi_amx_slice_at(&e->l, e->job->k, next->number);
+    row_panel_t next_s = row_panel_at(e, next->i, next->pass.j);
+    int64_t rows = rungi_ceil_divide(PANEL, rungi_ceil_divide(s->width, PANEL));
+    if (!can_copy_ahead(e, &next_s, &next_slice) || s->height <= 16 || rows > MAX_COPIED_ROWS ||
+        next_slice.steps > slice->steps) /* the loop of 16 x 64 does not copy */
+        return;
+    position_t after = next_position(e, *next);
+    prefetch_rows(e, &after);
+    e->copied_i = next->i;
+    e->copied_slice = next->number;
+    e->copied_rows = 0;
+    e->copy.from = rungi_amx_a_operand(&e->l, &e->job->a, next->i, PANEL, &next_slice).first;
+    e->copy.to = a_buffer_at(e, e->a_buffer ^ 1);
+    e->copy.stride = e->job->a.row_stride * e->l.element_bytes;
+    e->copy.rows = rows;
+    e->copy.steps = next_slice.steps;
+}
+
+/* ---- Large problems: row panels -------------------------------------------------------------------------------------- */
+
+static void multiply_row_panel(amx_run_t *e, const rungi_amx_slice *slice, const row_panel_t *s, const position_t *next)
 {
     rungi_bf16x3_range range = {0, 0, 0};
     if (e->path == RUNGI_AMX_PATH_FMA_FEW_ROWS) {
         row_panel_fma(e, slice, s);
         return;
     }
-    rungi_amx_row_strides a = load_rows(e, s, slice, e->job->scratch + e->l.a_offset, &range);
+    rungi_amx_row_strides a = load_next_rows(e, s, slice, &range);
+    begin_copy_ahead(e, s, slice, next);
     switch (e->path) {
     case RUNGI_AMX_PATH_BF16:
     case RUNGI_AMX_PATH_I8: row_panel_amx(e, slice, s, &a); break;
@@ -398,40 +572,39 @@ static void multiply_row_panel(amx_run_t *e, const rungi_amx_slice *slice, const
     }
 }
 
-/* Multiplies a block of C by the packed slices first ... end - 1. */
-static void multiply_slices(amx_run_t *e, int64_t i, int64_t j, int64_t first, int64_t end)
+/* ---- Passes ---------------------------------------------------------------------------------------------- */
+
+/* Multiplies a block of C by the packed slices of a pass. */
+static void multiply_pass(amx_run_t *e, const pass_t *pass)
 {
-    int64_t height = rungi_min(e->l.mc, e->job->m - i);
-    for (int64_t x = 0; x < height; x += PANEL) {
-        row_panel_t s = row_panel_at(e, i + x, j);
-        s.number = e->l.slices > e->l.slices_per_pass ? x / PANEL : 0;
-        s.is_b_in_memory = x == 0 && e->job->packed;
-        for (int64_t number = first; number < end; number++) {
-            rungi_amx_slice slice = rungi_amx_slice_at(&e->l, e->job->k, number);
-            multiply_row_panel(e, &slice, &s);
-        }
+    for (position_t at = {*pass, pass->i, pass->first}, next; is_same_pass(&at.pass, pass); at = next) {
+        rungi_amx_slice slice = rungi_amx_slice_at(&e->l, e->job->k, at.number);
+        row_panel_t s = row_panel_at(e, at.i, pass->j);
+        next = next_position(e, at);
+        s.number = e->l.slices > e->l.slices_per_pass ? (at.i - pass->i) / PANEL : 0;
+        s.is_b_in_memory = at.i == pass->i && e->job->packed;
+        multiply_row_panel(e, &slice, &s, &next);
     }
 }
 
-/* Computes the mc x nc block of C at (i, j). */
-static void multiply_block(amx_run_t *e, int64_t i, int64_t j)
+static void pack_pass(const amx_run_t *e, const pass_t *pass)
 {
-    bool is_packed = e->job->packed || (i > 0 && e->l.cached_slices == e->l.slices);
-    for (int64_t first = 0; first < e->l.slices; first += e->l.slices_per_pass) {
-        int64_t end = rungi_min(first + e->l.slices_per_pass, e->l.slices);
-        for (int64_t number = first; number < end && !is_packed; number++) {
-            rungi_amx_slice slice = rungi_amx_slice_at(&e->l, e->job->k, number);
-            pack_slice(e, &slice, j, rungi_min(e->l.nc, e->job->n - j));
-        }
-        multiply_slices(e, i, j, first, end);
+    int64_t end = rungi_min(pass->first + e->l.slices_per_pass, e->l.slices);
+    for (int64_t number = pass->first; number < end && !is_packed_pass(e, pass); number++) {
+        rungi_amx_slice slice = rungi_amx_slice_at(&e->l, e->job->k, number);
+        pack_slice(e, &slice, pass->j, rungi_min(e->l.nc, e->job->n - pass->j));
     }
 }
 
 static void multiply_large(amx_run_t *e)
 {
-    for (int64_t j = 0; j < e->job->n; j += e->l.nc)
-        for (int64_t i = 0; i < e->job->m; i += e->l.mc)
-            multiply_block(e, i, j);
+    for (pass_t pass = {0, 0, 0}; pass.j < e->job->n;) {
+        pass_t next = next_pass(e, pass);
+        prefetch_pass(e, &next);
+        pack_pass(e, &pass);
+        multiply_pass(e, &pass);
+        pass = next;
+    }
 }
 
 /* ---- The whole job -------------------------------------------------------------------------------------- */
@@ -465,7 +638,8 @@ RUNGI_TARGET_AVX512 void rungi_amx_multiply(const rungi_cpu_job *job, const rung
                    .path = path,
                    .regime = regime,
                    .has_plain_output = has_plain_output(job),
-                   .is_stored = true};
+                   .is_stored = true,
+                   .copied_i = -1};
     e.is_streamed = e.has_plain_output && (uintptr_t)job->c.first % 64 == 0 && job->c.row_stride % 16 == 0 &&
                     job->m * job->n >= streamed_elements;
     e.pending = discard_target(&e);

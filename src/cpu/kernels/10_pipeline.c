@@ -9,7 +9,9 @@
  *          12_matrix multiplies them unchanged.
  * Watch    rung bench --device cpu --kernels 09,10 --threads 1
  *
- * A KC x NC block of B stays in L2 while all rows of A are multiplied with it, one panel of up to 14 rows at a time. If
+ * A quantized B is dequantized while it is packed.
+ *
+ * A KC x NC block of B stays in L2 while all rows of A are multiplied with it, one panel of rows at a time. A is packed as well, if C is wide enough to pay for it. If
  * A has too few rows to pay for packing, B is read in place. The bits of an element depend on k, KC and the path only.
  *
  * microkernels/pipeline_config.c chooses the path and the block sizes. The inner loop is in
@@ -17,17 +19,21 @@
  */
 #include <string.h>
 
+#include "core/matrix.h"
 #include "cpu/microkernels/cpu_epilogue.h"
 #include "cpu/microkernels/cpu_pack.h"
 #include "cpu/microkernels/pipeline.h"
 
-// preset f64: KC=1024,NC=256
+// takes: f32,f32:f16,f32:bf16,f64,f64:f32,f16,f16:f32,bf16,bf16:f32,i8,i32
+// takes: f32*q8_0,f32*q4_0,f16*q8_0,f16*q8_0:f32,f16*q4_0,f16*q4_0:f32
+// takes: bf16*q8_0,bf16*q8_0:f32,bf16*q4_0,bf16*q4_0:f32
+// preset f64: KC=256,NC=1024
 // preset tiny: KC=16,NC=32
 #ifndef KC
-#define KC 1024 // 256 512 1024
+#define KC 512 // 256 512 1024
 #endif
 #ifndef NC
-#define NC 512 // 256 512 1024
+#define NC 1024 // 256 512 1024
 #endif
 #if KC < 16 || KC > 8192
 #error "KC is 16 to 8192"
@@ -41,15 +47,15 @@ enum {
     L1_K_STEPS = RUNGI_PIPELINE_L1_K_STEPS,
     IN_PLACE_COLUMNS = RUNGI_PIPELINE_IN_PLACE_COLUMNS,
     L1_RESIDENT_TILES = 8,    /* most tiles of an unpacked B that panels of A share in L1 */
+    PANEL_ROWS = 9,           /* most rows of a panel that is packed */
     MIN_BLOCK_ROW_BYTES = 896 /* lower bound for NC in bytes when default parameters are fitted to the caches */
 };
 
-/* Lowers KC so that a packed block of B stays wide. The configuration lowers NC. */
+/* Lowers KC so that a panel of A stays in L1 and a packed block of B stays wide. The configuration lowers NC. */
 static void fit(const rungi_cpu_block_sizes *blocks, int64_t sum_bytes, int64_t *parameters)
 {
-    int64_t max_kc = rungi_max(blocks->packed_b / MIN_BLOCK_ROW_BYTES / 16 * 16, 64);
-    (void)sum_bytes;
-    parameters[RUNGI_PIPELINE_KC] = rungi_min(parameters[RUNGI_PIPELINE_KC], max_kc);
+    int64_t max_kc = rungi_min(blocks->a_panel / (PANEL_ROWS * sum_bytes), blocks->packed_b / MIN_BLOCK_ROW_BYTES);
+    parameters[RUNGI_PIPELINE_KC] = rungi_min(parameters[RUNGI_PIPELINE_KC], rungi_max(max_kc / 16 * 16, 64));
 }
 
 /* ---- Packing --------------------------------------------------------------------------------------------- */
@@ -63,7 +69,7 @@ static const char *a_at(const rungi_pipeline *run, int64_t i, int64_t p)
 static const char *b_at(const rungi_pipeline *run, int64_t p, int64_t j)
 {
     const rungi_cpu_input *b = &run->job->b;
-    return (const char *)b->first + (p * b->row_stride + j * b->col_stride) * run->in_size;
+    return (const char *)b->first + rungi_type_bytes(run->job->b_type, p * b->row_stride + j * b->col_stride);
 }
 
 /* Packs the current block of B, tile by tile. The columns behind its last one become zeros: leftover values might be slow
@@ -71,15 +77,15 @@ static const char *b_at(const rungi_pipeline *run, int64_t p, int64_t j)
 static void pack_b(const rungi_pipeline *run)
 {
     const rungi_cpu_input *b = &run->job->b;
-    int64_t tile = 2 * run->tiles->lanes;
+    int64_t tile = run->tile_width;
     for (int64_t j = 0; j < run->cols; j += tile) {
         int64_t cols = rungi_min(tile, run->cols - j);
         char *to = run->b_panels + j * run->k_size * run->size;
         if (cols < tile)
             memset(to, 0, (size_t)(run->k_size * tile * run->size));
         rungi_cpu_pack(run->job->features->isa,
-                       &(rungi_cpu_pack_args){run->job->in, b_at(run, run->p, run->j + j), b->row_stride, b->col_stride,
-                                              run->k_size, cols, to, tile});
+                       &(rungi_cpu_pack_args){run->job->b_type, b_at(run, run->p, run->j + j), b->row_stride,
+                                              b->col_stride, run->k_size, cols, to, tile});
     }
 }
 
@@ -87,7 +93,7 @@ static void pack_b(const rungi_pipeline *run)
  * other, each as consecutive tiles. */
 static int64_t packed_offset(const rungi_pipeline *run, int64_t col)
 {
-    int64_t cols = rungi_round_up(run->job->config->problem_n, 2 * run->tiles->lanes);
+    int64_t cols = rungi_round_up(run->job->config->problem_n, run->tile_width);
     return (run->p * cols + col * run->k_size) * run->size;
 }
 
@@ -114,16 +120,23 @@ static bool is_a_cached(const rungi_pipeline *run)
     return run->caches_a && run->j > 0;
 }
 
-/* Sets the rows of A that are multiplied: in place or as a copy. */
+/* Returns where the copies of the rows from i on are. */
+static char *a_copy_at(const rungi_pipeline *run, int64_t i)
+{
+    return run->a_copies + (run->caches_a ? (i - run->i) * rungi_pipeline_a_row_bytes(run, run->k_size) : 0);
+}
+
+/* Sets the rows of A that are multiplied: in place, or as a copy. */
 static void set_a_args(const rungi_pipeline *run, int64_t i, int64_t rows, rungi_microkernel_args *args)
 {
     const rungi_cpu_input *a = &run->job->a;
     args->a = a_at(run, i, run->p);
     args->a_row_stride = a->row_stride;
-    if (!run->copies_a)
+    args->packs_a = false;
+    if (!run->copies_a && !run->caches_a)
         return;
     int64_t row = rungi_pipeline_a_row_bytes(run, run->k_size) / run->size;
-    char *copy = run->a_copies + (run->caches_a ? (i - run->i) * row * run->size : 0);
+    char *copy = a_copy_at(run, i);
     if (!is_a_cached(run))
         rungi_cpu_pack(run->job->features->isa, &(rungi_cpu_pack_args){run->job->in, args->a, a->row_stride,
                                                                        a->col_stride, rows, run->k_size, copy, row});
@@ -131,12 +144,27 @@ static void set_a_args(const rungi_pipeline *run, int64_t i, int64_t rows, rungi
     args->a_row_stride = row;
 }
 
+/* Sets the rows of A and their packed copy. Rows that can be read in place are packed while they are multiplied. */
+static void set_packed_a_args(const rungi_pipeline *run, int64_t i, int64_t rows, rungi_microkernel_args *args)
+{
+    const rungi_cpu_input *a = &run->job->a;
+    args->a = a_at(run, i, run->p);
+    args->a_row_stride = a->row_stride;
+    args->packed_a = a_copy_at(run, i);
+    args->packed_a_stride = run->caches_a ? rows * rungi_pipeline_a_row_bytes(run, run->k_size) / run->size : 0;
+    args->packs_a = !is_a_cached(run) && !run->copies_a;
+    if (!is_a_cached(run) && run->copies_a)
+        rungi_cpu_pack(run->job->features->isa,
+                       &(rungi_cpu_pack_args){run->job->in, args->a, a->col_stride, a->row_stride, run->k_size, rows,
+                                              args->packed_a, rows});
+}
+
 /* Sets the rows of A to prefetch: those of the next panel, at the address where they will be read or copied from. */
 static void set_prefetch_args(const rungi_pipeline *run, int64_t i, bool has_next, rungi_microkernel_args *args)
 {
     if (has_next && is_a_cached(run)) {
-        args->a_prefetch = run->a_copies + (i - run->i) * args->a_row_stride * run->size;
-        args->a_prefetch_row_stride = args->a_row_stride;
+        args->a_prefetch = a_copy_at(run, i);
+        args->a_prefetch_row_stride = rungi_pipeline_a_row_bytes(run, run->k_size) / run->size;
     } else if (has_next && run->can_read_a_in_place) {
         args->a_prefetch = a_at(run, i, run->p);
         args->a_prefetch_row_stride = run->job->a.row_stride;
@@ -155,7 +183,7 @@ static void set_c_args(const rungi_pipeline *run, int64_t i, int64_t j, rungi_mi
     const rungi_cpu_job *job = run->job;
     bool is_first = run->p == 0;
     if (run->buffers_sums) {
-        args->c_row_stride = rungi_round_up(run->cols, 2 * run->tiles->lanes);
+        args->c_row_stride = rungi_round_up(run->cols, run->tile_width);
         args->c = run->sums + ((i - run->i) * args->c_row_stride + j - run->j) * run->size;
         args->alpha = 1;
         args->beta = is_first ? 0 : 1;
@@ -167,35 +195,49 @@ static void set_c_args(const rungi_pipeline *run, int64_t i, int64_t j, rungi_mi
     }
 }
 
-typedef rungi_microkernel *tile_table_t[RUNGI_MICROKERNEL_MAX_ROWS][RUNGI_MICROKERNEL_MAX_VECTORS];
+typedef rungi_microkernel *const tile_row_t[RUNGI_MICROKERNEL_MAX_VECTORS];
 
-static const tile_table_t *microkernels_for(const rungi_pipeline *run, bool packing)
+/* The micro-kernels for one panel. */
+typedef struct panel_functions {
+    tile_row_t *tiles;                   /* by number of rows, then of vectors */
+    rungi_microkernel *const *streaming; /* by number of rows; NULL if the sums are not streamed */
+    bool has_packed_b;
+} panel_functions_t;
+
+static panel_functions_t select_functions(const rungi_pipeline *run, bool packing, bool has_packed_a)
 {
-    return packing ? &run->tiles->packing : run->is_in_place ? &run->tiles->in_place : &run->tiles->packed;
+    const rungi_microkernel_table *all = run->tiles;
+    if (packing)
+        return (panel_functions_t){all->packing, NULL, false};
+    if (run->is_in_place)
+        return (panel_functions_t){all->in_place, NULL, false};
+    rungi_microkernel *const *streaming = has_packed_a ? all->packed_a_streaming : all->streaming;
+    return (panel_functions_t){has_packed_a ? all->packed_a : all->packed, run->streams_c ? streaming : NULL, true};
 }
 
 /* Multiplies a panel of rows with `cols` columns of B: whole tiles in one call, then the rest. */
-static void multiply_panel(const rungi_pipeline *run, const tile_table_t *table, int64_t rows, int64_t cols,
+static void multiply_panel(const rungi_pipeline *run, panel_functions_t functions, int64_t rows, int64_t cols,
                            rungi_microkernel_args *args)
 {
-    int64_t lanes = run->tiles->lanes, width = 2 * lanes, whole = (int64_t)((uint64_t)cols / (uint64_t)width);
+    int64_t width = run->tile_width, whole = (int64_t)((uint64_t)cols / (uint64_t)width);
     int64_t rest = cols - whole * width;
-    bool streams = run->streams_c && table == &run->tiles->packed && run->tiles->streaming[rows - 1];
+    rungi_microkernel *streaming = functions.streaming ? functions.streaming[rows - 1] : NULL;
     args->k = run->k_size;
     args->tiles = whole;
     args->cols = width;
     if (whole > 0)
-        (streams ? run->tiles->streaming[rows - 1] : (*table)[rows - 1][1])(args);
+        (streaming ? streaming : functions.tiles[rows - 1][width / run->tiles->lanes - 1])(args);
     if (rest == 0)
         return;
-    int64_t b_step = table == &run->tiles->packed ? run->k_size * width : width;
+    int64_t b_step = functions.has_packed_b ? run->k_size * width : width;
     args->b = (const char *)args->b + whole * b_step * run->size;
     args->c = (char *)args->c + whole * width * run->size;
     if (args->pack_to)
         args->pack_to = (char *)args->pack_to + whole * run->k_size * width * run->size;
     args->tiles = 1;
     args->cols = rest;
-    (*table)[rows - 1][rest > lanes](args);
+    args->packs_a = false; /* the whole tiles did */
+    functions.tiles[rows - 1][(rest - 1) / run->tiles->lanes](args);
 }
 
 static void scale(const rungi_pipeline *run, int64_t i, int64_t rows)
@@ -214,7 +256,7 @@ static void scale(const rungi_pipeline *run, int64_t i, int64_t rows)
 /* Applies what follows the last K block: a late alpha, and the epilogue. */
 static void epilogue_store_panel(const rungi_pipeline *run, int64_t i, int64_t rows)
 {
-    int64_t sums_stride = rungi_round_up(run->cols, 2 * run->tiles->lanes);
+    int64_t sums_stride = rungi_round_up(run->cols, run->tile_width);
     if (run->p + run->k_size < run->job->k)
         return;
     if (run->scales_last)
@@ -235,7 +277,7 @@ typedef struct panels {
 
 static panels_t split_into_panels(const rungi_pipeline *run)
 {
-    int64_t max_rows = run->tiles->rows, count = run->rows <= max_rows ? 1 : rungi_ceil_divide(run->rows, max_rows);
+    int64_t max_rows = run->tile_rows, count = run->rows <= max_rows ? 1 : rungi_ceil_divide(run->rows, max_rows);
     int64_t height = run->rows / count;
     return (panels_t){count, height, run->rows - height * count};
 }
@@ -245,8 +287,7 @@ static panels_t split_into_panels(const rungi_pipeline *run)
 static void multiply_packed_l1(const rungi_pipeline *whole)
 {
     panels_t panels = split_into_panels(whole);
-    int64_t width = 2 * whole->tiles->lanes, a_row = rungi_pipeline_a_row_bytes(whole, whole->k_size) / whole->size,
-            rows;
+    int64_t width = whole->tile_width, a_row = rungi_pipeline_a_row_bytes(whole, whole->k_size) / whole->size, rows;
     rungi_microkernel_args args = {.panels = 1, .prefetches_c = whole->prefetches_c};
     rungi_pipeline part = *whole;
     for (int64_t q = 0; q < whole->k_size; q += L1_K_STEPS) {
@@ -262,41 +303,56 @@ static void multiply_packed_l1(const rungi_pipeline *whole)
             args.b_prefetch_offset = panel == 1 ? part.k_size * width : 0;
             args.b = packed_block(whole) + q * width * whole->size;
             set_c_args(&part, i, whole->j, &args);
-            multiply_panel(&part, microkernels_for(whole, false), rows, whole->cols, &args);
+            multiply_panel(&part, select_functions(whole, false, false), rows, whole->cols, &args);
             epilogue_store_panel(&part, i, rows);
         }
     }
 }
 
-/* Multiplies one block of C by one K block. */
+/* Returns whether A is packed for these panels. A narrow block of C does not pay for it. */
+static bool packs_panels(const rungi_pipeline *run, const panels_t *panels)
+{
+    bool has_functions = run->tiles->packed_a[panels->height - 1][0] &&
+                         (panels->taller == 0 || run->tiles->packed_a[panels->height][0]);
+    return run->packs_a && has_functions && (is_a_cached(run) || run->cols >= run->tile_width);
+}
+
+/* Returns whether panels of the same height can be one call: unless each needs its own copy of A or epilogue. */
+static bool can_join_panels(const rungi_pipeline *run, bool has_packed_a)
+{
+    bool is_copied = run->copies_a || (!has_packed_a && run->caches_a);
+    bool shares_copy = has_packed_a && !run->caches_a && run->cols % run->tile_width != 0;
+    return (!is_copied || is_a_cached(run)) && !shares_copy && !run->buffers_sums && !run->scales_last &&
+           !rungi_cpu_has_epilogue(run->job);
+}
+
+/* Multiplies one block of C by one K block. The first panel packs B if it can, and does not pack A. */
 static void multiply_block(const rungi_pipeline *run)
 {
     panels_t panels = split_into_panels(run);
-    bool is_packed = run->job->config->has_packed_b;
+    bool is_packed = run->job->config->has_packed_b, packs_a = packs_panels(run, &panels);
     const char *b_panels = is_packed ? packed_block(run) : run->b_panels;
     bool packing = run->can_read_b_in_place && run->tiles->packing[panels.height + (panels.taller > 0) - 1][0];
-    /* Panels of the same height are one call, unless each needs its own copy of A or epilogue. */
-    bool is_one_call = (!run->copies_a || is_a_cached(run)) && !run->buffers_sums && !run->scales_last &&
-                       !rungi_cpu_has_epilogue(run->job);
+    bool joins_panels = can_join_panels(run, packs_a);
     if (!packing && !is_packed)
         pack_b(run);
     int64_t i = run->i, count;
     for (int64_t panel = 0; panel < panels.count; panel += count, packing = false) {
-        bool is_tall = panel < panels.taller;
+        bool is_tall = panel < panels.taller, has_packed_a = packs_a && !packing;
         int64_t rows = panels.height + is_tall;
-        count = !is_one_call ? 1 : is_tall ? panels.taller : panels.count - panels.taller;
+        count = !joins_panels || packing ? 1 : (is_tall ? panels.taller : panels.count) - panel;
         rungi_microkernel_args args; /* every member is set: zeroing first takes longer than a small tile */
         args.panels = count;
         args.b_prefetch_steps = packing ? 16 : 20;
         args.b_prefetch_offset = 0;
         args.prefetches_c = run->prefetches_c;
-        set_a_args(run, i, rows, &args);
+        (has_packed_a ? set_packed_a_args : set_a_args)(run, i, rows, &args);
         set_c_args(run, i, run->j, &args);
         args.b = packing ? b_at(run, run->p, run->j) : b_panels;
         args.b_row_stride = run->job->b.row_stride;
         args.pack_to = packing ? run->b_panels : NULL;
         set_prefetch_args(run, i + rows, panel + 1 < panels.count, &args);
-        multiply_panel(run, microkernels_for(run, packing), rows, run->cols, &args);
+        multiply_panel(run, select_functions(run, packing, has_packed_a), rows, run->cols, &args);
         epilogue_store_panel(run, i, rows);
         i += count * rows;
     }
@@ -351,14 +407,14 @@ static void multiply_l1_columns(const rungi_pipeline *run, rungi_microkernel_arg
         args.a = args.a_prefetch = a + i * args.a_row_stride * run->size;
         args.b = b_at(run, run->p, run->j + j);
         set_c_args(run, i, run->j + j, &args);
-        multiply_panel(run, microkernels_for(run, false), rows, cols, &args);
+        multiply_panel(run, select_functions(run, false, false), rows, cols, &args);
     }
 }
 
 /* Returns the number of columns of B whose next rows fit L1 while all panels of A are multiplied with them. */
 static int64_t columns_in_l1(const rungi_pipeline *run)
 {
-    int64_t tile = 2 * run->tiles->lanes, tiles = L1_RESIDENT_TILES;
+    int64_t tile = run->tile_width, tiles = L1_RESIDENT_TILES;
     while (tiles > 1 &&
            tiles * RUNGI_PIPELINE_IN_PLACE_K_STEPS * tile * run->size > run->job->features->blocks.l1_tiles)
         tiles--;
@@ -367,7 +423,7 @@ static int64_t columns_in_l1(const rungi_pipeline *run)
 
 static void multiply_k_block(const rungi_pipeline *run)
 {
-    int64_t block_columns = run->rows > run->tiles->rows ? columns_in_l1(run) : run->cols;
+    int64_t block_columns = run->rows > run->tile_rows ? columns_in_l1(run) : run->cols;
     int64_t step = run->job->b.row_stride;
     rungi_microkernel_args args = {.panels = 1, .b_row_stride = step};
     set_a_args(run, 0, run->rows, &args);
@@ -403,6 +459,26 @@ static void run_zero_k(const rungi_cpu_job *job)
             rungi_cpu_epilogue_apply(job, i, j, 1, rungi_min(SUM_ROWS, job->n - j), zeros, 0);
 }
 
+static void run_path(rungi_pipeline *run)
+{
+    if (run->is_in_place)
+        run_in_place(run);
+    else if (run->caches_a)
+        run_with_cached_a(run);
+    else
+        run_packed(run);
+}
+
+static void finish(const rungi_pipeline *run)
+{
+#if defined(__x86_64__)
+    if (run->streams_c)
+        __builtin_ia32_sfence(); /* orders streaming stores before later ones */
+#else
+    (void)run;
+#endif
+}
+
 static void run_pipeline(const rungi_cpu_job *job)
 {
     rungi_pipeline run;
@@ -411,17 +487,77 @@ static void run_pipeline(const rungi_cpu_job *job)
         return;
     }
     rungi_pipeline_start(&run, job);
-    if (run.is_in_place)
-        run_in_place(&run);
-    else if (run.caches_a)
-        run_with_cached_a(&run);
-    else
-        run_packed(&run);
-#if defined(__x86_64__)
-    if (run.streams_c)
-        __builtin_ia32_sfence(); /* orders streaming stores before later ones */
-#endif
+    run_path(&run);
+    finish(&run);
 }
 
-const rungi_cpu_kernel rungi_cpu_10_pipeline = {
-    .run = run_pipeline, .configure = rungi_pipeline_configure, .fit = fit, .pack = pack, .is_threaded = true};
+/* ---- Several items of a batch ---------------------------------------------------------------------------------- */
+
+/* Returns whether an item is one K block that is read in place, with a B that all panels find in L1. */
+static bool is_small_item(const rungi_pipeline *run)
+{
+    const rungi_cpu_job *job = run->job;
+    int64_t max_columns = job->m <= run->tile_rows ? IN_PLACE_COLUMNS : columns_in_l1(run);
+    return run->is_in_place && !run->copies_a && !run->buffers_sums && !run->scales_last && job->n <= max_columns &&
+           job->k <= run->kc;
+}
+
+/* Multiplies small items: only the addresses differ. */
+static void run_small_items(rungi_pipeline *run, const rungi_cpu_items *items)
+{
+    const rungi_cpu_job *job = run->job;
+    run->p = run->i = run->j = 0;
+    run->k_size = job->k;
+    run->rows = job->m;
+    run->cols = job->n;
+    panels_t panels = split_into_panels(run);
+    panel_functions_t functions = select_functions(run, false, false);
+    rungi_microkernel_args args = {.panels = 1, .b_row_stride = job->b.row_stride, .b_prefetch_steps = 8};
+    set_a_args(run, 0, job->m, &args);
+    set_c_args(run, 0, 0, &args);
+    for (int64_t item = items->first; item < items->end; item++) {
+        const char *a = rungi_cpu_item_address(&items->a, item), *b = rungi_cpu_item_address(&items->b, item);
+        char *c = rungi_cpu_item_address(&items->c, item);
+        for (int64_t panel = 0; panel < panels.count; panel++) {
+            int64_t rows = panels.height + (panel < panels.taller);
+            args.a = args.a_prefetch = a;
+            args.b = b;
+            args.c = c;
+            multiply_panel(run, functions, rows, job->n, &args);
+            a += rows * job->a.row_stride * run->size;
+            c += rows * job->c.row_stride * run->size;
+        }
+    }
+}
+
+static void run_items(const rungi_cpu_job *first, const rungi_cpu_items *items)
+{
+    rungi_cpu_job job = *first;
+    rungi_pipeline run;
+    if (job.k > 0)
+        rungi_pipeline_start(&run, &job);
+    if (job.k > 0 && is_small_item(&run)) {
+        run_small_items(&run, items);
+        return;
+    }
+    for (int64_t item = items->first; item < items->end; item++) {
+        job.c.first = rungi_cpu_item_address(&items->c, item);
+        if (job.k == 0) {
+            run_zero_k(&job);
+            continue;
+        }
+        job.a.first = rungi_cpu_item_address(&items->a, item);
+        job.b.first = rungi_cpu_item_address(&items->b, item);
+        if (run.can_stream_c) /* which depends on the address */
+            rungi_pipeline_start(&run, &job);
+        run_path(&run);
+        finish(&run);
+    }
+}
+
+const rungi_cpu_kernel rungi_cpu_10_pipeline = {.run = run_pipeline,
+                                                .run_items = run_items,
+                                                .configure = rungi_pipeline_configure,
+                                                .fit = fit,
+                                                .pack = pack,
+                                                .is_threaded = true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 12_matrix - matrix instructions: AMX tiles, or dot products of AVX-512 vectors.
+/* 12_matrix - matrix instructions: AMX tiles, dot products of AVX-512 vectors, or SMMLA and BFMMLA of AArch64.
  *
  * Removes  vector multiply-adds. One AMX instruction multiplies 64 bytes of k for 16 x 16 elements of C, and a 32 x 32
  *          block of C stays in tiles for a whole slice of k.
@@ -7,15 +7,16 @@
  * Watch    rung bench --device cpu --dtype bf16 --kernels 10,12
  *
  * C is split into MC x NC blocks and k into slices of KC bytes. Slices of B are packed, KD bytes of k at a time, and stay
- * in L2. Of A only the next panel of 32 rows is packed; it stays in L1 while all panels of B are multiplied with it. Sums
- * that need further slices are kept in L2. A small problem, which fits L2, exchanges the roles: a panel of B stays in L1
+ * in L2. Of A only a panel of 32 rows is packed; it stays in L1 while all panels of B are multiplied with it, and meanwhile
+ * the next one is copied. Sums that need further slices are kept in L2. A small problem, which fits L2, exchanges the roles: a panel of B stays in L1
  * while all of A is multiplied with it.
  *
  * F32 (compute bf16x3) is multiplied as three BF16 terms per element. Where that would be inexact, FMA is used: see
  * docs/internals/decisions/0025. On every path the order of summation depends on k alone.
  *
  * This file chooses the path and the block sizes. The loops over panels are in amx/amx_multiply.c, the tile instructions in
- * amx/amx_tiles.h, packing in amx/amx_pack.c and the layout of a packed B in amx/amx_packed_b.c.
+ * amx/amx_tiles.h, packing in amx/amx_pack.c and the layout of a packed B in amx/amx_packed_b.c. The code for AArch64, which
+ * uses KC, MC and NC only, is in mmla/.
  */
 // takes: bf16,bf16:f32,i8,f32,f32:bf16,f32:f16
 // computes: bf16x3
@@ -24,9 +25,10 @@
 #include "base/try.h"
 #include "cpu/amx/amx_multiply.h"
 
-/* Bytes of packed k per slice (a panel of a slice stays in L1), and per pass over B (its panels stay in L2). */
+/* Bytes of packed k per slice (a panel of A stays in L1), and per pass over B (its panels stay in L2). F32 has slices of
+ * 3/4 KC. */
 #ifndef KC
-#define KC 512 // 256 512 1024
+#define KC 1024 // 512 1024 2048
 #endif
 #ifndef KD
 #define KD 2048 // 1024 2048 4096
@@ -78,7 +80,7 @@
 enum { KC_BYTES, KD_BYTES, MC_ROWS, NC_COLUMNS, SMALL_KIB, THIN_ROWS, STREAM_MIB };
 
 /* FMA_MAX_ROWS: most rows of C for which a packed F32 B is multiplied by FMA. Three BF16 terms are 1.5 times the bytes. */
-enum { PANEL = RUNGI_AMX_PANEL_WIDTH, FMA_MAX_ROWS = 16 };
+enum { PANEL = RUNGI_AMX_PANEL_WIDTH, FMA_MAX_ROWS = 16, MIN_KC = 192 };
 
 /* ---- Block sizes ------------------------------------------------------------------------------------------ */
 
@@ -97,8 +99,12 @@ static rungi_amx_blocking choose_blocking(const rungi_cpu_job *job, rungi_amx_pa
                                           : RUNGI_AMX_PACKING_BF16;
     rungi_amx_blocking_options options = {kc,    values[KD_BYTES], values[MC_ROWS],   nc,
                                           false, max_cached_bytes, max_cached_slices, has_packed_b};
+    if (is_bf16x3) /* a step takes six times as long, but its three terms are three times the bytes */
+        options.kc = kc * 3 / 4;
+    if (path == RUNGI_AMX_PATH_DOT_I8) /* B is read through L1, too */
+        options.kc = rungi_max(kc / 2, MIN_KC);
     if (regime == RUNGI_AMX_REGIME_THIN) {
-        options.kc = options.kd = has_packed_b ? kc : kc / 2;
+        options.kc = options.kd = has_packed_b ? options.kc : rungi_max(kc / 4, MIN_KC);
         options.nc = has_packed_b ? nc : 4 * nc;
     }
     if (regime == RUNGI_AMX_REGIME_LARGE && has_packed_b)
@@ -255,18 +261,27 @@ static rung_status configure(const rungi_cpu_job *job, rung_compute compute, run
     return RUNG_OK;
 }
 
-/* Keeps two panels, and space for a third, in L1. Half of L2 is for slices of B, half for sums between slices. */
+/* Keeps a panel of A in L1, with space for sums; B is read past L1. Half of L2 is for slices of B, half for sums between slices. */
 static void fit_parameters(const rungi_cpu_block_sizes *blocks, int64_t sum_bytes, int64_t *parameters)
 {
     int64_t *kc = &parameters[KC_BYTES], *kd = &parameters[KD_BYTES], nc = parameters[NC_COLUMNS];
     int64_t rows = blocks->half_l2 / (nc * sum_bytes) / RUNGI_AMX_PANEL_WIDTH * RUNGI_AMX_PANEL_WIDTH;
     *kc = rungi_min(*kc, rungi_min(blocks->amx_panel / RUNGI_AMX_PANEL_WIDTH, blocks->half_l2 / nc) / 64 * 64);
-    *kc = *kc > 192 ? *kc : 192;
+    *kc = rungi_max(*kc, MIN_KC);
     *kd = rungi_min(*kd, blocks->half_l2 / nc) / *kc * *kc;
     *kd = *kd > *kc ? *kd : *kc;
     parameters[MC_ROWS] = rungi_min(parameters[MC_ROWS], rows > RUNGI_AMX_PANEL_WIDTH ? rows : RUNGI_AMX_PANEL_WIDTH);
     parameters[SMALL_KIB] = rungi_min(parameters[SMALL_KIB], blocks->small_operand >> 10);
 }
+#elif defined(__aarch64__)
+#include "cpu/mmla/mmla.h"
+
+const rungi_cpu_kernel rungi_cpu_12_matrix = {.run = rungi_mmla_run,
+                                              .configure = rungi_mmla_configure,
+                                              .fit = rungi_mmla_fit,
+                                              .pack = rungi_mmla_pack_b,
+                                              .is_threaded = true,
+                                              .is_engine = true};
 #else
 #define fit_parameters NULL
 
@@ -286,9 +301,11 @@ static rung_status configure(const rungi_cpu_job *job, rung_compute compute, run
     (void)job;
     (void)compute;
     (void)config;
-    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix needs an x86-64 processor");
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "12_matrix needs an x86-64 or AArch64 processor");
 }
 #endif
 
+#if !defined(__aarch64__)
 const rungi_cpu_kernel rungi_cpu_12_matrix = {
     .run = run, .configure = configure, .fit = fit_parameters, .pack = pack, .is_threaded = true, .is_engine = true};
+#endif

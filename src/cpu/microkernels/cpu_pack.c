@@ -2,9 +2,11 @@
 /* cpu_pack.c - see cpu_pack.h. */
 #include "cpu/microkernels/cpu_pack.h"
 
-#include "base/float16.h"
-
 #include <string.h>
+
+#include "base/float16.h"
+#include "base/ggml_blocks.h"
+#include "core/matrix.h"
 
 /* Converts one row element by element, for any type and stride. */
 static void pack_row(const rungi_cpu_pack_args *pack, int64_t i)
@@ -26,6 +28,26 @@ static void pack_row(const rungi_cpu_pack_args *pack, int64_t i)
 #undef CONVERT_ROW
 }
 
+/* Dequantizes one block, which lies along the rows of column j. */
+static void dequantize_block(const rungi_cpu_pack_args *pack, int64_t i, int64_t j)
+{
+    const char *block = (const char *)pack->from + rungi_type_bytes(pack->in, i + j * pack->col_stride);
+    float values[RUNGI_GGML_BLOCK_ELEMENTS], *to = (float *)pack->to + i * pack->to_row_stride + j;
+    if (pack->in == RUNG_Q8_0)
+        rungi_q8_0_dequantize((const void *)block, values);
+    else
+        rungi_q4_0_dequantize((const void *)block, values);
+    for (int64_t e = 0; e < RUNGI_GGML_BLOCK_ELEMENTS; e++)
+        to[e * pack->to_row_stride] = values[e];
+}
+
+static void dequantize(const rungi_cpu_pack_args *pack)
+{
+    for (int64_t j = 0; j < pack->cols; j++)
+        for (int64_t i = 0; i < pack->rows; i += RUNGI_GGML_BLOCK_ELEMENTS)
+            dequantize_block(pack, i, j);
+}
+
 void rungi_cpu_pack(rungi_isa isa, const rungi_cpu_pack_args *pack)
 {
     int64_t size = rung_type_size(pack->in);
@@ -36,6 +58,10 @@ void rungi_cpu_pack(rungi_isa isa, const rungi_cpu_pack_args *pack)
 #else
     (void)isa;
 #endif
+    if (rungi_type_has_scales(pack->in)) {
+        dequantize(pack);
+        return;
+    }
     for (int64_t i = 0; i < pack->rows; i++)
         if (is_copy)
             memcpy((char *)pack->to + i * pack->to_row_stride * size,

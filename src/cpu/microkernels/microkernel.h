@@ -6,6 +6,14 @@
 #include "cpu/features.h"
 #include "rung/rung.h"
 
+/* How A is read: from its rows, packed, or from its rows and packed for the next tiles at the same time. A packed A has one
+ * step of k after the other, each with one element per row of the panel. */
+typedef enum rungi_microkernel_a_mode {
+    RUNGI_A_IN_ROWS,
+    RUNGI_A_PACKED,
+    RUNGI_A_PACK_ON_THE_FLY
+} rungi_microkernel_a_mode;
+
 /* How B is read: in place, packed, or in place and packed for the next panels at the same time. */
 typedef enum rungi_microkernel_b_mode {
     RUNGI_B_IN_PLACE,
@@ -19,8 +27,11 @@ typedef struct rungi_microkernel_args {
     int64_t k;
     const void *a;
     int64_t a_row_stride;
+    void *packed_a;          /* used only by micro-kernels with a packed A */
+    int64_t packed_a_stride; /* to the next panel of the packed A */
+    bool packs_a;            /* the first tile of each panel packs A from its rows */
     const void *b;
-    int64_t b_row_stride; /* to the a_prefetch of k; not asked where B is packed */
+    int64_t b_row_stride; /* to the next step of k; ignored if B is packed */
     void *c;
     int64_t c_row_stride;
     int64_t tiles, panels; /* tiles per panel (along n), and panels (along m) */
@@ -37,27 +48,44 @@ typedef struct rungi_microkernel_args {
 
 typedef void rungi_microkernel(const rungi_microkernel_args *job);
 
-enum { RUNGI_MICROKERNEL_MAX_ROWS = 14, RUNGI_MICROKERNEL_MAX_VECTORS = 2 };
+/* What a loop over k written for one instruction set reads and writes: addresses, and strides in bytes. */
+typedef struct rungi_microkernel_loop {
+    const void *a, *a4, *a8, *a12; /* rows 0, 4, 8 and 12 */
+    int64_t row;                   /* from one row of A to the next */
+    void *packed_a;
+    const void *b, *b_prefetch;
+    int64_t b_row; /* from one step of an unpacked B to the next */
+    void *pack_to;
+    const void *next_a; /* to prefetch */
+    void *c;            /* where the sums are stored; NULL: in the array of sums */
+    int64_t c_row;
+    int64_t last_columns; /* columns in the last vector of each row */
+} rungi_microkernel_loop;
 
-/* Micro-kernels for 1 to `rows` rows and one or two vectors of `lanes` elements. A packed B holds one tile after the other, and
- * in each tile one row of two vectors per step of k. Columns behind the last one are present but ignored. */
+enum { RUNGI_MICROKERNEL_MAX_ROWS = 14, RUNGI_MICROKERNEL_MAX_VECTORS = 3, RUNGI_IN_PLACE_VECTORS = 2 };
+
+/* Micro-kernels by numbers of rows and vectors, each minus 1; NULL where the list of the instruction set has none. */
+typedef rungi_microkernel *rungi_microkernel_tiles[RUNGI_MICROKERNEL_MAX_ROWS][RUNGI_MICROKERNEL_MAX_VECTORS];
+
+/* A packed B holds one tile after the other, and in each tile one row of packed_vectors vectors of `lanes` elements per step of
+ * k. Columns behind the last one are present but ignored. Tiles with B in place have up to RUNGI_IN_PLACE_VECTORS vectors. */
 typedef struct rungi_microkernel_table {
-    int rows, lanes;
-    rungi_microkernel *in_place[RUNGI_MICROKERNEL_MAX_ROWS][RUNGI_MICROKERNEL_MAX_VECTORS];
-    rungi_microkernel *packed[RUNGI_MICROKERNEL_MAX_ROWS][RUNGI_MICROKERNEL_MAX_VECTORS];
-    /* NULL for few rows, which do not pay for the code. */
-    rungi_microkernel *packing[RUNGI_MICROKERNEL_MAX_ROWS]
-                              [RUNGI_MICROKERNEL_MAX_VECTORS]; /* in address first, and B goes to `pack_to` */
-    /* Packed B, two vectors, streaming stores that bypass the caches. Rows of C are aligned to vectors, and beta is 0. */
+    int lanes, in_place_rows, packed_rows, packed_vectors;
+    rungi_microkernel_tiles in_place, packed;
+    rungi_microkernel_tiles packing; /* B in place, and packed to `pack_to` for the next panels. One panel per call. */
+    /* Packed B, whole tiles, streaming stores that bypass the caches. Rows of C are aligned to vectors, and beta is 0. */
     rungi_microkernel *streaming[RUNGI_MICROKERNEL_MAX_ROWS];
+    /* Packed A and B. */
+    rungi_microkernel_tiles packed_a;
+    rungi_microkernel *packed_a_streaming[RUNGI_MICROKERNEL_MAX_ROWS];
 } rungi_microkernel_table;
 
-/* Returns the micro-kernels of an instruction set for F32, F64 or I32 sums. */
-const rungi_microkernel_table *rungi_microkernel_table_select(rungi_isa isa, rung_type sum);
+/* Returns the micro-kernels of the best instruction set for F32, F64 or I32 sums. */
+const rungi_microkernel_table *rungi_microkernel_table_select(const rungi_cpu_features *features, rung_type sum);
 
 #define RUNGI_MICROKERNEL_TYPE_LIST(X) X(f32) X(f64) X(i32)
 #define X(type)                                                                                            \
     extern const rungi_microkernel_table rungi_microkernels_avx512_##type, rungi_microkernels_avx2_##type, \
-        rungi_microkernels_portable_##type;
+        rungi_microkernels_sve256_##type, rungi_microkernels_sve512_##type, rungi_microkernels_portable_##type;
 RUNGI_MICROKERNEL_TYPE_LIST(X)
 #undef X

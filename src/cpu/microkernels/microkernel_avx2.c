@@ -6,8 +6,11 @@
 
 #define ISA avx2
 #define VECTOR_BYTES 32
-#define ROW_COUNTS(X) X(1) X(2) X(3) X(4) X(5) X(6)
-#define LARGE_ROW_COUNTS(X) X(4) X(5) X(6)
+#define PACKED_VECTORS 2
+#define IN_PLACE_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#define PACKED_ROWS(X) IN_PLACE_ROWS(X)
+#define PACKING_ROWS(X) X(4) X(5) X(6)
+#define PACKED_A_ROWS(X)
 #define HIDE_POINTER(pointer) __asm__("" : "+r"(pointer))
 
 /* A lane of a mask is active if it is negative. The mask of the first `count` lanes is loaded from this table. */

@@ -3,8 +3,9 @@
  *
  * microkernel_instances.h includes this header once per accumulator type and documents the macros.
  *
- * One step of k loads two vectors of B and broadcasts one element of A per row: with 14 rows, 28 multiply-adds for 16 loads.
- * Adjacent tiles are one call, so that the processor starts the next tile while it stores the sums of the previous one. */
+ * One step of k loads up to three vectors of B and broadcasts one element of A per row. With 9 rows of three vectors, 27
+ * multiply-adds need 12 loads. Adjacent tiles are one call, so that the processor starts the next tile while it stores the sums
+ * of the previous one. */
 
 /* Rows are separate variables, because not every compiler keeps an array in registers. Four rows of A share one pointer: the
  * addressing modes add up to three strides. */
@@ -15,95 +16,168 @@
     X(12, a12, 0) X(13, a12, row)
 /* clang-format on */
 
-#define INIT_ROW(i, pointer, offset) VECTOR left##i = {0}, right##i = {0};
-#define PREFETCH_C_ROW(i, pointer, offset)             \
-    if (i < rows) {                                    \
-        __builtin_prefetch(at, 1);                     \
-        if (vectors > 1)                               \
-            __builtin_prefetch(at + 2 * LANES - 1, 1); \
-        at += c_row_stride;                            \
+#define INIT_ROW(i, pointer, offset) VECTOR first##i = {0}, second##i = {0}, third##i = {0};
+/* Prefetches each cache line of a row of the tile, which may begin anywhere in a line, into L2: prefetches into L1 keep the loads
+ * of B waiting. */
+#define PREFETCH_C_ROW(i, pointer, offset)                      \
+    if (i < rows) {                                             \
+        __builtin_prefetch(at, 0, 2);                           \
+        if (vectors > 1 && VECTOR_BYTES == 64)                  \
+            __builtin_prefetch(at + LANES, 0, 2);               \
+        if (vectors > 2 && VECTOR_BYTES == 64)                  \
+            __builtin_prefetch(at + 2 * LANES, 0, 2);           \
+        if (vectors > 1)                                        \
+            __builtin_prefetch(at + vectors * LANES - 1, 0, 2); \
+        at += c_row_stride;                                     \
     }
-#define MULTIPLY_ROW(i, pointer, offset)               \
-    if (i < rows) {                                    \
-        VECTOR element = SPLAT(pointer[(offset) + u]); \
-        ACCUMULATE(left##i, element, b_left);          \
-        if (vectors > 1)                               \
-            ACCUMULATE(right##i, element, b_right);    \
+#define MULTIPLY_ROW(i, pointer, offset)                                                                         \
+    if (i < rows) {                                                                                              \
+        VECTOR element = BROADCAST(a_mode == RUNGI_A_PACKED ? &packed_a[u * rows + i] : &pointer[(offset) + u]); \
+        if (a_mode == RUNGI_A_PACK_ON_THE_FLY)                                                                   \
+            packed_a[u * rows + i] = element[0];                                                                 \
+        ACCUMULATE(first##i, element, b_first);                                                                  \
+        if (vectors > 1)                                                                                         \
+            ACCUMULATE(second##i, element, b_second);                                                            \
+        if (vectors > 2)                                                                                         \
+            ACCUMULATE(third##i, element, b_third);                                                              \
     }
-#define K_STEP(number)                                                                                         \
-    {                                                                                                          \
-        enum { u = number };                                                                                   \
-        VECTOR b_left = b_mode == RUNGI_B_PACKED || vectors > 1                                                \
-                            ? LOAD(b + u * b_row_stride)                                                       \
-                            : (VECTOR)LOAD_MASKED(b + u * b_row_stride, last_mask);                            \
-        VECTOR b_right = {0};                                                                                  \
-        if (vectors > 1)                                                                                       \
-            b_right = b_mode == RUNGI_B_PACKED ? LOAD(b + u * b_row_stride + LANES)                            \
-                                               : (VECTOR)LOAD_MASKED(b + u * b_row_stride + LANES, last_mask); \
-        if (b_mode == RUNGI_B_PACK_ON_THE_FLY) {                                                               \
-            STORE(pack_to + u * 2 * LANES, b_left);                                                            \
-            if (vectors > 1)                                                                                   \
-                STORE(pack_to + u * 2 * LANES + LANES, b_right);                                               \
-        }                                                                                                      \
-        __builtin_prefetch(b_prefetch + u * b_row_stride);                                                     \
-        if (vectors > 1 && !is_one_line)                                                                       \
-            __builtin_prefetch(b_prefetch + u * b_row_stride + LANES);                                         \
-        ALL_ROWS(MULTIPLY_ROW)                                                                                 \
+#define LOAD_SUMS_ROW(i, pointer, offset)                      \
+    if (i < rows) {                                            \
+        first##i = LOAD(sums + i * vectors * LANES);           \
+        second##i = LOAD(sums + (i * vectors + 1) * LANES);    \
+        if (vectors > 2)                                       \
+            third##i = LOAD(sums + (i * vectors + 2) * LANES); \
+    }
+/* Columns behind the last one are not read, except from a packed B, which has them. */
+#define LOAD_B(vector)                                  \
+    (b_mode == RUNGI_B_PACKED || vectors > (vector) + 1 \
+         ? LOAD(b + u * b_row_stride + (vector)*LANES)  \
+         : (VECTOR)LOAD_MASKED(b + u * b_row_stride + (vector)*LANES, last_mask))
+#define PACK_B(vector, value)              \
+    if (b_mode == RUNGI_B_PACK_ON_THE_FLY) \
+        STORE(pack_to + u * PACKED_WIDTH + (vector)*LANES, value);
+/* Not with a packed A: its panels are multiplied by a B that is in L2. */
+#define PREFETCH_B(vector)        \
+    if (a_mode != RUNGI_A_PACKED) \
+        __builtin_prefetch(b_prefetch + u * b_row_stride + (vector)*LANES);
+#define K_STEP(number)                                             \
+    {                                                              \
+        enum { u = number };                                       \
+        VECTOR b_first = LOAD_B(0), b_second = {0}, b_third = {0}; \
+        if (vectors > 1)                                           \
+            b_second = LOAD_B(1);                                  \
+        if (vectors > 2)                                           \
+            b_third = LOAD_B(2);                                   \
+        PACK_B(0, b_first)                                         \
+        PREFETCH_B(0)                                              \
+        if (vectors > 1) {                                         \
+            PACK_B(1, b_second)                                    \
+            if (!is_one_line)                                      \
+                PREFETCH_B(1)                                      \
+        }                                                          \
+        if (vectors > 2) {                                         \
+            PACK_B(2, b_third)                                     \
+            PREFETCH_B(2)                                          \
+        }                                                          \
+        ALL_ROWS(MULTIPLY_ROW)                                     \
     }
 /* The last vector of a row may be partial. */
-#define STORE_VECTOR(value, address, is_last)        \
-    {                                                \
-        if (is_last)                                 \
-            STORE_MASKED(address, last_mask, value); \
-        else                                         \
-            STORE(address, value);                   \
+#define STORE_VECTOR(vector, value)                          \
+    if (vectors == (vector) + 1) {                           \
+        STORE_MASKED(at + (vector)*LANES, last_mask, value); \
+    } else if (vectors > (vector)) {                         \
+        STORE(at + (vector)*LANES, value);                   \
     }
-#define LOAD_VECTOR(address, is_last) (is_last ? (VECTOR)LOAD_MASKED(address, last_mask) : LOAD(address))
-#define STREAM_ROW(i, pointer, offset)         \
-    if (i < rows) {                            \
-        STORE_STREAMING(at, left##i);          \
-        STORE_STREAMING(at + LANES, right##i); \
-        at += c_row_stride;                    \
+#define LOAD_VECTOR(vector) \
+    (vectors == (vector) + 1 ? (VECTOR)LOAD_MASKED(at + (vector)*LANES, last_mask) : LOAD(at + (vector)*LANES))
+#define ADD_C_VECTOR(vector, value) \
+    if (vectors > (vector))         \
+        value = PLUS_TIMES(beta, LOAD_VECTOR(vector), value);
+#define STREAM_ROW(i, pointer, offset)                 \
+    if (i < rows) {                                    \
+        STORE_STREAMING(at, first##i);                 \
+        if (vectors > 1)                               \
+            STORE_STREAMING(at + LANES, second##i);    \
+        if (vectors > 2)                               \
+            STORE_STREAMING(at + 2 * LANES, third##i); \
+        at += c_row_stride;                            \
     }
-#define STORE_ROW(i, pointer, offset)             \
-    if (i < rows) {                               \
-        STORE_VECTOR(left##i, at, vectors == 1)   \
-        if (vectors > 1)                          \
-            STORE_VECTOR(right##i, at + LANES, 1) \
-        at += c_row_stride;                       \
+#define STORE_ROW(i, pointer, offset) \
+    if (i < rows) {                   \
+        STORE_VECTOR(0, first##i)     \
+        STORE_VECTOR(1, second##i)    \
+        STORE_VECTOR(2, third##i)     \
+        at += c_row_stride;           \
     }
 #define SCALE_ROW(i, pointer, offset) \
-    left##i *= alpha;                 \
-    right##i *= alpha;
-#define ADD_C_ROW(i, pointer, offset)                                                            \
-    if (i < rows) {                                                                              \
-        STORE_VECTOR(PLUS_TIMES(beta, LOAD_VECTOR(at, vectors == 1), left##i), at, vectors == 1) \
-        if (vectors > 1)                                                                         \
-            STORE_VECTOR(PLUS_TIMES(beta, LOAD_VECTOR(at + LANES, 1), right##i), at + LANES, 1)  \
-        at += c_row_stride;                                                                      \
+    first##i *= alpha;                \
+    second##i *= alpha;               \
+    third##i *= alpha;
+#define ADD_C_ROW(i, pointer, offset) \
+    if (i < rows) {                   \
+        ADD_C_VECTOR(0, first##i)     \
+        ADD_C_VECTOR(1, second##i)    \
+        ADD_C_VECTOR(2, third##i)     \
+        STORE_VECTOR(0, first##i)     \
+        STORE_VECTOR(1, second##i)    \
+        STORE_VECTOR(2, third##i)     \
+        at += c_row_stride;           \
     }
 
-/* Computes one panel: adjacent tiles. B begins at first_b; the offsets are added to the other addresses. */
-INLINE void PANEL_FUNCTION(const int rows, const int vectors, const rungi_microkernel_b_mode b_mode,
-                           const int streaming, const rungi_microkernel_args *args, const ACC *first_b,
-                           int64_t a_offset, int64_t c_offset, int64_t prefetch_offset)
+/* The next tile of a panel. */
+typedef struct POSITION {
+    const ACC *a, *b, *next_a;
+    ACC *c, *packed_a, *pack_to;
+} POSITION;
+
+/* Computes adjacent tiles of a panel and advances to the next one. */
+INLINE void TILES_FUNCTION(const int rows, const int vectors, const rungi_microkernel_a_mode a_mode,
+                           const rungi_microkernel_b_mode b_mode, const int streaming,
+                           const rungi_microkernel_args *args, int64_t tiles, POSITION *position)
 {
     const int64_t row = args->a_row_stride, row3 = 3 * row, c_row_stride = args->c_row_stride;
-    const int64_t b_row_stride = b_mode == RUNGI_B_PACKED ? 2 * LANES : args->b_row_stride;
+    const int64_t b_row_stride = b_mode == RUNGI_B_PACKED ? PACKED_WIDTH : args->b_row_stride;
     const int is_one_line = b_mode == RUNGI_B_PACKED && 2 * VECTOR_BYTES <= 64; /* a step of B is one cache line */
+    const bool is_large = b_mode == RUNGI_B_IN_PLACE ? rows >= 8 && vectors == RUNGI_IN_PLACE_VECTORS
+                                                     : rows >= 7 && vectors == PACKED_VECTORS;
+    const bool uses_loop = HAS_LOOP && is_large;
+    const bool stores_sums = uses_loop && !streaming && args->alpha == 1 && args->beta == 0; /* the loop stores tiles */
     const MASK last_mask = MASK_OF(args->cols - (vectors - 1) * LANES);
-    const ACC *next = (const ACC *)args->a_prefetch + prefetch_offset;
-    ACC *c = (ACC *)args->c + c_offset, *pack_to = args->pack_to;
-    for (int64_t tile = args->tiles; tile > 0; tile--) {
-        const ACC *a0 = (const ACC *)args->a + a_offset, *a4 = a0 + 4 * row, *a8 = a0 + 8 * row, *a12 = a0 + 12 * row;
+    const ACC *first_b = position->b, *next = position->next_a;
+    ACC *c = position->c, *pack_to = position->pack_to;
+    for (int64_t tile = tiles; tile > 0; tile--) {
+        const ACC *a0 = position->a, *a4 = a0 + 4 * row, *a8 = a0 + 8 * row, *a12 = a0 + 12 * row, *next_a = next;
         const ACC *b = first_b, *b_prefetch = b + args->b_prefetch_steps * b_row_stride + args->b_prefetch_offset;
-        const ACC *next_a = next;
-        ACC *at = c;
+        ACC *packed_a = position->packed_a, *at = c;
         if (args->prefetches_c) {
             ALL_ROWS(PREFETCH_C_ROW)
         }
         ALL_ROWS(INIT_ROW)
-        int64_t k = args->k;
+        if (uses_loop) {
+            const rungi_microkernel_loop loop = {.a = a0,
+                                                 .a4 = a4,
+                                                 .a8 = a8,
+                                                 .a12 = a12,
+                                                 .row = row * (int64_t)sizeof(ACC),
+                                                 .packed_a = packed_a,
+                                                 .b = b,
+                                                 .b_prefetch = b_prefetch,
+                                                 .b_row = b_row_stride * (int64_t)sizeof(ACC),
+                                                 .pack_to = pack_to,
+                                                 .next_a = next_a,
+                                                 .c = stores_sums ? c : NULL,
+                                                 .c_row = c_row_stride * (int64_t)sizeof(ACC),
+                                                 .last_columns = args->cols - (vectors - 1) * LANES};
+            _Alignas(64) ACC sums[MAX_LOOP_VECTORS * LANES];
+            RUN_LOOP(rows, a_mode, b_mode, loop, args->k, sums);
+            if (!stores_sums) {
+                ALL_ROWS(LOAD_SUMS_ROW)
+            }
+            b += args->k * b_row_stride;
+            if (b_mode == RUNGI_B_PACK_ON_THE_FLY)
+                pack_to += args->k * PACKED_WIDTH;
+        }
+        int64_t k = uses_loop ? 0 : args->k;
         for (; k >= 4; k -= 4) {
             K_STEP(0)
             K_STEP(1)
@@ -111,24 +185,32 @@ INLINE void PANEL_FUNCTION(const int rows, const int vectors, const rungi_microk
             K_STEP(3)
             __builtin_prefetch(next_a, 0, 2);
             a0 += 4, a4 += 4, a8 += 4, a12 += 4, next_a += 4;
-            b += 4 * b_row_stride, b_prefetch += 4 * b_row_stride, pack_to += 4 * 2 * LANES;
+            b += 4 * b_row_stride, b_prefetch += 4 * b_row_stride;
+            if (a_mode != RUNGI_A_IN_ROWS)
+                packed_a += 4 * rows;
+            if (b_mode == RUNGI_B_PACK_ON_THE_FLY)
+                pack_to += 4 * PACKED_WIDTH;
         }
         for (; k > 0; k--) {
             K_STEP(0)
             a0++, a4++, a8++, a12++;
-            b += b_row_stride, b_prefetch += b_row_stride, pack_to += 2 * LANES;
+            b += b_row_stride, b_prefetch += b_row_stride;
+            if (a_mode != RUNGI_A_IN_ROWS)
+                packed_a += rows;
+            if (b_mode == RUNGI_B_PACK_ON_THE_FLY)
+                pack_to += PACKED_WIDTH;
         }
         at = c;
         HIDE_POINTER(at);
-        if (args->alpha != 1) {
+        if (!stores_sums && args->alpha != 1) {
             const ACC alpha = SCALAR(args->alpha);
             ALL_ROWS(SCALE_ROW)
         }
         if (streaming) {
             ALL_ROWS(STREAM_ROW)
-        } else if (args->beta == 0) {
+        } else if (!stores_sums && args->beta == 0) {
             ALL_ROWS(STORE_ROW)
-        } else {
+        } else if (!stores_sums) {
             const VECTOR beta = SPLAT(SCALAR(args->beta));
             ALL_ROWS(ADD_C_ROW)
         }
@@ -136,23 +218,34 @@ INLINE void PANEL_FUNCTION(const int rows, const int vectors, const rungi_microk
         first_b = b_mode == RUNGI_B_PACKED ? b : first_b + vectors * LANES;
         next += args->a_prefetch_row_stride;
     }
+    position->b = first_b;
+    position->next_a = next;
+    position->c = c;
 }
 
-/* Computes several panels. If B is packed on the fly, the first panel packs it. */
-INLINE void BODY_FUNCTION(const int rows, const int vectors, const rungi_microkernel_b_mode b_mode, const int streaming,
+/* Computes several panels, or one that packs B for the others. If A is to be packed, the first tile of a panel packs it for
+ * the other tiles. */
+INLINE void BODY_FUNCTION(const int rows, const int vectors, const int has_packed_a,
+                          const rungi_microkernel_b_mode b_mode, const int streaming,
                           const rungi_microkernel_args *args)
 {
-    const rungi_microkernel_b_mode later_mode = b_mode == RUNGI_B_PACK_ON_THE_FLY ? RUNGI_B_PACKED : b_mode;
-    const ACC *b = args->b;
-    int64_t a = 0, c = 0, next = 0, panel = args->panels;
-    if (b_mode == RUNGI_B_PACK_ON_THE_FLY) {
-        PANEL_FUNCTION(rows, vectors, RUNGI_B_PACK_ON_THE_FLY, 0, args, b, a, c, next);
-        b = args->pack_to;
-        a += rows * args->a_row_stride, c += rows * args->c_row_stride, next += rows * args->a_prefetch_row_stride;
-        panel--;
-    }
+    const rungi_microkernel_a_mode a_mode = has_packed_a ? RUNGI_A_PACKED : RUNGI_A_IN_ROWS;
+    int64_t a = 0, packed_a = 0, c = 0, next = 0, panel = b_mode == RUNGI_B_PACK_ON_THE_FLY ? 1 : args->panels;
     for (; panel > 0; panel--) {
-        PANEL_FUNCTION(rows, vectors, later_mode, streaming, args, b, a, c, next);
+        POSITION position = {.a = (const ACC *)args->a + a,
+                             .b = args->b,
+                             .next_a = (const ACC *)args->a_prefetch + next,
+                             .c = (ACC *)args->c + c,
+                             .packed_a = has_packed_a ? (ACC *)args->packed_a + packed_a : NULL,
+                             .pack_to = args->pack_to};
+        int64_t tiles = args->tiles;
+        if (has_packed_a && vectors == PACKED_VECTORS && args->packs_a) {
+            TILES_FUNCTION(rows, vectors, RUNGI_A_PACK_ON_THE_FLY, b_mode, streaming, args, 1, &position);
+            tiles--;
+        }
+        TILES_FUNCTION(rows, vectors, a_mode, b_mode, streaming, args, tiles, &position);
         a += rows * args->a_row_stride, c += rows * args->c_row_stride, next += rows * args->a_prefetch_row_stride;
+        if (has_packed_a)
+            packed_a += args->packed_a_stride;
     }
 }

@@ -11,12 +11,15 @@
 
 /* As many rows as fit the registers: 32 on AArch64, 16 elsewhere. */
 #if defined(__aarch64__)
-#define ROW_COUNTS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
-#define LARGE_ROW_COUNTS(X) X(8)
+#define IN_PLACE_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
+#define PACKING_ROWS(X) X(8)
 #else
-#define ROW_COUNTS(X) X(1) X(2) X(3) X(4)
-#define LARGE_ROW_COUNTS(X) X(4)
+#define IN_PLACE_ROWS(X) X(1) X(2) X(3) X(4)
+#define PACKING_ROWS(X) X(4)
 #endif
+#define PACKED_VECTORS 2
+#define PACKED_ROWS(X) IN_PLACE_ROWS(X)
+#define PACKED_A_ROWS(X)
 
 /* Defines partial loads and stores. They have neither loop nor call, so that sums stay in registers. */
 #define DEFINE_PARTIAL_ACCESS(type, element, lanes)                                                                  \
@@ -76,16 +79,22 @@ DEFINE_PARTIAL_ACCESS(i32, uint32_t, 4)
 /* ---- Selection ---- */
 
 #if defined(__x86_64__)
-#define SELECT_TABLE(type)                                       \
-    (isa >= RUNGI_ISA_AVX512 ? &rungi_microkernels_avx512_##type \
-     : isa == RUNGI_ISA_AVX2 ? &rungi_microkernels_avx2_##type   \
-                             : &rungi_microkernels_portable_##type)
+#define SELECT_TABLE(type)                                                 \
+    (features->isa >= RUNGI_ISA_AVX512 ? &rungi_microkernels_avx512_##type \
+     : features->isa == RUNGI_ISA_AVX2 ? &rungi_microkernels_avx2_##type   \
+                                       : &rungi_microkernels_portable_##type)
+#elif defined(RUNGI_HAS_SVE)
+#define SELECT_TABLE(type)                                           \
+    (features->sve_bytes == 64   ? &rungi_microkernels_sve512_##type \
+     : features->sve_bytes == 32 ? &rungi_microkernels_sve256_##type \
+                                 : &rungi_microkernels_portable_##type)
 #else
-#define SELECT_TABLE(type) ((void)isa, &rungi_microkernels_portable_##type)
+#define SELECT_TABLE(type) (&rungi_microkernels_portable_##type)
 #endif
 
-const rungi_microkernel_table *rungi_microkernel_table_select(rungi_isa isa, rung_type sum)
+const rungi_microkernel_table *rungi_microkernel_table_select(const rungi_cpu_features *features, rung_type sum)
 {
+    (void)features;
     switch (sum) {
     case RUNG_F64: return SELECT_TABLE(f64);
     case RUNG_I32: return SELECT_TABLE(i32);

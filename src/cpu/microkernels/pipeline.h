@@ -17,22 +17,26 @@ enum { RUNGI_PIPELINE_PACKED, RUNGI_PIPELINE_IN_PLACE, RUNGI_PIPELINE_PACKED_L1 
 enum {
     RUNGI_PIPELINE_SUM_ROWS = 336,          /* rows of sums that are kept outside C */
     RUNGI_PIPELINE_IN_PLACE_COLUMNS = 4096, /* columns of an unpacked B per pass over k */
-    RUNGI_PIPELINE_IN_PLACE_K_STEPS = 32, /* steps of k per K block of an unpacked B; twice that from three panels on */
-    RUNGI_PIPELINE_L1_K_STEPS = 32,       /* steps of k per packed tile: few, so that prefetched lines arrive in time */
-    RUNGI_PIPELINE_A_ROW_PADDING = 64     /* bytes between copied rows of A, which then lie in different cache sets */
+    RUNGI_PIPELINE_IN_PLACE_K_STEPS = 32,   /* steps of k per K block of an unpacked B; see in_place_steps */
+    RUNGI_PIPELINE_L1_K_STEPS = 32,   /* steps of k per packed tile: few, so that prefetched lines arrive in time */
+    RUNGI_PIPELINE_A_ROW_PADDING = 64 /* bytes between copied rows of A, which then lie in different cache sets */
 };
 
 /* One run of a thread. */
 typedef struct rungi_pipeline {
     const rungi_cpu_job *job;
     const rungi_microkernel_table *tiles;
-    int64_t size, in_size;                         /* bytes of a sum, and of an element of A or B */
+    int64_t tile_rows, tile_width;                 /* of the path */
+    int64_t size, in_size;                         /* bytes of a sum, and of an element of A */
     int64_t kc, nc, cached_rows;                   /* cached_rows: rows of A */
     bool is_in_place, is_l1_resident;              /* the paths RUNGI_PIPELINE_IN_PLACE and RUNGI_PIPELINE_PACKED_L1 */
     bool can_read_a_in_place, can_read_b_in_place; /* contiguous along the row, and of the accumulator type */
     bool copies_a, caches_a; /* A is copied; copies of many rows are reused by several blocks of B */
+    bool packs_a;            /* A is packed, if there are micro-kernels for the rows of the panels */
     bool buffers_sums;       /* sums are kept outside C */
-    bool streams_c, prefetches_c;
+    bool can_stream_c;       /* C is large and written once */
+    bool streams_c;          /* and aligned */
+    bool prefetches_c;
     bool scales_last;                 /* alpha is applied after the last K block */
     char *a_copies, *b_panels, *sums; /* scratch */
     int64_t i, j, rows, cols;         /* the current block of C, */

@@ -4,12 +4,16 @@
 
 #include "base/error.h"
 #include "base/try.h"
+#include "core/matrix.h"
 #include "cpu/microkernels/cpu_epilogue.h"
 #include "cpu/microkernels/pipeline.h"
 
 enum {
+    IN_PLACE_FEW_ROWS = 8,        /* most rows whose K blocks have fewer steps */
     IN_PLACE_MAX_PANELS = 10,     /* most panels of A for which a B of more than in_place_b bytes stays unpacked */
     MAX_UNSCALED_ALPHA = 1 << 16, /* largest alpha for which beta is not divided by it: integers stay exact */
+    MIN_PACKED_A_COLUMNS = 256,   /* fewest columns that pay for packing A */
+    MIN_PACKED_A_STEPS = 64,      /* fewest steps of k that do */
     PAGE = 4096
 };
 
@@ -18,11 +22,13 @@ static rung_type sum_type(const rungi_cpu_job *job)
     return job->out == RUNG_I32 ? RUNG_I32 : job->in == RUNG_F64 ? RUNG_F64 : RUNG_F32;
 }
 
-/* Splits k into K blocks of at most about KC, all of the same size but the last. */
+/* Splits k into K blocks of at most about KC, all of the same size but the last. They begin with whole blocks of a quantized
+ * B. */
 static int64_t k_block_size(const rungi_cpu_job *job)
 {
     int64_t k_blocks = rungi_ceil_divide(job->k, job->parameters[RUNGI_PIPELINE_KC]);
-    return k_blocks > 1 ? rungi_round_up(rungi_ceil_divide(job->k, k_blocks), 4) : job->k;
+    int64_t multiple = rungi_max(rung_type_block_elements(job->b_type), 4);
+    return k_blocks > 1 ? rungi_round_up(rungi_ceil_divide(job->k, k_blocks), multiple) : job->k;
 }
 
 /* Returns NC: a block of B leaves part of L2 to A and C. */
@@ -38,7 +44,7 @@ static int64_t n_block_size(const rungi_cpu_job *job, int64_t tile, int64_t step
  * might fit evenly, but it caches no more: the scratch was sized once. */
 static int64_t cached_row_count(const rungi_pipeline *run)
 {
-    int64_t row = rungi_pipeline_a_row_bytes(run, run->kc), tile = run->tiles->rows, m = run->job->m;
+    int64_t row = rungi_pipeline_a_row_bytes(run, run->kc), tile = run->tile_rows, m = run->job->m;
     int64_t bytes = run->job->features->blocks.cached_a;
     int64_t max_rows = row < bytes / tile ? bytes / row : tile, blocks = rungi_ceil_divide(m, max_rows);
     return blocks > 1 ? rungi_round_up(rungi_ceil_divide(m, blocks), tile) : m;
@@ -47,9 +53,10 @@ static int64_t cached_row_count(const rungi_pipeline *run)
 /* Returns the bytes of copies of A: one panel, the cached rows, or all rows if B is read in place. */
 static int64_t a_bytes(const rungi_pipeline *run)
 {
-    int64_t rows = run->is_in_place ? run->job->m : run->caches_a ? run->cached_rows : run->tiles->rows;
-    return run->is_in_place || run->copies_a ? rungi_round_up(rows * rungi_pipeline_a_row_bytes(run, run->kc), PAGE)
-                                             : 0;
+    int64_t rows = run->is_in_place ? run->job->m : run->caches_a ? run->cached_rows : run->tile_rows;
+    return run->is_in_place || run->copies_a || run->caches_a || run->packs_a
+               ? rungi_round_up(rows * rungi_pipeline_a_row_bytes(run, run->kc), PAGE)
+               : 0;
 }
 
 /* Decides whether A is copied. Reading a very large A touches many pages for each block of B, so it is copied as well. If
@@ -58,9 +65,30 @@ static void configure_a_copies(rungi_pipeline *run)
 {
     const rungi_cpu_job *job = run->job;
     bool is_large_a = (double)job->m * (double)job->k * (double)run->size > 32e6;
-    bool is_often_read = (run->copies_a || is_large_a) && job->n >= 3 * run->nc && job->m >= 256 && job->k >= 256;
+    run->packs_a = !run->is_in_place && !run->is_l1_resident && job->in == sum_type(job) &&
+                   run->tiles->packed_a[run->tile_rows - 1][0] && job->n >= MIN_PACKED_A_COLUMNS &&
+                   job->k >= MIN_PACKED_A_STEPS;
+    bool is_often_read = (run->copies_a || run->packs_a || is_large_a) && job->n >= 2 * run->nc && job->m >= 256 &&
+                         job->k >= 256;
     run->caches_a = !run->is_in_place && !run->buffers_sums && (is_often_read || run->is_l1_resident);
-    run->copies_a = run->copies_a || run->caches_a;
+}
+
+/* Returns whether the rows of a panel compete for a set of L1, which also holds lines of B and C: rows a multiple of 1 KiB apart
+ * use few sets. */
+static bool has_conflicts(const rungi_pipeline *run)
+{
+    const rungi_cpu_job *job = run->job;
+    return (uint64_t)job->a.row_stride * (uint64_t)run->size % 1024 == 0 && job->k > 256 &&
+           run->tile_rows + 3 > job->features->blocks.l1_ways;
+}
+
+static void set_path(rungi_pipeline *run, bool is_in_place)
+{
+    const rungi_microkernel_table *tiles = run->tiles;
+    run->is_in_place = is_in_place;
+    run->tile_rows = is_in_place ? tiles->in_place_rows : tiles->packed_rows;
+    run->tile_width = (is_in_place ? RUNGI_IN_PLACE_VECTORS : tiles->packed_vectors) * tiles->lanes;
+    run->copies_a = !run->can_read_a_in_place || has_conflicts(run);
 }
 
 void rungi_pipeline_init(rungi_pipeline *run, const rungi_cpu_job *job, const rungi_cpu_kernel_config *config)
@@ -68,16 +96,15 @@ void rungi_pipeline_init(rungi_pipeline *run, const rungi_cpu_job *job, const ru
     rung_type sum = sum_type(job);
     int64_t size = sum == RUNG_F64 ? 8 : 4;
     bool is_sum_type = job->in == sum, can_read_a_in_place = is_sum_type && job->a.col_stride == 1;
-    /* Rows a multiple of 1 KiB apart compete for the same few sets of L1. */
-    bool has_conflicts = (uint64_t)job->a.row_stride * (uint64_t)size % 1024 == 0 && job->k > 256;
     *run = (rungi_pipeline){.job = job,
-                            .tiles = rungi_microkernel_table_select(job->features->isa, sum),
+                            .tiles = rungi_microkernel_table_select(job->features, sum),
                             .size = size,
                             .in_size = is_sum_type ? size : rung_type_size(job->in),
                             .can_read_a_in_place = can_read_a_in_place,
-                            .can_read_b_in_place = is_sum_type && job->b.col_stride == 1 && !config->has_packed_b,
-                            .copies_a = !can_read_a_in_place || has_conflicts,
+                            .can_read_b_in_place = job->b_type == sum && job->b.col_stride == 1 &&
+                                                   !config->has_packed_b,
                             .buffers_sums = job->out != sum || job->c.col_stride != 1};
+    set_path(run, false);
 }
 
 /* Returns the bytes of sums that are kept outside C. */
@@ -86,7 +113,7 @@ static int64_t sum_bytes(const rungi_pipeline *run)
     int64_t in_place_columns = rungi_min(run->job->n, RUNGI_PIPELINE_IN_PLACE_COLUMNS);
     if (!run->buffers_sums)
         return 0;
-    return run->is_in_place ? run->job->m * rungi_round_up(in_place_columns, 2 * run->tiles->lanes) * run->size
+    return run->is_in_place ? run->job->m * rungi_round_up(in_place_columns, run->tile_width) * run->size
                             : RUNGI_PIPELINE_SUM_ROWS * run->nc * run->size;
 }
 
@@ -100,17 +127,28 @@ static bool is_large_b(const rungi_pipeline *run)
     return b_bytes(run) > (double)run->job->features->blocks.in_place_b;
 }
 
+/* Returns whether panels find B in L1 without packing, and its columns fill tiles in place better than packed tiles. */
+static bool is_small_b(const rungi_pipeline *run)
+{
+    int64_t in_place_width = RUNGI_IN_PLACE_VECTORS * run->tiles->lanes, n = run->job->n;
+    return b_bytes(run) <= (double)run->job->features->blocks.l1_b &&
+           rungi_round_up(n, in_place_width) < rungi_round_up(n, run->tile_width);
+}
+
 /* Returns whether B is read in place: for up to two panels of rows, and for some more if B is larger than the cache. */
 static bool reads_b_in_place(const rungi_pipeline *run)
 {
-    return run->can_read_b_in_place && run->job->m <= (is_large_b(run) ? IN_PLACE_MAX_PANELS : 2) * run->tiles->rows;
+    if (run->can_read_b_in_place && is_small_b(run))
+        return true;
+    return run->can_read_b_in_place &&
+           run->job->m <= (is_large_b(run) ? IN_PLACE_MAX_PANELS : 2) * run->tiles->in_place_rows;
 }
 
 /* Chooses the layout of a packed B: see packed_offset in 10_pipeline.c. */
 static rung_status configure_packed_b(const rungi_pipeline *run, rungi_cpu_kernel_config *config)
 {
     const rungi_cpu_job *job = run->job;
-    int64_t width = 2 * run->tiles->lanes, bytes;
+    int64_t width = run->tile_width, bytes;
     if (!rungi_checked_multiply(rungi_round_up(job->n, width), job->k, &bytes) ||
         !rungi_checked_multiply(bytes, run->size, &bytes))
         return rungi_fail(RUNG_STATUS_TOO_LARGE,
@@ -123,29 +161,43 @@ static rung_status configure_packed_b(const rungi_pipeline *run, rungi_cpu_kerne
 
 static bool uses_l1_path(const rungi_pipeline *run, const rungi_cpu_kernel_config *config)
 {
-    int64_t panel = run->tiles->rows;
-    return config->has_packed_b && !run->buffers_sums && is_large_b(run) && run->job->m > panel &&
-           run->job->m <= IN_PLACE_MAX_PANELS * panel;
+    return config->has_packed_b && !run->buffers_sums && is_large_b(run) && run->job->m > run->tile_rows &&
+           run->job->m <= IN_PLACE_MAX_PANELS * run->tiles->in_place_rows;
+}
+
+/* Returns the steps of a K block of a large B in place. The fewer rows, the more the time depends on how B is read: few steps
+ * read longer runs of each row of B. A B that stays in L2 is read fast in any order; there, more steps add to C less often. */
+static int64_t in_place_steps(const rungi_pipeline *run)
+{
+    int64_t m = run->job->m, steps = RUNGI_PIPELINE_IN_PLACE_K_STEPS;
+    if (b_bytes(run) <= (double)run->job->features->blocks.l2_b)
+        return m <= IN_PLACE_FEW_ROWS ? 2 * steps : 4 * steps;
+    return m <= IN_PLACE_FEW_ROWS ? steps / 2 : m <= 2 * run->tile_rows ? steps : 2 * steps;
 }
 
 rung_status rungi_pipeline_configure(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_kernel_config *config)
 {
     rungi_pipeline run;
     (void)compute;
+    if (rungi_type_has_scales(job->b_type) && job->b.row_stride != 1 && job->n > 0 && job->k > 0)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "10_pipeline needs a %s B whose blocks lie along k (row stride 1); quantize the transposed "
+                          "matrix, which is n x k",
+                          rung_type_name(job->b_type));
     rungi_pipeline_init(&run, job, config);
     run.kc = k_block_size(job);
-    run.nc = n_block_size(job, 2 * run.tiles->lanes, run.kc * run.size);
-    run.is_in_place = reads_b_in_place(&run);
+    run.nc = n_block_size(job, run.tile_width, run.kc * run.size);
+    set_path(&run, reads_b_in_place(&run));
     if (run.is_in_place && b_bytes(&run) > (double)job->features->blocks.few_rows_b)
-        run.kc = (job->m <= 2 * run.tiles->rows ? 1 : 2) * RUNGI_PIPELINE_IN_PLACE_K_STEPS;
+        run.kc = in_place_steps(&run);
     run.is_l1_resident = uses_l1_path(&run, config);
     if (run.is_l1_resident)
-        run.nc = 2 * run.tiles->lanes;
+        run.nc = run.tile_width;
     config->path = run.is_in_place      ? RUNGI_PIPELINE_IN_PLACE
                    : run.is_l1_resident ? RUNGI_PIPELINE_PACKED_L1
                                         : RUNGI_PIPELINE_PACKED;
-    config->grain_m = run.tiles->rows;
-    config->grain_n = 2 * run.tiles->lanes;
+    config->grain_m = run.tile_rows;
+    config->grain_n = run.tile_width;
     config->kc = run.kc;
     config->nc = run.nc;
     if (config->has_packed_b)
@@ -162,12 +214,12 @@ void rungi_pipeline_start(rungi_pipeline *run, const rungi_cpu_job *job)
     rungi_pipeline_init(run, job, job->config);
     run->kc = job->config->kc;
     run->nc = job->config->nc;
-    run->is_in_place = job->config->path == RUNGI_PIPELINE_IN_PLACE;
+    set_path(run, job->config->path == RUNGI_PIPELINE_IN_PLACE);
     run->is_l1_resident = job->config->path == RUNGI_PIPELINE_PACKED_L1;
     int64_t c_bytes = job->m * job->n * run->size, steps = run->is_l1_resident ? RUNGI_PIPELINE_L1_K_STEPS : run->kc;
-    run->streams_c = !run->buffers_sums && !rungi_cpu_has_epilogue(job) && job->beta == 0 && job->k <= steps &&
-                     c_bytes > (int64_t)16 << 20 && (uintptr_t)job->c.first % 64 == 0 &&
-                     job->c.row_stride * run->size % 64 == 0;
+    run->can_stream_c = !run->buffers_sums && !rungi_cpu_has_epilogue(job) && job->beta == 0 && job->k <= steps &&
+                        c_bytes > (int64_t)16 << 20;
+    run->streams_c = run->can_stream_c && (uintptr_t)job->c.first % 64 == 0 && job->c.row_stride * run->size % 64 == 0;
     run->scales_last = !run->buffers_sums && job->out != RUNG_I32 && job->k > steps &&
                        fabs(job->alpha) > (job->beta == 0 ? 1 : MAX_UNSCALED_ALPHA);
     run->prefetches_c = !run->streams_c && c_bytes > job->features->blocks.prefetch_c;

@@ -24,6 +24,8 @@
 
 enum { ARENA_UNALLOCATED, ARENA_FREE, ARENA_IN_USE, ARENA_FREED }; /* states of an arena */
 
+enum { UNTOUCHED = -1, ANY_NODE = -1 }; /* instead of the number of a node */
+
 enum { SMALL_PAGE = 4096, LARGE_PAGE = 2 << 20 };
 
 void rungi_arena_pool_init(rungi_arena_pool *arenas, rung_context *context)
@@ -164,7 +166,7 @@ static rungi_arena_set *create_arena_set(rung_context *context, int64_t count, i
         return NULL;
     set->bytes = bytes;
     for (set->count = 0; set->count < count; set->count++)
-        set->arenas[set->count] = (rungi_arena){.state = ARENA_UNALLOCATED, .bytes = bytes};
+        set->arenas[set->count] = (rungi_arena){.state = ARENA_UNALLOCATED, .bytes = bytes, .node = UNTOUCHED};
     return set;
 }
 
@@ -247,13 +249,14 @@ static __attribute__((noinline)) rungi_arena *try_allocate_one_arena(rungi_arena
     return arena;
 }
 
-static rungi_arena *try_acquire_free_arena(rungi_arena_set *set)
+/* Acquires a free arena that nobody has used or that lies on this node. */
+static rungi_arena *try_acquire_on_node(rungi_arena_set *set, int node)
 {
     int64_t index = last_arena_index < set->count ? last_arena_index : 0;
     for (int64_t i = 0; i < set->count; i++) {
         rungi_arena *arena = &set->arenas[index];
-        int was = ARENA_FREE;
-        if (atomic_load(&arena->state) == ARENA_FREE &&
+        int was = ARENA_FREE, of_arena = node == ANY_NODE ? node : atomic_load(&arena->node);
+        if (atomic_load(&arena->state) == ARENA_FREE && (of_arena == node || of_arena == UNTOUCHED) &&
             atomic_compare_exchange_strong(&arena->state, &was, ARENA_IN_USE)) {
             last_arena_index = index;
             return arena;
@@ -263,11 +266,31 @@ static rungi_arena *try_acquire_free_arena(rungi_arena_set *set)
     return NULL;
 }
 
+/* Records the node of an arena that this thread is the first to use. */
+static rungi_arena *note_node(rungi_arena *arena, int node)
+{
+    if (arena && atomic_load(&arena->node) == UNTOUCHED)
+        atomic_store(&arena->node, node);
+    return arena;
+}
+
+/* Acquires a free arena, of this thread's node if possible. */
+static rungi_arena *try_acquire_free_arena(const rungi_arena_pool *arenas, rungi_arena_set *set)
+{
+    if (!arenas->nodes || arenas->nodes->count < 2)
+        return try_acquire_on_node(set, ANY_NODE);
+    int node = rungi_nodes_current(arenas->nodes);
+    rungi_arena *arena = try_acquire_on_node(set, node);
+    return note_node(arena ? arena : try_acquire_on_node(set, ANY_NODE), node);
+}
+
 rungi_arena *rungi_arena_try_acquire(rungi_arena_pool *arenas)
 {
     rungi_arena_set *set = atomic_load(&arenas->newest_set);
-    rungi_arena *arena = try_acquire_free_arena(set);
-    return arena ? arena : try_allocate_one_arena(arenas, set);
+    rungi_arena *arena = try_acquire_free_arena(arenas, set);
+    if (arena)
+        return arena;
+    return note_node(try_allocate_one_arena(arenas, set), arenas->nodes ? rungi_nodes_current(arenas->nodes) : 0);
 }
 
 /* A waiting thread first announces itself and then tries again. A releasing thread first frees the arena and then looks for
@@ -281,8 +304,8 @@ rungi_arena *rungi_arena_acquire(rungi_arena_pool *arenas)
     sem_init(&self.wake, 0, 0);
     pthread_mutex_lock(&arenas->lock);
     join_queue(arenas, &self);
-    while (!self.arena &&
-           !(arena = try_acquire_free_arena(atomic_load(&arenas->newest_set)))) { /* no allocation under the lock */
+    while (!self.arena && !(arena = try_acquire_free_arena(
+                                arenas, atomic_load(&arenas->newest_set)))) { /* no allocation under the lock */
         pthread_mutex_unlock(&arenas->lock);
         rungi_semaphore_wait(&self.wake);
         pthread_mutex_lock(&arenas->lock);

@@ -7,6 +7,7 @@
 #include <stdalign.h>
 
 #include "core/context.h"
+#include "cpu/threads/nodes.h"
 
 /* On its own cache line, because other threads use its neighbors. */
 typedef struct rungi_arena {
@@ -14,6 +15,7 @@ typedef struct rungi_arena {
     char *memory; /* 4096-byte aligned */
     int64_t bytes;
     int64_t handed_over_ns; /* time of the last hand-over to a waiting thread */
+    atomic_int node;        /* NUMA node of the thread that used the memory first; -1: nobody has used it */
 } rungi_arena;
 
 /* Arenas of one size. Threads may still use arenas of older sets. */
@@ -25,7 +27,8 @@ typedef struct rungi_arena_set {
 
 typedef struct rungi_arena_pool {
     rung_context *context;
-    int64_t max_arenas; /* more arenas than reserved are allocated on demand, up to this number */
+    int64_t max_arenas;       /* more arenas than reserved are allocated on demand, up to this number */
+    const rungi_nodes *nodes; /* NULL: all memory is equally near */
     _Atomic(rungi_arena_set *) newest_set;
     atomic_int waiting;   /* number of waiting threads */
     pthread_mutex_t lock; /* protects the queue of waiters only */
@@ -41,7 +44,8 @@ rung_status rungi_arena_pool_reserve(rungi_arena_pool *arenas, int64_t count, in
 
 /* Returns an arena of the largest size ever reserved. If none is free, allocates one, up to max_arenas. If that is
  * impossible, rungi_arena_acquire waits and rungi_arena_try_acquire returns NULL. A thread that has an arena must not
- * acquire another: that could deadlock. */
+ * acquire another: that could deadlock. Reserving and acquiring do not write to the memory: its pages come from the NUMA
+ * node of the thread that uses the arena first, and threads of this node prefer the arena afterwards. */
 rungi_arena *rungi_arena_acquire(rungi_arena_pool *arenas);
 rungi_arena *rungi_arena_try_acquire(rungi_arena_pool *arenas);
 void rungi_arena_release(rungi_arena_pool *arenas, rungi_arena *arena);

@@ -4,7 +4,11 @@
  * A caller opens the job for a number of workers, wakes as many and starts with the parts itself. A worker that wakes in
  * time takes a slot, then one part after the other from a counter. When no part is left, the caller closes admission and
  * waits for the active workers only: a worker that wakes late finds admission closed, or joins the next job. One caller at
- * a time owns the workers. The others do not wait and compute their parts alone. */
+ * a time owns the workers. The others do not wait and compute their parts alone. The more callers there are, the fewer
+ * workers the owner wakes.
+ *
+ * With the caller's parallel_for (docs/internals/decisions/0062-callers-thread-pool.md) there are no workers. Each of its
+ * parts takes parts of the job from a counter, so that the order in which the caller's threads run does not matter. */
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "base/cancellation.h"
 #include "cpu/threads/pool.h"
@@ -41,6 +45,14 @@ typedef struct pool_job {
     fenv_t fp_environment; /* the caller's rounding mode: results must not depend on the thread */
 } pool_job_t;
 
+/* The next part of each range: one range of adjacent parts per NUMA node, each on its own cache line. */
+typedef struct part_ranges {
+    int count;
+    struct {
+        alignas(64) atomic_llong next;
+    } range[RUNGI_NODES_MAX];
+} part_ranges_t;
+
 /* Bits of `admission`: closed, free slots (upper half) and active workers (lower half). */
 static const uint64_t ADMISSION_CLOSED = (uint64_t)1 << 63, ADMISSION_SLOT = (uint64_t)1 << 32,
                       ACTIVE_WORKERS_MASK = UINT32_MAX;
@@ -56,8 +68,10 @@ struct rungi_pool {
     sem_t all_left;                    /* the last active worker has left */
     pool_job_t job;                    /* of the caller that owns the workers */
     alignas(64) atomic_bool has_owner; /* a caller owns the workers */
+    atomic_llong callers;              /* that run jobs of several threads now */
     alignas(64) _Atomic(uint64_t) admission;
-    alignas(64) atomic_llong next_part; /* part */
+    part_ranges_t ranges; /* of `job` */
+    rungi_nodes nodes;
 };
 
 static void spin_pause(void)
@@ -86,10 +100,36 @@ static void spin_then_wait(sem_t *event)
 
 /* ---- Parts ---------------------------------------------------------------------------------------- */
 
-static void run_available_parts(rungi_pool *pool, const pool_job_t *job, char *scratch)
+static int64_t range_begin(const part_ranges_t *ranges, int64_t parts, int range)
 {
-    for (int64_t part; (part = atomic_fetch_add(&pool->next_part, 1)) < job->parts;)
-        job->work(job->user, part, scratch);
+    return parts / ranges->count * range + rungi_min(parts % ranges->count, range);
+}
+
+static void reset_ranges(part_ranges_t *ranges, const rungi_nodes *nodes, int64_t parts)
+{
+    ranges->count = nodes->count;
+    for (int i = 0; i < ranges->count; i++)
+        atomic_store(&ranges->range[i].next, range_begin(ranges, parts, i));
+}
+
+/* Returns whether a part has not been started. */
+static bool has_available_parts(part_ranges_t *ranges, int64_t parts)
+{
+    bool has_parts = false;
+    for (int i = 0; i < ranges->count; i++)
+        has_parts = has_parts || atomic_load(&ranges->range[i].next) < range_begin(ranges, parts, i + 1);
+    return has_parts;
+}
+
+/* Computes the parts of this thread's node, then those that are left of other nodes. */
+static void run_available_parts(const pool_job_t *job, part_ranges_t *ranges, int node, char *scratch)
+{
+    for (int i = 0; i < ranges->count; i++) {
+        int range = (node + i) % ranges->count;
+        int64_t end = range_begin(ranges, job->parts, range + 1);
+        for (int64_t part; (part = atomic_fetch_add(&ranges->range[range].next, 1)) < end;)
+            job->work(job->user, part, scratch);
+    }
 }
 
 static bool try_join(rungi_pool *pool)
@@ -118,7 +158,7 @@ static void run_job(rungi_pool *pool)
     if (job->scratch > 0 && !arena)
         return;
     fesetenv(&job->fp_environment);
-    run_available_parts(pool, job, arena ? arena->memory : NULL);
+    run_available_parts(job, &pool->ranges, rungi_nodes_current(&pool->nodes), arena ? arena->memory : NULL);
     if (arena)
         rungi_arena_release(&pool->arenas, arena);
 }
@@ -200,9 +240,62 @@ rung_status rungi_pool_reserve(rungi_pool *pool, int64_t threads, int64_t scratc
 {
     if (scratch > 0)
         TRY(rungi_arena_pool_reserve(&pool->arenas, threads, scratch));
-    if (threads - 1 > atomic_load(&pool->started))
+    if (!pool->context->parallel_for && threads - 1 > atomic_load(&pool->started))
         start_workers(pool, threads - 1);
     return RUNG_OK;
+}
+
+/* ---- The caller's threads --------------------------------------------------------------------------- */
+
+/* A job on the caller's threads. Lives on the stack of the thread that runs it. */
+typedef struct shared_job {
+    rungi_pool *pool;
+    pool_job_t job;
+    part_ranges_t ranges;
+} shared_job_t;
+
+/* Whether this thread computes a part that the caller's parallel_for started. A job inside the part runs on this thread: a
+ * pool that waits for its own threads would wait forever. */
+static _Thread_local bool is_in_shared_job;
+
+/* Computes parts on a thread of the caller's. Like a worker, it does not wait for an arena. */
+static void run_shared_job(void *user, int64_t index)
+{
+    shared_job_t *shared = user;
+    rungi_arena_pool *arenas = &shared->pool->arenas;
+    rungi_arena *arena = shared->job.scratch > 0 ? rungi_arena_try_acquire(arenas) : NULL;
+    fenv_t before;
+    (void)index;
+    if (shared->job.scratch > 0 && !arena)
+        return;
+    fegetenv(&before);
+    fesetenv(&shared->job.fp_environment);
+    is_in_shared_job = true;
+    run_available_parts(&shared->job, &shared->ranges, rungi_nodes_current(&shared->pool->nodes),
+                        arena ? arena->memory : NULL);
+    is_in_shared_job = false;
+    fesetenv(&before);
+    if (arena)
+        rungi_arena_release(arenas, arena);
+}
+
+/* Runs a job on the caller's threads. This thread has no arena meanwhile, because parallel_for may compute on it. At the end
+ * it computes what is left, if all arenas were in use. */
+static void run_on_callers_threads(rungi_pool *pool, int64_t threads, pool_job_t job)
+{
+    RUNGI_DISABLE_CANCELLATION; /* of a thread that waits in the caller's function */
+    shared_job_t shared;
+    shared.pool = pool;
+    shared.job = job;
+    reset_ranges(&shared.ranges, &pool->nodes, job.parts);
+    fegetenv(&shared.job.fp_environment);
+    pool->context->parallel_for(pool->context->parallel_for_user, threads, run_shared_job, &shared);
+    if (!has_available_parts(&shared.ranges, job.parts))
+        return;
+    rungi_arena *arena = job.scratch > 0 ? rungi_arena_acquire(&pool->arenas) : NULL;
+    run_available_parts(&job, &shared.ranges, rungi_nodes_current(&pool->nodes), arena ? arena->memory : NULL);
+    if (arena)
+        rungi_arena_release(&pool->arenas, arena);
 }
 
 /* ---- Running -------------------------------------------------------------------------------------- */
@@ -212,14 +305,21 @@ static void run_with_workers(rungi_pool *pool, int64_t helpers, char *scratch)
 {
     RUNGI_ASSERT(atomic_load(&pool->has_owner) && (atomic_load(&pool->admission) & ACTIVE_WORKERS_MASK) == 0);
     RUNGI_ASSERT(helpers > 0 && helpers < RUNGI_THREADS_MAX);
-    atomic_store(&pool->next_part, 0);
+    reset_ranges(&pool->ranges, &pool->nodes, pool->job.parts);
     atomic_store(&pool->admission, (uint64_t)helpers * ADMISSION_SLOT);
     worker_t *helper = atomic_load(&pool->workers);
     for (int64_t i = 0; i < helpers && helper; i++, helper = helper->next)
         sem_post(&helper->wake);
-    run_available_parts(pool, &pool->job, scratch);
+    run_available_parts(&pool->job, &pool->ranges, rungi_nodes_current(&pool->nodes), scratch);
     if (atomic_fetch_or(&pool->admission, ADMISSION_CLOSED) & ACTIVE_WORKERS_MASK)
         spin_then_wait(&pool->all_left);
+}
+
+/* Returns how many workers a job may have. The callers of other jobs compute, too: together with the workers there are at
+ * most as many threads as processors, or as the job requests. */
+static int64_t limit_helpers(const rungi_pool *pool, int64_t helpers, int64_t callers)
+{
+    return rungi_max(0, rungi_min(helpers, rungi_max(pool->processors, helpers + 1) - callers));
 }
 
 void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t parts, rungi_pool_work *work,
@@ -227,6 +327,17 @@ void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t 
 {
     RUNGI_ASSERT(threads > 0 && parts >= 0 && scratch >= 0);
     int64_t helpers = (threads < parts ? threads : parts) - 1;
+    if (helpers > 0 && pool->context->parallel_for) {
+        if (!is_in_shared_job) {
+            run_on_callers_threads(pool, helpers + 1,
+                                   (pool_job_t){.work = work, .user = user, .parts = parts, .scratch = scratch});
+            return;
+        }
+        helpers = 0;
+    }
+    bool has_several_threads = helpers > 0;
+    if (has_several_threads)
+        helpers = limit_helpers(pool, helpers, atomic_fetch_add(&pool->callers, 1) + 1);
     if (helpers > atomic_load(&pool->started))
         start_workers(pool, helpers);
     rungi_arena *arena = scratch > 0 ? rungi_arena_acquire(&pool->arenas) : NULL;
@@ -242,6 +353,8 @@ void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t 
     }
     if (arena)
         rungi_arena_release(&pool->arenas, arena);
+    if (has_several_threads)
+        atomic_fetch_sub(&pool->callers, 1);
 }
 
 /* ---- Create and destroy ------------------------------------------------------------------------------------- */
@@ -258,6 +371,8 @@ rung_status rungi_pool_create(rung_context *context, rungi_pool **pool)
     created->threads = context->threads > 0 ? context->threads : rungi_min(created->processors, RUNGI_THREADS_MAX);
     rungi_arena_pool_init(&created->arenas, context);
     created->arenas.max_arenas = created->processors;
+    created->arenas.nodes = &created->nodes;
+    rungi_nodes_read("", &created->nodes);
     sem_init(&created->all_left, 0, 0);
     atomic_init(&created->admission, ADMISSION_CLOSED);
     return RUNG_OK;
@@ -301,6 +416,11 @@ int64_t rungi_pool_processors(const rungi_pool *pool)
     return pool->processors;
 }
 
+rungi_nodes *rungi_pool_nodes(rungi_pool *pool)
+{
+    return &pool->nodes;
+}
+
 /* Forgets jobs and workers of the parent process. New workers are started with the next job. */
 void rungi_pool_after_fork(rungi_pool *pool)
 {
@@ -313,6 +433,7 @@ void rungi_pool_after_fork(rungi_pool *pool)
     atomic_store(&pool->retry_at, 0);
     atomic_store(&pool->admission, ADMISSION_CLOSED);
     atomic_store(&pool->has_owner, false);
+    atomic_store(&pool->callers, 0);
     sem_init(&pool->all_left, 0, 0);
     rungi_arena_pool_after_fork(&pool->arenas);
 }

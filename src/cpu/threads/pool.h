@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool.h - the worker threads of a context's CPU devices, the scratch memory of each, and the number of processors. */
+/* pool.h - the worker threads of a context's CPU devices, the scratch memory of each, and the number of processors. If the
+ * context has a parallel_for function, the caller's threads take the place of the workers. */
 #pragma once
 
 #include "core/context.h"
+#include "cpu/threads/nodes.h"
 
 typedef struct rungi_pool rungi_pool;
 
-/* Computes one part of a job. May run another job, if that one needs no scratch. */
+/* Computes one part of a job. May run another job, if that one needs no scratch. Must not wait for another part: one thread
+ * may compute all parts, in any order. */
 typedef void rungi_pool_work(void *user, int64_t part, char *scratch);
 
 /* Creates a pool without threads. Destroying waits for the threads; no job may be running. */
@@ -17,16 +20,27 @@ void rungi_pool_destroy(rungi_pool *pool);
 int64_t rungi_pool_threads(const rungi_pool *pool);
 int64_t rungi_pool_processors(const rungi_pool *pool);
 
+/* Returns the machine's NUMA nodes. Tests replace them before the first job. */
+rungi_nodes *rungi_pool_nodes(rungi_pool *pool);
+
 /* Ensures that `threads` threads, including the caller, can run with `scratch` bytes each. If threads cannot be created, a
- * log line reports it, and fewer threads do the work. */
+ * log line reports it, and fewer threads do the work. With the caller's parallel_for, no thread is created. */
 rung_status rungi_pool_reserve(rungi_pool *pool, int64_t threads, int64_t scratch);
 
 /* Calls work(user, part, scratch) for each part from 0 to parts - 1, on at most `threads` threads including the caller, and
- * returns when all parts are done. Parts are assigned dynamically. If another caller owns the workers, the caller works
- * alone. With scratch it may wait for another caller's arena. After rungi_pool_reserve it allocates only if threads are
- * missing (after a fork, or when they could not be created) or if more threads run at once than were ever reserved. */
+ * returns when all parts are done. Parts are assigned dynamically, in ascending order if there is one NUMA node. With
+ * several, each node has a range of adjacent parts, and its threads compute other parts only after this range.
+ *
+ * If another caller owns the workers, the caller works alone. If other callers run jobs of several threads, fewer workers
+ * help, so that no more threads than processors compute. With the caller's parallel_for, every caller uses it, except from
+ * inside a part. With scratch it may wait for another caller's arena. After rungi_pool_reserve it allocates only if threads
+ * are missing (after a fork, or when they could not be created) or if more threads run at once than were ever reserved. */
 void rungi_pool_run(rungi_pool *pool, int64_t threads, int64_t scratch, int64_t parts, rungi_pool_work *work,
                     void *user);
+
+/* Lets threads of all nodes touch memory first, so that its pages are spread between the nodes. Does nothing if there is
+ * one node. The content stays the same; no other thread may use the memory meanwhile. */
+void rungi_pool_spread(rungi_pool *pool, char *memory, int64_t bytes);
 
 /* Resets the pool in the child of a fork, which has one thread. */
 void rungi_pool_after_fork(rungi_pool *pool);

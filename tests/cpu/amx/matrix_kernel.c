@@ -138,6 +138,7 @@ static void begin(engine_case_t *setting, rung_type in, rung_type out, engine_sh
     b.first = setting->b.first;
     setting->config = (rungi_cpu_kernel_config){.grain_m = 1, .grain_n = 1};
     setting->job = (rungi_cpu_job){.in = in,
+                                   .b_type = in,
                                    .out = out,
                                    .m = size.m,
                                    .n = size.n,
@@ -197,13 +198,11 @@ static const struct {
 enum { PRODUCTS = sizeof products / sizeof *products };
 
 /* Small ones, thin ones, large ones, one row, one column; edges of panels, of steps and of slices. */
-static const engine_shape_t
-    shapes
-        [] =
-            {
-                {64, 64, 64},  {33, 65, 31},     {70, 100, 300}, {1, 130, 77}, {129, 1, 77},
-                {16, 64, 128}, {17, 200, 129},   {5, 33, 600},   {100, 90, 1}, {96, 160, 65},
-                {40, 41, 513}, {70, 64, 140000}, /* more of B than is kept packed; the last, and not for all tests */
+static const engine_shape_t shapes[] = {
+    {64, 64, 64},     {33, 65, 31},  {70, 100, 300}, {1, 130, 77},
+    {129, 1, 77},     {16, 64, 128}, {17, 200, 129}, {5, 33, 600},
+    {100, 90, 1},     {96, 160, 65}, {40, 41, 513},  {80, 600, 352} /* two blocks of rows; tile loops copy A */,
+    {70, 64, 140000}, /* more of B than is kept packed; the last, and not for all tests */
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes - 1 };
 
@@ -327,20 +326,22 @@ static void test_packed(void **state)
 static void test_parameters(void **state)
 {
     static const char *const parameters[] = {"tiny", NULL, "KC=256,KD=256,MC=32,NC=32,THIN=0,SMALL=0",
-                                             "KC=1024,KD=4096,NC=96,SMALL=0"};
+                                             "KC=1024,KD=4096,NC=96,SMALL=0",
+                                             "KC=192,KD=768,MC=64,NC=288,THIN=0,SMALL=0"};
+    enum { PARAMETERS = sizeof parameters / sizeof *parameters };
     (void)state;
     if (!has_level("amx"))
         return;
     for (int product = 0; products[product].in != RUNG_F32; product++)
         for (int shape = 0; shape <= SHAPES; shape++) {
             char *first = NULL;
-            for (size_t i = 0; i < 5; i++) {
+            for (size_t i = 0; i <= PARAMETERS; i++) {
                 engine_case_t setting;
-                if (i == 4 && products[product].in != RUNG_I8)
+                if (i == PARAMETERS && products[product].in != RUNG_I8)
                     continue;
-                setenv("RUNG_CPU_ISA", i == 4 ? "dot" : "amx", 1);
+                setenv("RUNG_CPU_ISA", i == PARAMETERS ? "dot" : "amx", 1);
                 begin(&setting, products[product].in, products[product].out, shapes[shape], BY_ROWS, true,
-                      parameters[i % 4]);
+                      parameters[i % PARAMETERS]);
                 run_partitioned(&setting, setting.job.m, setting.job.n);
                 if (first)
                     assert_memory_equal(first, setting.c.first, (size_t)setting.c_bytes);
@@ -401,6 +402,7 @@ static void test_isa_below_dot_products(void **state)
         rungi_cpu_features_detect(&features);
         set_parameters(&setting, NULL);
         rungi_cpu_job job = {.in = refused[i].in,
+                             .b_type = refused[i].in,
                              .out = refused[i].out,
                              .m = 8,
                              .n = 8,

@@ -296,6 +296,41 @@ static void busy_workers_are_not_waited_for(void **state)
     assert_true(all_threads_take_part(own->pool, 5, 0));
 }
 
+/* Lets a caller work alone, because another owns the workers, and stay in its first part. */
+static pthread_t occupy_caller_begin(pool_busy_t *holding)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, occupy_workers, holding), 0);
+    assert_true(wait_until_at_least(&holding->begun, 1));
+    return thread;
+}
+
+/* Callers and workers together are no more threads than processors, or than the job requests. */
+static void callers_take_the_place_of_workers(void **state)
+{
+    enum { MOST_CALLERS = 64 };
+    pool_fixture_t *own = *state;
+    static pool_busy_t holding[MOST_CALLERS];
+    pthread_t callers[MOST_CALLERS];
+    int threads = (int)rungi_pool_processors(own->pool) + 2;
+    if (threads > MOST_CALLERS)
+        skip();
+    assert_int_equal(rungi_pool_reserve(own->pool, threads, 0), RUNG_OK);
+    for (int i = 0; i < threads; i++)
+        holding[i] = (pool_busy_t){.pool = own->pool, .threads = 2};
+    callers[0] = occupy_workers_begin(&holding[0]); /* owns the workers until all others have begun */
+    for (int i = 1; i < threads; i++)
+        callers[i] = occupy_caller_begin(&holding[i]);
+    occupy_workers_end(&holding[0], callers[0]);
+    for (int left = threads - 1; left > 0; left--) { /* callers that still compute */
+        part_counts_t tally = {0};
+        rungi_pool_run(own->pool, threads, 0, 30, count_part_slowly, &tally);
+        assert_in_range(distinct(tally.who, 30), 1, threads - left);
+        occupy_workers_end(&holding[left], callers[left]);
+    }
+    assert_true(all_threads_take_part(own->pool, threads, 0));
+}
+
 typedef struct nested_run {
     rungi_pool *pool;
     part_counts_t tallies[4];
@@ -784,6 +819,7 @@ int main(void)
         TEST(workers_start),
         TEST(at_most_the_requested_threads),
         TEST(busy_workers_are_not_waited_for),
+        TEST(callers_take_the_place_of_workers),
         TEST(work_may_run_work),
         TEST(workers_use_the_callers_rounding),
         TEST(workers_block_signals),

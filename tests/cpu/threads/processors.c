@@ -2,13 +2,12 @@
 /* processors.c - how many processors a process may use: its affinity, also on machines that a
  * cpu_set_t is too small for, and the quotas of control groups, which stand in folders made here. */
 #define _GNU_SOURCE /* sched_setaffinity */
-#include "support/unit.h"
+#include "support/fake_root.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cpu/threads/pool.h"
@@ -124,36 +123,55 @@ static void the_device_reports_it(void **state)
     assert_int_equal(compute_units, 1);
 }
 
+/* What a context reports before and after its thread is restricted to one processor, as by a change of its cpuset, and what
+ * a new context reports then. */
+typedef struct changed_limit {
+    int64_t before, after, in_new_context;
+} changed_limit_t;
+
+static int64_t units_of(rung_context *context)
+{
+    rung_device *device;
+    if (rung_device_open(context, "cpu", &device) != RUNG_OK)
+        return -1;
+    int64_t units = rung_device_describe(device)->compute_units;
+    rung_device_close(device);
+    return units;
+}
+
+static void *change_limit(void *user)
+{
+    changed_limit_t *units = user;
+    int64_t pinned = -1;
+    rung_context *context;
+    if (rung_context_create(NULL, &context) != RUNG_OK)
+        return NULL;
+    units->before = units_of(context);
+    count_pinned(&pinned);
+    units->after = units_of(context);
+    open_pinned(&units->in_new_context);
+    rung_context_destroy(context);
+    return NULL;
+}
+
+/* docs/guides/cpu-threads.md says so. */
+static void contexts_keep_their_number(void **state)
+{
+    changed_limit_t units = {-1, -1, -1};
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, change_limit, &units), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(units.before, rungi_processors_count());
+    assert_int_equal(units.after, units.before);
+    assert_int_equal(units.in_new_context, 1);
+}
+
 /* ---- Control groups ---------------------------------------------------------------- */
-
-static char root[] = "/tmp/rung-processors-XXXXXX";
-
-/* Writes a file below the root, with the folders it stands in. */
-static void write_cgroup_file(const char *path, const char *text)
-{
-    char whole[512];
-    snprintf(whole, sizeof whole, "%s%s", root, path);
-    for (char *slash = strchr(whole + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(whole, 0700);
-        *slash = '/';
-    }
-    FILE *file = fopen(whole, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void clear(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s/*", root);
-    assert_int_equal(system(command), 0);
-}
 
 static int64_t quota(void)
 {
-    return rungi_processors_in_cgroup_quota(root);
+    return rungi_processors_in_cgroup_quota(fake_root);
 }
 
 #define V2 "/sys/fs/cgroup"
@@ -162,19 +180,19 @@ static int64_t quota(void)
 static void version_2(void **state)
 {
     (void)state;
-    clear();
+    fake_root_clear();
     assert_int_equal(quota(), 0); /* no such system */
-    write_cgroup_file(SELF, "0::/user/session\n");
+    fake_root_write(SELF, "0::/user/session\n");
     assert_int_equal(quota(), 0);
-    write_cgroup_file(V2 "/user/session/cpu.max", "max 100000\n");
+    fake_root_write(V2 "/user/session/cpu.max", "max 100000\n");
     assert_int_equal(quota(), 0);
-    write_cgroup_file(V2 "/user/session/cpu.max", "400000 100000\n");
+    fake_root_write(V2 "/user/session/cpu.max", "400000 100000\n");
     assert_int_equal(quota(), 4);
-    write_cgroup_file(V2 "/user/session/cpu.max", "400001 100000\n");
+    fake_root_write(V2 "/user/session/cpu.max", "400001 100000\n");
     assert_int_equal(quota(), 5); /* rounded up */
-    write_cgroup_file(V2 "/user/session/cpu.max", "1000 100000\n");
+    fake_root_write(V2 "/user/session/cpu.max", "1000 100000\n");
     assert_int_equal(quota(), 1);
-    write_cgroup_file(V2 "/user/session/cpu.max", "150000 50000\n");
+    fake_root_write(V2 "/user/session/cpu.max", "150000 50000\n");
     assert_int_equal(quota(), 3);
 }
 
@@ -182,51 +200,51 @@ static void version_2(void **state)
 static void parent_cgroups(void **state)
 {
     (void)state;
-    clear();
-    write_cgroup_file(SELF, "0::/a/b/c\n");
-    write_cgroup_file(V2 "/a/b/c/cpu.max", "900000 100000\n");
+    fake_root_clear();
+    fake_root_write(SELF, "0::/a/b/c\n");
+    fake_root_write(V2 "/a/b/c/cpu.max", "900000 100000\n");
     assert_int_equal(quota(), 9);
-    write_cgroup_file(V2 "/a/b/cpu.max", "max 100000\n");
-    write_cgroup_file(V2 "/a/cpu.max", "300000 100000\n");
+    fake_root_write(V2 "/a/b/cpu.max", "max 100000\n");
+    fake_root_write(V2 "/a/cpu.max", "300000 100000\n");
     assert_int_equal(quota(), 3);
-    write_cgroup_file(V2 "/cpu.max", "200000 100000\n");
+    fake_root_write(V2 "/cpu.max", "200000 100000\n");
     assert_int_equal(quota(), 2);
-    write_cgroup_file(V2 "/a/x/cpu.max", "100000 100000\n"); /* beside the way */
+    fake_root_write(V2 "/a/x/cpu.max", "100000 100000\n"); /* beside the way */
     assert_int_equal(quota(), 2);
-    write_cgroup_file(SELF, "0::/nowhere/here/at-all\n"); /* a path of the machine outside */
+    fake_root_write(SELF, "0::/nowhere/here/at-all\n"); /* a path of the machine outside */
     assert_int_equal(quota(), 2);
-    write_cgroup_file(SELF, "0::/../../outside\n"); /* of this name space: not ours to follow */
-    write_cgroup_file("/sys/outside/cpu.max", "100000 100000\n");
+    fake_root_write(SELF, "0::/../../outside\n"); /* of this name space: not ours to follow */
+    fake_root_write("/sys/outside/cpu.max", "100000 100000\n");
     assert_int_equal(quota(), 2);
-    write_cgroup_file(SELF, "0::/\n");
+    fake_root_write(SELF, "0::/\n");
     assert_int_equal(quota(), 2);
-    write_cgroup_file(SELF, "0::/a:b c\n"); /* names may have colons and spaces */
-    write_cgroup_file(V2 "/a:b c/cpu.max", "100000 100000\n");
+    fake_root_write(SELF, "0::/a:b c\n"); /* names may have colons and spaces */
+    fake_root_write(V2 "/a:b c/cpu.max", "100000 100000\n");
     assert_int_equal(quota(), 1);
 }
 
 static void version_1(void **state)
 {
     (void)state;
-    clear();
-    write_cgroup_file(SELF, "12:cpuset:/z\n5:memory:/z\n4:cpuacct,cpu:/docker/x\n1:name=systemd:/y\n");
-    write_cgroup_file(V2 "/cpuset/z/cpu.cfs_quota_us", "100000\n"); /* other controllers do not count */
-    write_cgroup_file(V2 "/cpuset/z/cpu.cfs_period_us", "100000\n");
+    fake_root_clear();
+    fake_root_write(SELF, "12:cpuset:/z\n5:memory:/z\n4:cpuacct,cpu:/docker/x\n1:name=systemd:/y\n");
+    fake_root_write(V2 "/cpuset/z/cpu.cfs_quota_us", "100000\n"); /* other controllers do not count */
+    fake_root_write(V2 "/cpuset/z/cpu.cfs_period_us", "100000\n");
     assert_int_equal(quota(), 0);
-    write_cgroup_file(V2 "/cpuacct,cpu/docker/x/cpu.cfs_quota_us", "-1\n");
-    write_cgroup_file(V2 "/cpuacct,cpu/docker/x/cpu.cfs_period_us", "100000\n");
+    fake_root_write(V2 "/cpuacct,cpu/docker/x/cpu.cfs_quota_us", "-1\n");
+    fake_root_write(V2 "/cpuacct,cpu/docker/x/cpu.cfs_period_us", "100000\n");
     assert_int_equal(quota(), 0);
-    write_cgroup_file(V2 "/cpuacct,cpu/docker/x/cpu.cfs_quota_us", "650000\n");
+    fake_root_write(V2 "/cpuacct,cpu/docker/x/cpu.cfs_quota_us", "650000\n");
     assert_int_equal(quota(), 7);
-    write_cgroup_file(V2 "/cpuacct,cpu/docker/cpu.cfs_quota_us", "250000\n"); /* half told is not told */
+    fake_root_write(V2 "/cpuacct,cpu/docker/cpu.cfs_quota_us", "250000\n"); /* half told is not told */
     assert_int_equal(quota(), 7);
-    write_cgroup_file(V2 "/cpuacct,cpu/docker/cpu.cfs_period_us", "50000\n");
+    fake_root_write(V2 "/cpuacct,cpu/docker/cpu.cfs_period_us", "50000\n");
     assert_int_equal(quota(), 5);
-    write_cgroup_file(V2 "/cpu/cpu.cfs_quota_us", "300000\n");
-    write_cgroup_file(V2 "/cpu/cpu.cfs_period_us", "100000\n");
+    fake_root_write(V2 "/cpu/cpu.cfs_quota_us", "300000\n");
+    fake_root_write(V2 "/cpu/cpu.cfs_period_us", "100000\n");
     assert_int_equal(quota(), 3);
-    write_cgroup_file(SELF, "4:cpu:/docker/x\n0::/u\n"); /* both versions at once */
-    write_cgroup_file(V2 "/unified/u/cpu.max", "200000 100000\n");
+    fake_root_write(SELF, "4:cpu:/docker/x\n0::/u\n"); /* both versions at once */
+    fake_root_write(V2 "/unified/u/cpu.max", "200000 100000\n");
     assert_int_equal(quota(), 2);
 }
 
@@ -237,38 +255,25 @@ static void nonsense(void **state)
                                         "5 0\n", "5 -1\n", "0 100000\n", " \n"};
     char longest[20000];
     (void)state;
-    clear();
-    write_cgroup_file(SELF, "0::/g\n");
+    fake_root_clear();
+    fake_root_write(SELF, "0::/g\n");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        write_cgroup_file(V2 "/g/cpu.max", lines[i]);
+        fake_root_write(V2 "/g/cpu.max", lines[i]);
         assert_int_equal(quota(), 0);
     }
-    write_cgroup_file(V2 "/g/cpu.max", "100000 100000\n");
-    write_cgroup_file(SELF, "");
+    fake_root_write(V2 "/g/cpu.max", "100000 100000\n");
+    fake_root_write(SELF, "");
     assert_int_equal(quota(), 0);
-    write_cgroup_file(SELF, "0\n:\n::\n0:\n");
+    fake_root_write(SELF, "0\n:\n::\n0:\n");
     assert_int_equal(quota(), 0);
     memset(longest, '/', sizeof longest);
     memcpy(longest, "0::", 3);
     longest[sizeof longest - 1] = '\0';
-    write_cgroup_file(SELF, longest);
+    fake_root_write(SELF, longest);
     assert_int_equal(quota(), 0);
     longest[5000] = '\0';
-    write_cgroup_file(SELF, longest);
+    fake_root_write(SELF, longest);
     assert_int_equal(quota(), 0);
-}
-
-static int make_root(void **state)
-{
-    (void)state;
-    return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-    (void)state;
-    clear();
-    return rmdir(root);
 }
 
 int main(void)
@@ -277,11 +282,12 @@ int main(void)
         cmocka_unit_test(more_cpus_than_cpu_set_t),
         cmocka_unit_test(affinity_counts),
         cmocka_unit_test(the_device_reports_it),
+        cmocka_unit_test(contexts_keep_their_number),
         cmocka_unit_test(version_2),
         cmocka_unit_test(parent_cgroups),
         cmocka_unit_test(version_1),
         cmocka_unit_test(nonsense),
     };
     unit_clean_environment();
-    return cmocka_run_group_tests(tests, make_root, remove_root);
+    return cmocka_run_group_tests(tests, fake_root_create, fake_root_remove);
 }

@@ -349,7 +349,7 @@ typedef struct thread_shape {
 } thread_shape_t;
 
 static const thread_shape_t shapes[] = {
-    {101, 67, 83, 1, false},  {67, 101, 83, 1, true}, {1, 997, 700, 1, false}, {997, 1, 700, 1, true},
+    {131, 67, 83, 1, false},  {67, 131, 83, 1, true}, {1, 997, 700, 1, false}, {997, 1, 700, 1, true},
     {129, 130, 40, 1, false}, {33, 31, 129, 5, true}, {40, 17, 90, 23, false},
 };
 
@@ -674,7 +674,7 @@ static void two_hundred_callers(void **state)
     concurrent_caller_t callers[CALLERS], first = {.expected = NULL};
     pthread_t threads[CALLERS];
     threaded_t threaded;
-    thread_operands_t made = make_operands(&(thread_shape_t){61, 61, 61, 1, false}, RUNG_F32, RUNG_F32);
+    thread_operands_t made = make_operands(&(thread_shape_t){77, 77, 77, 1, false}, RUNG_F32, RUNG_F32);
     (void)state;
     assert_int_equal(rung_device_open(context, "cpu", &first.device), RUNG_OK);
     assert_true(threaded_make(context, &threaded));

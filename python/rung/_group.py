@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rung.group_matmul"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from . import _library, _threads
+from ._form import DATA_WORDS, WORD_ALPHA, WORD_BETA
+from ._library import Group, Problem, check
+from ._matmul import Operands
+
+
+def group_matmul(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    *,
+    alpha: float = 1,
+    beta: float = 0,
+    bias: Any = None,
+    activation: str | None = None,
+    residual: Any = None,
+    compute: str | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> list:
+    """Returns [activation(alpha * a[i] @ b[i] + beta * out[i] + bias[i]) + residual[i] for each i].
+
+    The sizes of the matrices may differ, for example the rows of each expert in a mixture of experts. All
+    multiplications run as one unit of work: on the CPU, in one pass of the threads.
+
+    a, b
+        Sequences of the same number of two-dimensional arrays, as for rung.matmul(), all of one type. A
+        matrix may occur several times. Sizes may be 0.
+    out, bias, residual
+        Sequences with one array per multiplication, or None. No two results may overlap.
+
+    The other arguments are those of rung.matmul(). Arrays on CUDA devices are not supported.
+
+    >>> import numpy, rung
+    >>> tokens = [numpy.ones((rows, 2), numpy.float32) for rows in (1, 0, 2)]
+    >>> weights = [numpy.full((2, 2), expert, numpy.float32) for expert in (1, 2, 3)]
+    >>> [result.tolist() for result in rung.group_matmul(tokens, weights)]
+    [[[2.0, 2.0]], [], [[6.0, 6.0], [6.0, 6.0]]]
+    """
+    a, b = list(a), list(b)
+    items = [Operands(*arrays[:3], beta, *arrays[3:]) for arrays in _zip(a, b, out, bias, residual)]
+    for index, item in enumerate(items):
+        if len(item.a.shape) != 2 or len(item.b.shape) != 2:
+            raise ValueError(f"a[{index}] has shape {item.a.shape} and b[{index}] {item.b.shape}; both need two dimensions")
+        if item.device is not None:
+            raise ValueError(f"a[{index}] is on a CUDA device; group_matmul multiplies arrays in memory")
+    forms = [item.form(activation, compute) for item in items]
+    present = [index for index, form in enumerate(forms) if not form.is_empty]
+    problems = (Problem * len(present))()
+    for position, index in enumerate(present):
+        _fill(problems[position], items[index], forms[index], float(alpha), float(beta))
+    _run(problems, device, threads)
+    return [item.finish() for item in items]
+
+
+def _zip(a: list, b: list, *optional):
+    """Returns (a, b, out, bias, residual) of each multiplication."""
+    lists = [a, b]
+    for name, values in zip(("out", "bias", "residual"), optional):
+        lists.append([None] * len(a) if values is None else list(values))
+        if len(lists[-1]) != len(a):
+            raise ValueError(f"{name} has {len(lists[-1])} arrays and a has {len(a)}; pass one array per multiplication")
+    if len(a) != len(b):
+        raise ValueError(f"a has {len(a)} arrays and b has {len(b)}; pass one of each per multiplication")
+    return zip(*lists)
+
+
+def _fill(problem: Problem, item: Operands, form, alpha: float, beta: float) -> None:
+    """Copies the form of a multiplication and sets its addresses and scalars."""
+    ctypes.memmove(ctypes.addressof(problem), ctypes.addressof(form.template), ctypes.sizeof(Problem))
+    raw = memoryview(problem).cast("B")
+    words, reals = raw.cast("q"), raw.cast("d")
+    for word, view in zip(DATA_WORDS, item.views()):
+        if view is not None:
+            words[word] = view.address
+    reals[WORD_ALPHA], reals[WORD_BETA] = alpha, beta
+
+
+def _run(problems, device: str | None, threads: int | None) -> None:
+    group = Group(size=ctypes.sizeof(Group), problems=ctypes.addressof(problems), count=len(problems))
+    options = _threads.current_options if threads is None else _threads.options_of(threads)
+    context = _library.context_of(device)
+    check(_library.load().rung_group_multiply(context, ctypes.byref(group), options))

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group.c - rung_group_multiply(): multiplies problems of different sizes as one unit of work.
+ *
+ * A device that reads host memory gets a plan per problem and runs all of them in one pass of its threads. */
+#include "core/group_check.h"
+
+#include "base/assert.h"
+#include "base/cancellation.h"
+#include "base/clock.h"
+#include "base/try.h"
+#include "core/caller_structs.h"
+#include "core/device_pool.h"
+#include "core/plan_table.h"
+#include "core/staging/pipeline.h"
+
+/* Writes one line about a group that ran on the CPU. */
+static void log_run(const rung_device *device, const rungi_group *group, const rung_plan *first, int64_t nanoseconds)
+{
+    rungi_log(device->context, 1, "rung: %s group of %lld problems, %s into %s, %s for the first: %.3f ms",
+              device->info.name, (long long)group->count, rung_type_name(group->problems[0].a.type),
+              rung_type_name(group->problems[0].c.type), first->info.kernel, (double)nanoseconds / 1e6);
+}
+
+static rung_status run_plans(rung_queue *queue, const rungi_group *group, rung_plan **plans, int64_t threads,
+                             rungi_timeline *timeline)
+{
+    for (int64_t i = 0; i < group->count; i++)
+        TRY(rungi_plan_table_get(queue, &group->problems[i], &plans[i]));
+    int64_t start = rungi_timeline_now(timeline), started = rungi_clock_ns();
+    TRY(queue->device->ops->plans_run(queue, plans, group->problems, group->count, threads));
+    log_run(queue->device, group, plans[0], rungi_clock_ns() - started);
+    return rungi_timeline_add_host(timeline, plans[0]->info.kernel, 0, start, 0);
+}
+
+static rung_status run_on_queue(rung_context *context, rung_queue *queue, const rungi_group *group, int64_t threads,
+                                rungi_timeline *timeline)
+{
+    rung_plan **plans = rungi_allocate(context, group->count * (int64_t)sizeof(rung_plan *), sizeof(rung_plan *));
+    TRY(rungi_allocated(plans));
+    rung_status status = run_plans(queue, group, plans, threads, timeline);
+    rungi_release(context, plans);
+    rungi_plan_table_trim(queue);
+    return status;
+}
+
+static rung_status run_on_host_memory(rung_context *context, rung_device *device, const rungi_group *group,
+                                      int64_t threads)
+{
+    rung_queue *queue;
+    rungi_timeline timeline;
+    rungi_timeline_begin(&timeline, device);
+    TRY(rungi_device_pool_acquire_queue(context, device, &queue));
+    rung_status status = run_on_queue(context, queue, group, threads, &timeline);
+    rungi_device_pool_release_queue(context, queue);
+    return rungi_timeline_end(&timeline, status);
+}
+
+static rung_status run_one_by_one(rung_context *context, rung_device *device, const rungi_group *group)
+{
+    for (int64_t i = 0; i < group->count; i++)
+        TRY(rungi_staging_multiply(context, device, &group->problems[i]));
+    return RUNG_OK;
+}
+
+static rung_status run(rung_context *context, const rungi_group *group, int64_t threads)
+{
+    rung_device *device;
+    if (group->count == 0)
+        return RUNG_OK;
+    TRY(rungi_device_pool_acquire_device(context, &device));
+    RUNGI_ASSERT(!device->reads_host_memory || device->ops->plans_run);
+    rung_status status = device->reads_host_memory ? run_on_host_memory(context, device, group, threads)
+                                                   : run_one_by_one(context, device, group);
+    rung_device_close(device);
+    return status;
+}
+
+rung_status rung_group_multiply(rung_context *context, const rung_group *given, const rung_multiply_options *options)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    rung_multiply_options read;
+    rungi_group group;
+    TRY(rungi_versioned_options_read(options, &read, sizeof read, "rung_multiply_options",
+                                     "rung_multiply_options_default"));
+    TRY(rungi_threads_check(read.threads, "the context's number"));
+    context = rungi_context_or_default(context);
+    if (!context)
+        return RUNG_STATUS_NO_MEMORY;
+    rung_status status = rungi_group_read(context, given, &group);
+    if (status == RUNG_OK)
+        status = run(context, &group, read.threads);
+    rungi_release(context, group.problems);
+    return status;
+}

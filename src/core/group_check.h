@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group_check.h - groups of problems with different sizes: reading and checking what a caller passes, for
+ * group.c and the devices, which run them. */
+#pragma once
+
+#include "core/context.h"
+
+/* The problems of a group that have something to compute. */
+typedef struct rungi_group {
+    rung_problem *problems; /* normalized */
+    int64_t count;
+} rungi_group;
+
+/* Reads and checks a group. Problems whose output is empty are left out. Inputs are dropped where alpha is 0. The caller
+ * releases group->problems in every case. */
+rung_status rungi_group_read(const rung_context *context, const rung_group *given, rungi_group *group);

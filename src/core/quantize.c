@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quantize.c - rung_quantize and rung_dequantize: convert matrices in host memory to narrow types with scales, and back.
+ *
+ * A scale applies to a block of elements. Q8_0 and Q4_0 hold their scales (base/ggml_blocks.h); the scales of the other types,
+ * and their zero points, are matrices of a rung_quantization. */
+#include <math.h>
+#include <string.h>
+
+#include "base/checked_arithmetic.h"
+#include "base/error.h"
+#include "base/float4.h"
+#include "base/float8.h"
+#include "base/ggml_blocks.h"
+#include "base/try.h"
+#include "core/caller_structs.h"
+#include "core/enum_counts.h"
+#include "core/matrix.h"
+
+/* ---- Elements --------------------------------------------------------------------------------------------- */
+
+static bool is_wide(rung_type type)
+{
+    return type == RUNG_F32 || type == RUNG_F64 || type == RUNG_F16 || type == RUNG_BF16;
+}
+
+static bool is_unsigned(rung_type type)
+{
+    return type == RUNG_U8 || type == RUNG_U4;
+}
+
+static bool is_narrow(rung_type type)
+{
+    return type == RUNG_I8 || type == RUNG_I4 || is_unsigned(type) || rungi_type_is_f8(type) || type == RUNG_F4E2M1;
+}
+
+/* Returns the largest number of a narrow type. Signed integers are symmetric: -128 and -8 are not used. */
+static float largest_element(rung_type type)
+{
+    switch (type) {
+    case RUNG_I8: return 127;
+    case RUNG_U8: return 255;
+    case RUNG_I4: return 7;
+    case RUNG_U4: return 15;
+    case RUNG_F8E4M3: return 448;
+    case RUNG_F8E5M2: return 57344;
+    default: return 6; /* F4E2M1 */
+    }
+}
+
+/* Returns the exponent of the largest number, by which an E8M0 scale is lowered. */
+static int largest_exponent(rung_type type)
+{
+    int exponent;
+    frexpf(largest_element(type), &exponent);
+    return exponent - 1;
+}
+
+/* Returns the bits of element number `index`, counted from `data`. */
+static uint8_t read_code(rung_type type, const uint8_t *data, int64_t index)
+{
+    if (rung_type_block_elements(type) == 1)
+        return data[index];
+    return (uint8_t)(data[index / 2] >> (index % 2 * 4) & 15);
+}
+
+static void write_code(rung_type type, uint8_t *data, int64_t index, uint8_t code)
+{
+    if (rung_type_block_elements(type) == 1) {
+        data[index] = code;
+        return;
+    }
+    unsigned shift = (unsigned)(index % 2 * 4);
+    data[index / 2] = (uint8_t)((data[index / 2] & ~(15u << shift)) | (unsigned)code << shift);
+}
+
+static float decode(rung_type type, uint8_t code)
+{
+    switch (type) {
+    case RUNG_I8: return (int8_t)code;
+    case RUNG_I4: return (float)((code ^ 8) - 8);
+    case RUNG_U8:
+    case RUNG_U4: return code;
+    case RUNG_F8E4M3: return rungi_f8e4m3_to_f32(code);
+    case RUNG_F8E5M2: return rungi_f8e5m2_to_f32(code);
+    case RUNG_E8M0: return rungi_e8m0_to_f32(code);
+    default: return rungi_f4e2m1_to_f32(code);
+    }
+}
+
+/* Rounds to nearest; numbers beyond the range of the type become its largest or smallest. */
+static uint8_t encode(rung_type type, float value)
+{
+    float largest = largest_element(type), least = is_unsigned(type) ? 0 : -largest;
+    if (type == RUNG_F8E4M3)
+        return rungi_f8e4m3_from_f32(value);
+    if (type == RUNG_F8E5M2)
+        return rungi_f8e5m2_from_f32(value);
+    if (type == RUNG_F4E2M1)
+        return rungi_f4e2m1_from_f32(value);
+    int rounded = (int)fminf(fmaxf(rintf(value), least), largest);
+    return (uint8_t)(type == RUNG_I4 ? rounded & 15 : rounded);
+}
+
+static float read_value(const rung_matrix *matrix, int64_t index)
+{
+    uint16_t half;
+    switch (matrix->type) {
+    case RUNG_F32: return ((const float *)matrix->data)[index];
+    case RUNG_F64: return (float)((const double *)matrix->data)[index];
+    case RUNG_F16: half = ((const uint16_t *)matrix->data)[index]; return rungi_f16_to_f32(half);
+    case RUNG_BF16: half = ((const uint16_t *)matrix->data)[index]; return rungi_bf16_to_f32(half);
+    default: return decode(matrix->type, read_code(matrix->type, matrix->data, index));
+    }
+}
+
+static void write_value(const rung_matrix *matrix, int64_t index, float value)
+{
+    switch (matrix->type) {
+    case RUNG_F32: ((float *)matrix->data)[index] = value; break;
+    case RUNG_F64: ((double *)matrix->data)[index] = (double)value; break;
+    case RUNG_F16: ((uint16_t *)matrix->data)[index] = rungi_f16_from_f32(value); break;
+    case RUNG_BF16: ((uint16_t *)matrix->data)[index] = rungi_bf16_from_f32(value); break;
+    case RUNG_E8M0: ((uint8_t *)matrix->data)[index] = rungi_e8m0_from_f32(value); break;
+    default: write_code(matrix->type, matrix->data, index, encode(matrix->type, value));
+    }
+}
+
+static int64_t index_of(const rung_matrix *matrix, int64_t i, int64_t j)
+{
+    return matrix->offset + i * matrix->row_stride + j * matrix->col_stride;
+}
+
+/* ---- Checks ---------------------------------------------------------------------------------------------------- */
+
+/* Checks a view of host memory whose elements have any type. */
+static rung_status check_host_view(const char *name, const rung_matrix *matrix)
+{
+    int64_t span, bytes;
+    if (matrix->rows < 0 || matrix->cols < 0 || matrix->row_stride < 0 || matrix->col_stride < 0 || matrix->offset < 0)
+        return rungi_invalid("%s is %lld x %lld with strides %lld, %lld and offset %lld; none may be negative", name,
+                             (long long)matrix->rows, (long long)matrix->cols, (long long)matrix->row_stride,
+                             (long long)matrix->col_stride, (long long)matrix->offset);
+    if (matrix->buffer)
+        return rungi_invalid("%s is in a buffer; copy it to host memory first (rung_buffer_read)", name);
+    if (!rungi_matrix_is_empty(matrix) && !matrix->data)
+        return rungi_invalid("%s has no data", name);
+    if (!rungi_matrix_span(matrix, &span) || !rungi_checked_add(span, matrix->offset, &span) ||
+        !rungi_checked_multiply(span, 8, &bytes))
+        return rungi_fail(RUNG_STATUS_TOO_LARGE,
+                          "%s, %lld x %lld with strides %lld and %lld, does not fit the address space", name,
+                          (long long)matrix->rows, (long long)matrix->cols, (long long)matrix->row_stride,
+                          (long long)matrix->col_stride);
+    int64_t size = rungi_type_alignment(matrix->type);
+    if (size > 1 && (uintptr_t)matrix->data % (uintptr_t)size != 0)
+        return rungi_invalid("the memory of %s is not aligned to %lld bytes", name, (long long)size);
+    return RUNG_OK;
+}
+
+/* Returns whether no two elements are the same. */
+static bool is_distinct(const rung_matrix *matrix)
+{
+    bool by_rows = matrix->col_stride <= matrix->row_stride;
+    int64_t inner = by_rows ? matrix->cols : matrix->rows, outer = by_rows ? matrix->rows : matrix->cols;
+    int64_t inner_stride = by_rows ? matrix->col_stride : matrix->row_stride;
+    int64_t outer_stride = by_rows ? matrix->row_stride : matrix->col_stride;
+    return (inner <= 1 || inner_stride > 0) && (outer <= 1 || outer_stride > (inner - 1) * inner_stride);
+}
+
+/* Returns the bytes from `data` to the end of the last element. */
+static int64_t end_bytes(const rung_matrix *matrix)
+{
+    int64_t span, elements = rung_type_block_elements(matrix->type);
+    (void)rungi_matrix_span(matrix, &span);
+    return span > 0 ? rungi_ceil_divide(matrix->offset + span, elements) * rung_type_block_bytes(matrix->type) : 0;
+}
+
+static bool do_overlap(const rung_matrix *a, const rung_matrix *b)
+{
+    uintptr_t first_a = (uintptr_t)a->data, first_b = (uintptr_t)b->data;
+    return first_a < first_b + (uintptr_t)end_bytes(b) && first_b < first_a + (uintptr_t)end_bytes(a);
+}
+
+/* Returns the rows and columns of one block of scales. */
+static void get_block_size(const rung_matrix *matrix, const rung_quantization *quantization, int64_t *rows,
+                           int64_t *cols)
+{
+    *rows = quantization->block_rows > 0 ? quantization->block_rows : rungi_max(matrix->rows, 1);
+    *cols = quantization->block_cols > 0 ? quantization->block_cols : rungi_max(matrix->cols, 1);
+}
+
+static rung_status check_block_view(const char *name, const rung_matrix *blocks, const rung_matrix *matrix,
+                                    const rung_quantization *quantization)
+{
+    int64_t rows, cols;
+    if (rungi_matrix_is_absent(blocks))
+        return RUNG_OK;
+    if (!is_wide(blocks->type) && !is_narrow(blocks->type) && blocks->type != RUNG_E8M0)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s have type %s; use f32, f16, bf16, f8e4m3 or e8m0", name,
+                          rung_type_name(blocks->type));
+    TRY(check_host_view(name, blocks));
+    get_block_size(matrix, quantization, &rows, &cols);
+    if (blocks->rows != rungi_ceil_divide(matrix->rows, rows) || blocks->cols != rungi_ceil_divide(matrix->cols, cols))
+        return rungi_invalid(
+            "%s are %lld x %lld; blocks of %lld x %lld elements of a %lld x %lld matrix need %lld x %lld", name,
+            (long long)blocks->rows, (long long)blocks->cols, (long long)rows, (long long)cols, (long long)matrix->rows,
+            (long long)matrix->cols, (long long)rungi_ceil_divide(matrix->rows, rows),
+            (long long)rungi_ceil_divide(matrix->cols, cols));
+    return RUNG_OK;
+}
+
+/* Checks a narrow view and reads its rung_quantization, which may be NULL for none. */
+static rung_status read_quantization(const rung_matrix *narrow, const rung_quantization *given,
+                                     rung_quantization *quantization)
+{
+    *quantization = rung_quantization_default();
+    if (given)
+        TRY(rungi_versioned_struct_read(given, quantization, sizeof *quantization, "rung_quantization",
+                                        "rung_quantization_default"));
+    if (rungi_type_has_scales(narrow->type)) {
+        if (!rungi_matrix_is_absent(&quantization->scales) || !rungi_matrix_is_absent(&quantization->zero_points))
+            return rungi_invalid("%s holds its own scales; pass no rung_quantization", rung_type_name(narrow->type));
+        return rungi_matrix_check_blocks("the quantized matrix", narrow);
+    }
+    if (quantization->block_rows < 0 || quantization->block_cols < 0)
+        return rungi_invalid("a block has %lld x %lld elements; use 0 for all rows or all columns",
+                             (long long)quantization->block_rows, (long long)quantization->block_cols);
+    TRY(check_block_view("the scales", &quantization->scales, narrow, quantization));
+    return check_block_view("the zero points", &quantization->zero_points, narrow, quantization);
+}
+
+static rung_status check_views(const rung_matrix *wide, const rung_matrix *narrow)
+{
+    if ((int)wide->type <= RUNG_TYPE_NONE || (int)wide->type >= RUNGI_TYPE_COUNT || !is_wide(wide->type))
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "the floating-point matrix has type %s; use f32, f64, f16 or bf16",
+                          rung_type_name(wide->type));
+    if ((int)narrow->type <= RUNG_TYPE_NONE || (int)narrow->type >= RUNGI_TYPE_COUNT ||
+        !(is_narrow(narrow->type) || rungi_type_has_scales(narrow->type)))
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "the quantized matrix has type %s; use q8_0, q4_0, i8, u8, i4, u4, f8e4m3, f8e5m2 or f4e2m1",
+                          rung_type_name(narrow->type));
+    TRY(check_host_view("the floating-point matrix", wide));
+    TRY(check_host_view("the quantized matrix", narrow));
+    if (wide->rows != narrow->rows || wide->cols != narrow->cols)
+        return rungi_invalid(
+            "the floating-point matrix is %lld x %lld, the quantized one %lld x %lld; they must be equal",
+            (long long)wide->rows, (long long)wide->cols, (long long)narrow->rows, (long long)narrow->cols);
+    if (do_overlap(wide, narrow))
+        return rungi_invalid("the floating-point matrix and the quantized one overlap");
+    return RUNG_OK;
+}
+
+/* Checks that the values to quantize are finite. */
+static rung_status check_finite(const rung_matrix *wide)
+{
+    for (int64_t i = 0; i < wide->rows; i++)
+        for (int64_t j = 0; j < wide->cols; j++) {
+            float value = read_value(wide, index_of(wide, i, j));
+            if (!isfinite(value))
+                return rungi_invalid("element (%lld, %lld) is %g as F32; only finite numbers can be quantized",
+                                     (long long)i, (long long)j, (double)value);
+        }
+    return RUNG_OK;
+}
+
+/* ---- GGML's blocks ------------------------------------------------------------------------------------- */
+
+typedef void visit_ggml_block_t(const rung_matrix *wide, const rung_matrix *narrow, int64_t i, int64_t j, bool by_rows);
+
+static int64_t wide_index(const rung_matrix *wide, int64_t i, int64_t j, bool by_rows, int64_t element)
+{
+    return by_rows ? index_of(wide, i, j + element) : index_of(wide, i + element, j);
+}
+
+static void *ggml_block_at(const rung_matrix *narrow, int64_t i, int64_t j)
+{
+    return (char *)narrow->data +
+           index_of(narrow, i, j) / RUNGI_GGML_BLOCK_ELEMENTS * rung_type_block_bytes(narrow->type);
+}
+
+static void quantize_ggml_block(const rung_matrix *wide, const rung_matrix *narrow, int64_t i, int64_t j, bool by_rows)
+{
+    float values[RUNGI_GGML_BLOCK_ELEMENTS];
+    for (int64_t e = 0; e < RUNGI_GGML_BLOCK_ELEMENTS; e++)
+        values[e] = read_value(wide, wide_index(wide, i, j, by_rows, e));
+    if (narrow->type == RUNG_Q8_0)
+        rungi_q8_0_quantize(values, ggml_block_at(narrow, i, j));
+    else
+        rungi_q4_0_quantize(values, ggml_block_at(narrow, i, j));
+}
+
+static void dequantize_ggml_block(const rung_matrix *wide, const rung_matrix *narrow, int64_t i, int64_t j,
+                                  bool by_rows)
+{
+    float values[RUNGI_GGML_BLOCK_ELEMENTS];
+    if (narrow->type == RUNG_Q8_0)
+        rungi_q8_0_dequantize(ggml_block_at(narrow, i, j), values);
+    else
+        rungi_q4_0_dequantize(ggml_block_at(narrow, i, j), values);
+    for (int64_t e = 0; e < RUNGI_GGML_BLOCK_ELEMENTS; e++)
+        write_value(wide, wide_index(wide, i, j, by_rows, e), values[e]);
+}
+
+static void visit_ggml_blocks(const rung_matrix *wide, const rung_matrix *narrow, visit_ggml_block_t *visit)
+{
+    bool by_rows = narrow->col_stride == 1;
+    int64_t row_step = by_rows ? 1 : RUNGI_GGML_BLOCK_ELEMENTS, col_step = by_rows ? RUNGI_GGML_BLOCK_ELEMENTS : 1;
+    for (int64_t i = 0; i < narrow->rows; i += row_step)
+        for (int64_t j = 0; j < narrow->cols; j += col_step)
+            visit(wide, narrow, i, j, by_rows);
+}
+
+/* ---- Blocks with scales ----------------------------------------------------------------------------------- */
+
+/* A block of elements, rows i ... end_i - 1 and columns j ... end_j - 1, and its scale and zero point. */
+typedef struct scaled_block {
+    int64_t i, j, end_i, end_j;
+    int64_t row, col; /* of its scale */
+    float scale, zero_point;
+} scaled_block_t;
+
+/* Reads the scale and the zero point. */
+static void read_scale(const rung_quantization *quantization, scaled_block_t *block)
+{
+    const rung_matrix *scales = &quantization->scales, *zeros = &quantization->zero_points;
+    block->scale = rungi_matrix_is_absent(scales) ? 1 : read_value(scales, index_of(scales, block->row, block->col));
+    block->zero_point = rungi_matrix_is_absent(zeros) ? 0 : read_value(zeros, index_of(zeros, block->row, block->col));
+}
+
+/* Finds the smallest and the largest value of a block and 0. */
+static void find_range(const rung_matrix *wide, const scaled_block_t *block, float *least, float *most)
+{
+    *least = *most = 0;
+    for (int64_t i = block->i; i < block->end_i; i++)
+        for (int64_t j = block->j; j < block->end_j; j++) {
+            float value = read_value(wide, index_of(wide, i, j));
+            *least = fminf(*least, value);
+            *most = fmaxf(*most, value);
+        }
+}
+
+/* Returns the scale that maps the range of a block to the range of the type. An E8M0 scale follows the OCP specification: it
+ * is 2 to the exponent of the largest value, less that of the type's largest number. */
+static float compute_scale(const rung_matrix *narrow, const rung_quantization *quantization, float least, float most)
+{
+    bool has_zero_point = !rungi_matrix_is_absent(&quantization->zero_points);
+    float size = fmaxf(-least, most);
+    if (quantization->scales.type == RUNG_E8M0)
+        return ldexpf(rungi_e8m0_to_f32(rungi_e8m0_from_f32(size)), -largest_exponent(narrow->type));
+    return (has_zero_point ? most - least : size) / largest_element(narrow->type);
+}
+
+/* Chooses the scale and the zero point of a block, and stores them. */
+static void choose_scale(const rung_matrix *wide, const rung_matrix *narrow, const rung_quantization *quantization,
+                         scaled_block_t *block)
+{
+    const rung_matrix *scales = &quantization->scales, *zeros = &quantization->zero_points;
+    float least, most;
+    find_range(wide, block, &least, &most);
+    if (!rungi_matrix_is_absent(scales))
+        write_value(scales, index_of(scales, block->row, block->col), compute_scale(narrow, quantization, least, most));
+    read_scale(quantization, block); /* as it was rounded */
+    if (!rungi_matrix_is_absent(zeros)) {
+        float zero = block->scale > 0 ? rintf(-least / block->scale) : 0;
+        write_value(zeros, index_of(zeros, block->row, block->col), fminf(zero, largest_element(narrow->type)));
+        read_scale(quantization, block);
+    }
+}
+
+static void quantize_block(const rung_matrix *wide, const rung_matrix *narrow, const rung_quantization *quantization,
+                           scaled_block_t *block)
+{
+    choose_scale(wide, narrow, quantization, block);
+    for (int64_t i = block->i; i < block->end_i; i++)
+        for (int64_t j = block->j; j < block->end_j; j++) {
+            float value = read_value(wide, index_of(wide, i, j)),
+                  multiple = block->scale > 0 ? value / block->scale : 0;
+            write_code(narrow->type, narrow->data, index_of(narrow, i, j),
+                       encode(narrow->type, multiple + block->zero_point));
+        }
+}
+
+static void dequantize_block(const rung_matrix *wide, const rung_matrix *narrow, const rung_quantization *quantization,
+                             scaled_block_t *block)
+{
+    read_scale(quantization, block);
+    for (int64_t i = block->i; i < block->end_i; i++)
+        for (int64_t j = block->j; j < block->end_j; j++)
+            write_value(wide, index_of(wide, i, j),
+                        block->scale * (read_value(narrow, index_of(narrow, i, j)) - block->zero_point));
+}
+
+typedef void visit_block_t(const rung_matrix *wide, const rung_matrix *narrow, const rung_quantization *quantization,
+                           scaled_block_t *block);
+
+static void visit_blocks(const rung_matrix *wide, const rung_matrix *narrow, const rung_quantization *quantization,
+                         visit_block_t *visit)
+{
+    int64_t rows, cols;
+    get_block_size(narrow, quantization, &rows, &cols);
+    for (int64_t i = 0; i < narrow->rows; i += rows)
+        for (int64_t j = 0; j < narrow->cols; j += cols) {
+            scaled_block_t block = {.i = i,
+                                    .j = j,
+                                    .end_i = rungi_min(i + rows, narrow->rows),
+                                    .end_j = rungi_min(j + cols, narrow->cols),
+                                    .row = i / rows,
+                                    .col = j / cols};
+            visit(wide, narrow, quantization, &block);
+        }
+}
+
+/* ---- Public functions --------------------------------------------------------------------------------------- */
+
+/* Checks that what rung_quantize writes does not overlap itself, other operands or the values. */
+static rung_status check_outputs(const rung_matrix *wide, const rung_matrix *narrow,
+                                 const rung_quantization *quantization)
+{
+    const rung_matrix *outputs[] = {narrow, &quantization->scales, &quantization->zero_points};
+    static const char *const names[] = {"the quantized matrix", "the scales", "the zero points"};
+    for (int i = 0; i < 3; i++) {
+        if (rungi_matrix_is_absent(outputs[i]))
+            continue;
+        if (!is_distinct(outputs[i]))
+            return rungi_invalid("%s have overlapping elements; use strides that separate all of them", names[i]);
+        if (i > 0 && do_overlap(outputs[i], wide))
+            return rungi_invalid("%s overlap the floating-point matrix", names[i]);
+        for (int j = 0; j < i; j++)
+            if (!rungi_matrix_is_absent(outputs[j]) && do_overlap(outputs[i], outputs[j]))
+                return rungi_invalid("%s overlap %s", names[i], names[j]);
+    }
+    return RUNG_OK;
+}
+
+rung_status rung_quantize(rung_matrix from, rung_matrix to, const rung_quantization *quantization)
+{
+    rung_quantization read;
+    TRY(check_views(&from, &to));
+    TRY(read_quantization(&to, quantization, &read));
+    TRY(check_outputs(&from, &to, &read));
+    TRY(check_finite(&from));
+    if (rungi_type_has_scales(to.type))
+        visit_ggml_blocks(&from, &to, quantize_ggml_block);
+    else
+        visit_blocks(&from, &to, &read, quantize_block);
+    return RUNG_OK;
+}
+
+rung_status rung_dequantize(rung_matrix from, const rung_quantization *quantization, rung_matrix to)
+{
+    rung_quantization read;
+    TRY(check_views(&to, &from));
+    TRY(read_quantization(&from, quantization, &read));
+    if (!is_distinct(&to))
+        return rungi_invalid(
+            "the floating-point matrix has overlapping elements; use strides that separate all of them");
+    if (rungi_type_has_scales(from.type))
+        visit_ggml_blocks(&to, &from, dequantize_ggml_block);
+    else
+        visit_blocks(&to, &from, &read, dequantize_block);
+    return RUNG_OK;
+}

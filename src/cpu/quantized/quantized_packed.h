@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quantized_packed.h - a quantized B whose columns are interleaved, so that vectors are loaded without rearranging bytes. For
+ * 15_quantized.
+ *
+ * A panel is 16 columns. It begins with their scales, 16 F16 numbers per block of 32 elements. The elements follow: per block
+ * 4 vectors (Q4_0) or 8 (Q8_0) of 64 bytes, in which lane c has four bytes of column c. Byte i of vector q has element 4 q + i;
+ * of Q4_0 in the lower half, with element 16 + 4 q + i in the upper half. Elements are unsigned: 8 or 128 was added. Columns
+ * behind the last one are zeros. The bytes are as many as before, but for the padding. */
+#pragma once
+
+#include "cpu/quantized/quantized.h"
+
+#if defined(__x86_64__)
+enum { RUNGI_QUANTIZED_PANEL = 16 };
+
+/* Computes the bytes of a packed B. Returns false if they overflow. */
+bool rungi_quantized_packed_bytes(rung_type b_type, int64_t n, int64_t k, int64_t *bytes);
+
+/* Packs the job's B. */
+void rungi_quantized_pack(const rungi_cpu_job *job, char *packed);
+
+/* Multiplies rows of A by the panel that begins at column `col` of the whole B. Row r is rows_of_a[g * group_rows + r]; its 16
+ * sums are at sums[r * sums_stride]. */
+void rungi_quantized_packed_dot(const rungi_cpu_job *job, int64_t col, int64_t rows,
+                                const rungi_quantized_group *rows_of_a, int64_t group_rows, float *sums,
+                                int64_t sums_stride);
+
+/* Restores block `block` of column `col` as it was before packing. */
+void rungi_quantized_unpack_block(const rungi_cpu_job *job, int64_t col, int64_t block, void *to);
+#endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quantize.c - checks the conversions to quantized types and back: every code of the 4-bit types and scales, GGML's blocks byte
+ * by byte against GGML, the error of every type, and what is refused. */
+#include "support/unit.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "core/ggml_reference.h"
+
+/* ---- Codes --------------------------------------------------------------------------------------------------- */
+
+static void every_f4_is_widened_and_comes_back(void **state)
+{
+    static const double sizes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    (void)state;
+    for (int code = 0; code < 16; code++) {
+        float value = rung_f4e2m1_to_f32((uint8_t)code);
+        assert_true(fabs((double)value) == sizes[code % 8] && !signbit(value) == (code < 8));
+        assert_int_equal(rung_f4e2m1_from_f32(value), code);
+        assert_true(rung_f4e2m1_to_f32((uint8_t)(code + 0xf0)) == value); /* the upper half is ignored */
+    }
+}
+
+static void f4_rounds_to_the_nearest_and_to_even(void **state)
+{
+    (void)state;
+    for (int code = 0; code < 7; code++) {
+        float low = rung_f4e2m1_to_f32((uint8_t)code), high = rung_f4e2m1_to_f32((uint8_t)(code + 1)),
+              middle = (low + high) / 2;
+        assert_int_equal(rung_f4e2m1_from_f32(nextafterf(middle, 0)), code);
+        assert_int_equal(rung_f4e2m1_from_f32(middle), code % 2 ? code + 1 : code);
+        assert_int_equal(rung_f4e2m1_from_f32(nextafterf(middle, 9)), code + 1);
+        assert_int_equal(rung_f4e2m1_from_f32(-nextafterf(middle, 9)), code + 9);
+    }
+    assert_int_equal(rung_f4e2m1_from_f32(FLT_MAX), 7);
+    assert_int_equal(rung_f4e2m1_from_f32(-INFINITY), 15);
+    assert_int_equal(rung_f4e2m1_from_f32(NAN), 7);
+}
+
+static void every_scale_is_a_power_of_two(void **state)
+{
+    (void)state;
+    for (int code = 0; code < 255; code++) {
+        float value = rung_e8m0_to_f32((uint8_t)code);
+        assert_true((double)value == ldexp(1, code - 127));
+        assert_int_equal(rung_e8m0_from_f32(value), code);
+        assert_int_equal(rung_e8m0_from_f32(nextafterf(2 * value, 0)), code);
+    }
+    assert_true(isnan(rung_e8m0_to_f32(255)));
+    assert_int_equal(rung_e8m0_from_f32(0), 0);
+    assert_int_equal(rung_e8m0_from_f32(INFINITY), 254);
+    assert_int_equal(rung_e8m0_from_f32(-1), 255);
+    assert_int_equal(rung_e8m0_from_f32(NAN), 255);
+}
+
+/* ---- GGML ------------------------------------------------------------------------------------------------------- */
+
+enum { BLOCK = 32, REFERENCE_ELEMENTS = GGML_REFERENCE_BLOCKS * BLOCK };
+
+static void ggml_bytes_are_the_same(void **state)
+{
+    float values[REFERENCE_ELEMENTS];
+    uint8_t q8_0[sizeof ggml_reference_q8_0], q4_0[sizeof ggml_reference_q4_0];
+    (void)state;
+    ggml_reference_values(values);
+    rung_matrix from = rung_matrix_of(RUNG_F32, GGML_REFERENCE_BLOCKS / 4, 4 * BLOCK, values);
+    assert_int_equal(rung_quantize(from, rung_matrix_of(RUNG_Q8_0, from.rows, from.cols, q8_0), NULL), RUNG_OK);
+    assert_int_equal(rung_quantize(from, rung_matrix_of(RUNG_Q4_0, from.rows, from.cols, q4_0), NULL), RUNG_OK);
+    assert_memory_equal(q8_0, ggml_reference_q8_0, sizeof q8_0);
+    assert_memory_equal(q4_0, ggml_reference_q4_0, sizeof q4_0);
+}
+
+/* Computes an element of a block by the definition of the format. */
+static double ggml_element(rung_type type, const uint8_t *block, int e)
+{
+    double scale = (double)rung_f16_to_f32((uint16_t)(block[0] | block[1] << 8));
+    if (type == RUNG_Q8_0)
+        return scale * (int8_t)block[2 + e];
+    return scale * ((e < 16 ? block[2 + e] & 15 : block[2 + e - 16] >> 4) - 8);
+}
+
+static void ggml_blocks_are_widened(void **state)
+{
+    (void)state;
+    for (int q4 = 0; q4 < 2; q4++) {
+        rung_type type = q4 ? RUNG_Q4_0 : RUNG_Q8_0;
+        const uint8_t *bytes = q4 ? ggml_reference_q4_0 : ggml_reference_q8_0;
+        float values[REFERENCE_ELEMENTS];
+        rung_matrix quantized = rung_matrix_of(type, GGML_REFERENCE_BLOCKS, BLOCK, bytes);
+        assert_int_equal(rung_dequantize(quantized, NULL, rung_matrix_of(RUNG_F32, quantized.rows, BLOCK, values)),
+                         RUNG_OK);
+        for (int i = 0; i < REFERENCE_ELEMENTS; i++)
+            assert_true((double)values[i] ==
+                        (double)(float)ggml_element(type, bytes + i / BLOCK * rung_type_block_bytes(type), i % BLOCK));
+    }
+}
+
+/* Weights of a network are stored by rows of n; B is their transpose. */
+static void a_transposed_view_has_the_same_blocks(void **state)
+{
+    float values[REFERENCE_ELEMENTS], widened[REFERENCE_ELEMENTS];
+    uint8_t blocks[sizeof ggml_reference_q4_0];
+    (void)state;
+    ggml_reference_values(values);
+    rung_matrix from = rung_matrix_of(RUNG_F32, 8, REFERENCE_ELEMENTS / 8, values);
+    rung_matrix to = rung_matrix_of(RUNG_Q4_0, 8, REFERENCE_ELEMENTS / 8, blocks);
+    assert_int_equal(rung_quantize(rung_matrix_transpose(from), rung_matrix_transpose(to), NULL), RUNG_OK);
+    assert_memory_equal(blocks, ggml_reference_q4_0, sizeof blocks);
+    rung_matrix back = rung_matrix_of(RUNG_F32, REFERENCE_ELEMENTS / 8, 8, widened);
+    assert_int_equal(rung_dequantize(rung_matrix_transpose(to), NULL, back), RUNG_OK);
+    for (int i = 0; i < REFERENCE_ELEMENTS; i++) {
+        int row = i / (REFERENCE_ELEMENTS / 8), col = i % (REFERENCE_ELEMENTS / 8), block = i / BLOCK;
+        assert_true((double)widened[col * 8 + row] ==
+                    (double)(float)ggml_element(RUNG_Q4_0, ggml_reference_q4_0 + 18 * block, i % BLOCK));
+    }
+}
+
+static void tiny_and_zero_blocks_become_zero(void **state)
+{
+    float values[2 * BLOCK] = {0}, widened[2 * BLOCK];
+    uint8_t blocks[2 * 34];
+    (void)state;
+    values[BLOCK] = 1e-44f;
+    for (int q4 = 0; q4 < 2; q4++) {
+        rung_matrix to = rung_matrix_of(q4 ? RUNG_Q4_0 : RUNG_Q8_0, 2, BLOCK, blocks);
+        assert_int_equal(rung_quantize(rung_matrix_of(RUNG_F32, 2, BLOCK, values), to, NULL), RUNG_OK);
+        assert_int_equal(rung_dequantize(to, NULL, rung_matrix_of(RUNG_F32, 2, BLOCK, widened)), RUNG_OK);
+        for (int i = 0; i < 2 * BLOCK; i++)
+            assert_true(widened[i] == 0);
+    }
+}
+
+static void q8_0_rounds_halves_away_from_zero(void **state)
+{
+    float values[BLOCK] = {127, 0.5f, 1.5f, 2.5f, -0.5f, -2.5f, 126.5f};
+    int8_t block[34];
+    (void)state;
+    assert_int_equal(
+        rung_quantize(rung_matrix_of(RUNG_F32, 1, BLOCK, values), rung_matrix_of(RUNG_Q8_0, 1, BLOCK, block), NULL),
+        RUNG_OK);
+    const int8_t expected[] = {127, 1, 2, 3, -1, -3, 127};
+    assert_memory_equal(block + 2, expected, sizeof expected);
+}
+
+/* ---- Types with scales ----------------------------------------------------------------------------------------- */
+
+enum { ROWS = 40, COLS = 24, MAX_SCALES = ROWS * COLS };
+
+/* A format: the block of a scale, and the largest error, relative to the largest magnitude of the block. */
+typedef struct format {
+    const char *name;
+    rung_type type, scale_type, zero_type;
+    int64_t block_rows, block_cols;
+    double error;
+} format_t;
+
+static const format_t formats[] = {
+    {"int8 per tensor", RUNG_I8, RUNG_F32, RUNG_TYPE_NONE, 0, 0, 0.5 / 127},
+    {"int8 per column", RUNG_I8, RUNG_F32, RUNG_TYPE_NONE, 0, 1, 0.5 / 127},
+    {"int4 groups", RUNG_I4, RUNG_F16, RUNG_TYPE_NONE, 32, 1, 0.5 / 7},
+    {"uint4 groups", RUNG_U4, RUNG_F16, RUNG_U4, 32, 1, 2 * 1.0 / 15},
+    {"uint8 with zero points", RUNG_U8, RUNG_F32, RUNG_U8, 16, 8, 2 * 1.0 / 255},
+    {"f8e4m3 per row", RUNG_F8E4M3, RUNG_F32, RUNG_TYPE_NONE, 1, 0, 1.0 / 16},
+    {"f8e5m2 per tensor", RUNG_F8E5M2, RUNG_F32, RUNG_TYPE_NONE, 0, 0, 1.0 / 8},
+    {"mxfp8", RUNG_F8E4M3, RUNG_E8M0, RUNG_TYPE_NONE, 32, 1, 1.0 / 8},
+    {"mxfp4", RUNG_F4E2M1, RUNG_E8M0, RUNG_TYPE_NONE, 32, 1, 1.0 / 4},
+    {"nvfp4", RUNG_F4E2M1, RUNG_F8E4M3, RUNG_TYPE_NONE, 16, 1, 1.0 / 5},
+};
+
+static double random_value(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return ((double)(*seed >> 8) / (1 << 24) - 0.5) * 8;
+}
+
+static int64_t blocks_of(int64_t size, int64_t block)
+{
+    return block == 0 ? 1 : (size + block - 1) / block;
+}
+
+/* Returns the largest magnitude of the block of an element. */
+static double largest_of_block(const float *values, const format_t *format, int64_t i, int64_t j)
+{
+    int64_t rows = format->block_rows ? format->block_rows : ROWS,
+            cols = format->block_cols ? format->block_cols : COLS;
+    double largest = 0;
+    for (int64_t r = i / rows * rows; r < ROWS && r < (i / rows + 1) * rows; r++)
+        for (int64_t c = j / cols * cols; c < COLS && c < (j / cols + 1) * cols; c++)
+            largest = fmax(largest, fabs((double)values[r * COLS + c]));
+    return largest;
+}
+
+static void every_format_is_near(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        const format_t *format = &formats[f];
+        float values[ROWS * COLS], widened[ROWS * COLS], scales[MAX_SCALES];
+        uint8_t codes[ROWS * COLS], zeros[MAX_SCALES];
+        uint32_t seed = 29;
+        memset(codes, 0xff, sizeof codes); /* nothing is left of the format before */
+        memset(widened, 0xff, sizeof widened);
+        for (int i = 0; i < ROWS * COLS; i++)
+            values[i] = (float)random_value(&seed);
+        values[5] = 0;
+        int64_t rows = blocks_of(ROWS, format->block_rows), cols = blocks_of(COLS, format->block_cols);
+        rung_quantization quantization = rung_quantization_default();
+        quantization.block_rows = format->block_rows;
+        quantization.block_cols = format->block_cols;
+        quantization.scales = rung_matrix_of(format->scale_type, rows, cols, scales);
+        if (format->zero_type)
+            quantization.zero_points = rung_matrix_of(format->zero_type, rows, cols, zeros);
+        rung_matrix from = rung_matrix_of(RUNG_F32, ROWS, COLS, values);
+        rung_matrix to = rung_matrix_of(format->type, ROWS, COLS, codes);
+        assert_int_equal(rung_quantize(from, to, &quantization), RUNG_OK);
+        assert_int_equal(rung_dequantize(to, &quantization, rung_matrix_of(RUNG_F32, ROWS, COLS, widened)), RUNG_OK);
+        for (int64_t i = 0; i < ROWS * COLS; i++) {
+            double bound = 1.01 * format->error * largest_of_block(values, format, i / COLS, i % COLS);
+            if (!(fabs((double)widened[i] - (double)values[i]) <= bound))
+                fail_msg("%s: %g becomes %g, which is farther than %g", format->name, (double)values[i],
+                         (double)widened[i], bound);
+        }
+        assert_true(widened[5] == 0);
+    }
+}
+
+/* Every code of the element with every code of the scale. */
+static void every_code_and_scale_is_widened(void **state)
+{
+    static const rung_type scale_types[] = {RUNG_E8M0, RUNG_F8E4M3};
+    (void)state;
+    for (int s = 0; s < 2; s++)
+        for (int scale = 0; scale < 256; scale++) {
+            uint8_t codes[8], scale_code = (uint8_t)scale;
+            float widened[16], value = s ? rung_f8e4m3_to_f32(scale_code) : rung_e8m0_to_f32(scale_code);
+            for (int i = 0; i < 8; i++)
+                codes[i] = (uint8_t)(2 * i | (2 * i + 1) << 4); /* the first element is in the lower half */
+            rung_quantization quantization = rung_quantization_default();
+            quantization.scales = rung_matrix_of(scale_types[s], 1, 1, &scale_code);
+            assert_int_equal(rung_dequantize(rung_matrix_of(RUNG_F4E2M1, 16, 1, codes), &quantization,
+                                             rung_matrix_of(RUNG_F32, 16, 1, widened)),
+                             RUNG_OK);
+            for (int i = 0; i < 16; i++) {
+                float expected = value * rung_f4e2m1_to_f32((uint8_t)i);
+                assert_true(isnan(expected) ? isnan(widened[i]) : widened[i] == expected);
+            }
+        }
+}
+
+/* A scale of MXFP4 is 2^(exponent of the largest value - 2), so that the largest value is at most 6 of it, or rounds to 6. */
+static void mx_scales_follow_the_specification(void **state)
+{
+    (void)state;
+    for (int exponent = -120; exponent < 120; exponent++) {
+        float values[32] = {0};
+        uint8_t codes[16], scale = 0;
+        values[7] = ldexpf(1.9f, exponent);
+        rung_quantization quantization = rung_quantization_default();
+        quantization.scales = rung_matrix_of(RUNG_E8M0, 1, 1, &scale);
+        assert_int_equal(rung_quantize(rung_matrix_of(RUNG_F32, 32, 1, values),
+                                       rung_matrix_of(RUNG_F4E2M1, 32, 1, codes), &quantization),
+                         RUNG_OK);
+        assert_int_equal(scale, exponent - 2 + 127);
+        assert_int_equal(codes[3] >> 4, 7);
+        assert_int_equal(codes[3] & 15, 0);
+    }
+}
+
+/* 6.36 / 6 is 1.06, which becomes 1 in F8E4M3: 2.6 is then nearer to 3. */
+static void elements_are_multiples_of_the_rounded_scale(void **state)
+{
+    float values[2] = {6.36f, 2.6f};
+    uint8_t codes = 0, scale = 0;
+    rung_quantization nvfp4 = rung_quantization_default();
+    (void)state;
+    nvfp4.scales = rung_matrix_of(RUNG_F8E4M3, 1, 1, &scale);
+    assert_int_equal(
+        rung_quantize(rung_matrix_of(RUNG_F32, 2, 1, values), rung_matrix_of(RUNG_F4E2M1, 2, 1, &codes), &nvfp4),
+        RUNG_OK);
+    assert_true(rung_f8e4m3_to_f32(scale) == 1);
+    assert_int_equal(codes, 7 | 5 << 4);
+}
+
+/* ---- Other types of values, and views ------------------------------------------------------------------------------ */
+
+static void values_of_every_type(void **state)
+{
+    static const rung_type types[] = {RUNG_F64, RUNG_F16, RUNG_BF16};
+    (void)state;
+    for (int t = 0; t < 3; t++) {
+        float values[BLOCK], widened[BLOCK];
+        uint64_t other[BLOCK], back[BLOCK];
+        uint8_t expected[34], blocks[34];
+        for (int i = 0; i < BLOCK; i++)
+            values[i] = (float)(i - 11) / 8; /* exact in every type */
+        rung_matrix from = rung_matrix_of(RUNG_F32, 1, BLOCK, values),
+                    to = rung_matrix_of(RUNG_Q8_0, 1, BLOCK, expected);
+        for (int i = 0; i < BLOCK; i++) {
+            double wide = (double)values[i];
+            if (types[t] == RUNG_F64)
+                memcpy((double *)(void *)other + i, &wide, sizeof wide);
+            else
+                ((uint16_t *)(void *)other)[i] = types[t] == RUNG_F16 ? rung_f16_from_f32(values[i])
+                                                                      : rung_bf16_from_f32(values[i]);
+        }
+        assert_int_equal(rung_quantize(from, to, NULL), RUNG_OK);
+        from = rung_matrix_of(types[t], 1, BLOCK, other);
+        to = rung_matrix_of(RUNG_Q8_0, 1, BLOCK, blocks);
+        assert_int_equal(rung_quantize(from, to, NULL), RUNG_OK);
+        assert_memory_equal(blocks, expected, sizeof blocks);
+        assert_int_equal(rung_dequantize(to, NULL, rung_matrix_of(types[t], 1, BLOCK, back)), RUNG_OK);
+        assert_int_equal(rung_dequantize(to, NULL, rung_matrix_of(RUNG_F32, 1, BLOCK, widened)), RUNG_OK);
+        for (int i = 0; types[t] == RUNG_F16 && i < BLOCK; i++)
+            assert_int_equal(((uint16_t *)(void *)back)[i], rung_f16_from_f32(widened[i]));
+    }
+}
+
+/* Memory between the elements stays unchanged, and half of a byte that belongs to another element does, too. */
+static void only_the_elements_are_written(void **state)
+{
+    float values[6] = {1, 2, 3, 4, 5, 7};
+    uint8_t codes[16];
+    (void)state;
+    memset(codes, 0xaa, sizeof codes);
+    rung_matrix to = rung_matrix_of(RUNG_I4, 2, 3, codes);
+    to.row_stride = 9;
+    to.offset = 3;
+    assert_int_equal(rung_quantize(rung_matrix_of(RUNG_F32, 2, 3, values), to, NULL), RUNG_OK);
+    const uint8_t expected[16] = {0xaa, 0x1a, 0x32, 0xaa, 0xaa, 0xaa, 0x54, 0xa7,
+                                  0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa};
+    assert_memory_equal(codes, expected, sizeof codes);
+}
+
+/* ---- What is refused ---------------------------------------------------------------------------------------------- */
+
+static void assert_refused(rung_status status, rung_status expected)
+{
+    assert_int_equal(status, expected);
+    assert_true(strlen(rung_error_text()) > 10);
+}
+
+static void wrong_arguments_are_refused(void **state)
+{
+    float values[4 * BLOCK] = {0};
+    uint8_t bytes[16 * 34];
+    rung_matrix from = rung_matrix_of(RUNG_F32, 2, 2 * BLOCK, values),
+                to = rung_matrix_of(RUNG_Q8_0, 2, 2 * BLOCK, bytes);
+    rung_quantization quantization = rung_quantization_default();
+    rung_matrix wrong = to;
+    (void)state;
+    wrong.cols = BLOCK;
+    assert_refused(rung_quantize(from, wrong, NULL), RUNG_STATUS_INVALID); /* other sizes */
+    wrong = to;
+    wrong.offset = 1;
+    assert_refused(rung_quantize(from, wrong, NULL), RUNG_STATUS_INVALID); /* not at a block */
+    wrong = to;
+    wrong.col_stride = 2;
+    assert_refused(rung_quantize(from, wrong, NULL), RUNG_STATUS_INVALID); /* no contiguous direction */
+    wrong = to;
+    wrong.data = NULL;
+    assert_refused(rung_quantize(from, wrong, NULL), RUNG_STATUS_INVALID);
+    wrong = to;
+    wrong.row_stride = INT64_MAX / 2;
+    assert_refused(rung_quantize(from, wrong, NULL), RUNG_STATUS_TOO_LARGE);
+    wrong = to;
+    wrong.data = values;
+    assert_refused(rung_quantize(from, wrong, NULL), RUNG_STATUS_INVALID); /* overlaps */
+    quantization.scales = rung_matrix_of(RUNG_F32, 1, 1, values);
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID); /* Q8_0 holds its scales */
+    wrong = rung_matrix_of(RUNG_F16, 2, 2 * BLOCK, bytes);
+    assert_refused(rung_quantize(from, wrong, NULL), RUNG_STATUS_UNSUPPORTED);
+    assert_refused(rung_quantize(to, to, NULL), RUNG_STATUS_UNSUPPORTED);
+    values[70] = NAN;
+    assert_refused(rung_quantize(from, to, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "(1, 6)"));
+}
+
+static void wrong_scales_are_refused(void **state)
+{
+    float values[64] = {0}, scales[64];
+    uint8_t codes[64];
+    rung_matrix from = rung_matrix_of(RUNG_F32, 8, 8, values), to = rung_matrix_of(RUNG_I8, 8, 8, codes);
+    rung_quantization quantization = rung_quantization_default();
+    (void)state;
+    quantization.block_rows = 4;
+    quantization.scales = rung_matrix_of(RUNG_F32, 2, 2, scales);
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID); /* 2 x 1 blocks */
+    quantization.scales = rung_matrix_of(RUNG_F32, 1, 1, scales);
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID);
+    quantization.scales = rung_matrix_of(RUNG_F32, 2, 1, scales);
+    assert_int_equal(rung_quantize(from, to, &quantization), RUNG_OK);
+    quantization.scales.row_stride = 0;
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID); /* both blocks would share a scale */
+    assert_int_equal(rung_dequantize(to, &quantization, from), RUNG_OK);         /* which inputs may */
+    quantization.scales = rung_matrix_of(RUNG_Q8_0, 2, 1, scales);
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_UNSUPPORTED);
+    quantization.scales = rung_matrix_of(RUNG_F32, 2, 1, codes);
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID); /* overlap the elements */
+    quantization.block_cols = -1;
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID);
+    quantization.size = 3;
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID);
+}
+
+static void empty_matrices_are_valid(void **state)
+{
+    (void)state;
+    rung_matrix from = rung_matrix_of(RUNG_F32, 0, BLOCK, NULL), to = rung_matrix_of(RUNG_Q4_0, 0, BLOCK, NULL);
+    assert_int_equal(rung_quantize(from, to, NULL), RUNG_OK);
+    assert_int_equal(rung_dequantize(to, NULL, from), RUNG_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_f4_is_widened_and_comes_back),
+        cmocka_unit_test(f4_rounds_to_the_nearest_and_to_even),
+        cmocka_unit_test(every_scale_is_a_power_of_two),
+        cmocka_unit_test(ggml_bytes_are_the_same),
+        cmocka_unit_test(ggml_blocks_are_widened),
+        cmocka_unit_test(a_transposed_view_has_the_same_blocks),
+        cmocka_unit_test(tiny_and_zero_blocks_become_zero),
+        cmocka_unit_test(q8_0_rounds_halves_away_from_zero),
+        cmocka_unit_test(every_format_is_near),
+        cmocka_unit_test(every_code_and_scale_is_widened),
+        cmocka_unit_test(mx_scales_follow_the_specification),
+        cmocka_unit_test(elements_are_multiples_of_the_rounded_scale),
+        cmocka_unit_test(values_of_every_type),
+        cmocka_unit_test(only_the_elements_are_written),
+        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(wrong_scales_are_refused),
+        cmocka_unit_test(empty_matrices_are_valid),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
