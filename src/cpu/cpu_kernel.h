@@ -24,6 +24,7 @@ typedef struct rungi_cpu_kernel_config {
     int path;                 /* code path; each kernel numbers its own */
     int64_t grain_m, grain_n; /* C is partitioned between threads at multiples of these */
     int64_t kc, nc;           /* block sizes along k and n, if the kernel has them */
+    int64_t chunk;            /* elements of A along k that are packed at a time (15) */
     int64_t max_cached; /* most packed rows (10) or slices (12) that a job may cache: scratch has room for these */
     int64_t scratch;    /* bytes per thread */
     bool is_slow;       /* another kernel is faster for this problem: select this one by name only */

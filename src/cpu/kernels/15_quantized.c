@@ -108,7 +108,8 @@ static void run_dot(const rungi_cpu_job *job)
 static void run(const rungi_cpu_job *job)
 {
     const rungi_cpu_kernel_config *config = job->config;
-    rungi_quantized_tiles_blocks sizes = {.rows = config->max_cached, .cols = config->nc, .k = config->kc};
+    rungi_quantized_tiles_blocks sizes = {
+        .rows = config->max_cached, .cols = config->nc, .chunk = config->chunk, .slice = config->kc};
     if (job->k == 0)
         run_zero_k(job);
     else if (config->path == PATH_TILES)
@@ -147,7 +148,8 @@ static void configure_tiles(const rungi_cpu_job *job, rungi_cpu_kernel_config *c
     rungi_quantized_tiles_blocks sizes = rungi_quantized_tiles_blocks_choose(job);
     config->max_cached = sizes.rows;
     config->nc = sizes.cols;
-    config->kc = sizes.k;
+    config->chunk = sizes.chunk;
+    config->kc = sizes.slice;
     config->grain_m = config->grain_n = 32;
     config->scratch = rungi_quantized_tiles_scratch_bytes(&sizes);
 }

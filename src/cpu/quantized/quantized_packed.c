@@ -9,6 +9,7 @@
 #include "base/checked_arithmetic.h"
 #include "base/ggml_blocks.h"
 #include "core/matrix.h"
+#include "cpu/microkernels/transpose_avx512.h"
 
 enum {
     PANEL = RUNGI_QUANTIZED_PANEL,
@@ -50,6 +51,11 @@ static const char *panel_at(const rungi_cpu_job *job, int64_t col)
     return job->packed + col / PANEL * panel_bytes(job->b_type, job->k);
 }
 
+INLINE __m512 load_scales(const char *panel, int64_t block)
+{
+    return _mm512_cvtph_ps(_mm256_load_si256((const __m256i *)(const void *)(panel + block * SCALES)));
+}
+
 /* ---- Packing ------------------------------------------------------------------------------------------------------- */
 
 /* Copies the words of one block to their lanes. */
@@ -81,17 +87,19 @@ void rungi_quantized_pack(const rungi_cpu_job *job, char *packed)
         pack_panel(job, col, packed);
 }
 
-void rungi_quantized_unpack_block(const rungi_cpu_job *job, int64_t col, int64_t block, void *to)
+RUNGI_TARGET_AVX512_DOT void rungi_quantized_unpack_blocks(const rungi_cpu_job *job, int64_t col, int64_t block,
+                                                           int64_t blocks, __m512i columns[16], float *scales)
 {
+    const __m512i flip = _mm512_set1_epi8(job->b_type == RUNG_Q4_0 ? 0 : (char)0x80); /* subtracts 128 */
     const char *panel = panel_at(job, col);
-    const uint8_t flip = job->b_type == RUNG_Q4_0 ? 0 : 0x80;
-    int64_t c = col % PANEL, vectors = vectors_per_block(job->b_type);
-    const char *from = panel + scales_bytes(job->k) + block * vectors * VECTOR + c * WORD;
-    char *bytes = to;
-    memcpy(bytes, panel + block * SCALES + c * (int64_t)sizeof(uint16_t), sizeof(uint16_t));
-    for (int64_t q = 0; q < vectors; q++)
-        for (int64_t i = 0; i < WORD; i++)
-            bytes[(int64_t)sizeof(uint16_t) + q * WORD + i] = (char)((uint8_t)from[q * VECTOR + i] ^ flip);
+    int64_t vectors = vectors_per_block(job->b_type);
+    const char *elements = panel + scales_bytes(job->k) + block * vectors * VECTOR;
+    for (int64_t i = 0; i < PANEL; i++)
+        columns[i] = i < blocks * vectors ? _mm512_xor_si512(_mm512_load_si512(elements + i * VECTOR), flip)
+                                          : _mm512_setzero_si512();
+    rungi_transpose_16x16(columns);
+    for (int64_t b = 0; b < blocks; b++)
+        _mm512_store_ps(scales + b * PANEL, load_scales(panel, block + b));
 }
 
 /* ---- Dot products --------------------------------------------------------------------------------------------------- */
@@ -143,7 +151,7 @@ INLINE void dot(int rows, rung_type type, int64_t blocks, const char *scales, co
         for (int64_t line = 0; line < step; line += VECTOR)
             _mm_prefetch(elements + PREFETCH_BYTES + line, _MM_HINT_T0);
         load_block(type, elements, low, high);
-        __m512 scale = _mm512_cvtph_ps(_mm256_load_si256((const __m256i *)(const void *)(scales + block * SCALES)));
+        __m512 scale = load_scales(scales, block);
         for (int r = 0; r < rows; r++)
             sums[r] = add_block(sums[r], group + r, b, low, high, scale);
     }

@@ -11,6 +11,8 @@
 #include "cpu/quantized/quantized.h"
 
 #if defined(__x86_64__)
+#include <immintrin.h>
+
 enum { RUNGI_QUANTIZED_PANEL = 16 };
 
 /* Computes the bytes of a packed B. Returns false if they overflow. */
@@ -25,6 +27,8 @@ void rungi_quantized_packed_dot(const rungi_cpu_job *job, int64_t col, int64_t r
                                 const rungi_quantized_group *rows_of_a, int64_t group_rows, float *sums,
                                 int64_t sums_stride);
 
-/* Restores block `block` of column `col` as it was before packing. */
-void rungi_quantized_unpack_block(const rungi_cpu_job *job, int64_t col, int64_t block, void *to);
+/* Restores up to 2 (Q8_0) or 4 (Q4_0) blocks of the 16 columns from column `col` on. Vector c gets the elements of column c as
+ * they were before packing, block after block; scales[16 * b + c] is the scale of block b. */
+RUNGI_TARGET_AVX512_DOT void rungi_quantized_unpack_blocks(const rungi_cpu_job *job, int64_t col, int64_t block,
+                                                           int64_t blocks, __m512i columns[16], float *scales);
 #endif

@@ -5,9 +5,9 @@
 #include "cpu/cpu_kernel.h"
 
 #if defined(__x86_64__)
-/* Rows of A, columns of B and elements along k that are handled at a time. */
+/* Rows of A, columns of B whose sums are kept, and elements along k: of the packed A, and of a panel of B. */
 typedef struct rungi_quantized_tiles_blocks {
-    int64_t rows, cols, k;
+    int64_t rows, cols, chunk, slice;
 } rungi_quantized_tiles_blocks;
 
 /* Chooses the block sizes of a whole problem. The length of k decides how an element is summed, so a part of the problem uses
