@@ -430,7 +430,7 @@ static void threads_share_a_packed_b(void **state)
 {
     rung_device *device = open_device();
     (void)state;
-    for (int64_t m = 5; m <= 45; m += 40)
+    for (int64_t m = 5; m <= 45; m += 20) /* dot products, tiles of integers, tiles of BF16 */
         for (int type = RUNG_Q8_0; type <= RUNG_Q4_0; type++) {
             quantized_case_t given = {.a_type = RUNG_F32,
                                       .b_type = (rung_type)type,
@@ -439,7 +439,7 @@ static void threads_share_a_packed_b(void **state)
                                       .n = 300,
                                       .k = 1280,
                                       .alpha = 1,
-                                      .compute = m == 5 ? RUNG_COMPUTE_Q8 : RUNG_COMPUTE_BF16X1,
+                                      .compute = m < 45 ? RUNG_COMPUTE_Q8 : RUNG_COMPUTE_BF16X1,
                                       .has_packed_b = true};
             assert_true(check_case(device, &given, 8));
         }
@@ -463,35 +463,58 @@ static void sizes_may_be_zero(void **state)
     rung_device_close(device);
 }
 
-/* A scale or an element that is not finite reaches its row or column of C, and no other element. */
+/* Checks that an infinity or a NaN in row 1 of A and in the scales of column 3 of B reaches no other element of C. */
+static void check_not_finite(rung_device *device, const quantized_case_t *given, uint16_t bits)
+{
+    uint64_t seed = 4;
+    quantized_data_t data = make_data(given, &seed);
+    const float *c = data.problem.c.data;
+    memcpy(data.memory[1] + (3 * given->k / BLOCK + 4) * rung_type_block_bytes(given->b_type), &bits, sizeof bits);
+    ((float *)data.problem.a.data)[given->k + 70] = bits == 0x7c00 ? INFINITY : NAN;
+    assert_int_equal(multiply(device, given, &data.problem, 1), RUNG_OK);
+    for (int64_t i = 0; i < given->m; i++)
+        for (int64_t j = 0; j < given->n; j++)
+            assert_int_equal(isfinite(c[i * given->n + j]) != 0, i != 1 && j != 3);
+    free_data(&data);
+}
+
+/* In every mode, with rows for dot products and for tiles. */
 static void infinities_and_nans_stay_in_their_row_and_column(void **state)
 {
-    enum { M = 3, N = 5, K = 160 };
+    static const rung_compute modes[] = {RUNG_COMPUTE_STRICT, RUNG_COMPUTE_BF16X1, RUNG_COMPUTE_Q8};
     rung_device *device = open_device();
     (void)state;
     for (int type = RUNG_Q8_0; type <= RUNG_Q4_0; type++)
-        for (int mode = 0; mode < 2; mode++)
-            for (int bits = 0x7c00; bits <= 0x7e00; bits += 0x200) {
-                quantized_case_t given = {.a_type = RUNG_F32,
-                                          .b_type = (rung_type)type,
-                                          .c_type = RUNG_F32,
-                                          .m = M,
-                                          .n = N,
-                                          .k = K,
-                                          .alpha = 1,
-                                          .compute = mode ? RUNG_COMPUTE_Q8 : RUNG_COMPUTE_STRICT};
-                uint64_t seed = 4;
-                quantized_data_t data = make_data(&given, &seed);
-                uint16_t scale = (uint16_t)bits;
-                memcpy(data.memory[1] + (3 * K / BLOCK + 4) * rung_type_block_bytes(given.b_type), &scale,
-                       sizeof scale);
-                ((float *)data.problem.a.data)[K + 70] = bits == 0x7c00 ? INFINITY : NAN;
-                assert_int_equal(multiply(device, &given, &data.problem, 1), RUNG_OK);
-                for (int i = 0; i < M; i++)
-                    for (int j = 0; j < N; j++)
-                        assert_int_equal(isfinite(((float *)data.problem.c.data)[i * N + j]) != 0, i != 1 && j != 3);
-                free_data(&data);
-            }
+        for (int mode = 0; mode < 3; mode++)
+            for (int64_t m = 3; m <= 43; m += 20)
+                for (uint16_t bits = 0x7c00; bits <= 0x7e00; bits += 0x200) {
+                    quantized_case_t given = {.a_type = RUNG_F32,
+                                              .b_type = (rung_type)type,
+                                              .c_type = RUNG_F32,
+                                              .m = m,
+                                              .n = 5,
+                                              .k = 160,
+                                              .alpha = 1,
+                                              .compute = modes[mode]};
+                    check_not_finite(device, &given, bits);
+                }
+    rung_device_close(device);
+}
+
+/* A does not fit L2 for the whole k, and the sums of all columns do not, either. */
+static void blocks_of_columns_and_chunks_of_k_are_added(void **state)
+{
+    rung_device *device = open_device();
+    quantized_case_t given = {.a_type = RUNG_F32,
+                              .b_type = RUNG_Q4_0,
+                              .c_type = RUNG_F32,
+                              .m = 512,
+                              .n = 520,
+                              .k = 1088,
+                              .alpha = 1,
+                              .compute = RUNG_COMPUTE_BF16X1};
+    (void)state;
+    assert_true(check_case(device, &given, 9));
     rung_device_close(device);
 }
 
@@ -632,6 +655,7 @@ int main(void)
         cmocka_unit_test(threads_share_a_packed_b),
         cmocka_unit_test(sizes_may_be_zero),
         cmocka_unit_test(infinities_and_nans_stay_in_their_row_and_column),
+        cmocka_unit_test(blocks_of_columns_and_chunks_of_k_are_added),
         cmocka_unit_test(very_small_and_large_rows_are_within_the_bound),
         cmocka_unit_test(types_combine_as_documented),
         cmocka_unit_test(invalid_views_are_refused),

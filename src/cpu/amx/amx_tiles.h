@@ -32,7 +32,7 @@ typedef struct rungi_amx_tile_config {
 } rungi_amx_tile_config;
 
 /* Configures the tiles. If C has fewer than 16 rows, so have the tiles of sums and of A. */
-RUNGI_TARGET_AMX static void rungi_amx_tiles_configure(int64_t height)
+RUNGI_TARGET_AMX static inline void rungi_amx_tiles_configure(int64_t height)
 {
     static const rungi_amx_tile_config whole = {
         .palette = 1, .bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}};

@@ -2,17 +2,18 @@
 /* 15_quantized - a quantized B is multiplied as integers.
  *
  * Removes  the conversion of every element of B to F32, which 10_pipeline makes for any number of rows: with few rows it takes
- *          longer than the multiplication. Here narrow numbers are multiplied, in one of two ways.
+ *          longer than the multiplication. Here narrow numbers are multiplied, in one of three ways.
  * Leaves   with few rows the time in which B is read from memory, with many the path from L2 to the tiles.
  * Watch    rung verify --device cpu --kernels 15
  *
  * Dot products, for few rows and compute q8: A is rounded to 8-bit integers with a scale per block of 32 elements, ROWS rows
  * at a time. B is then read once, two columns at a time. The sum of a block is an exact integer; the sums of blocks are
- * added as F32, in an order that depends on k alone.
+ * added as F32, in an order that depends on k alone. A packed B has its columns interleaved. Dot products then load whole
+ * vectors instead of collecting blocks.
  *
- * A packed B has its columns interleaved. Dot products then load whole vectors instead of collecting blocks.
+ * Tiles of integers, for some more rows and compute q8: the same integers are multiplied in AMX tiles, one block at a time.
  *
- * Tiles, for more rows and for compute bf16x1: A and the dequantized B are rounded to BF16 and multiplied in AMX tiles.
+ * Tiles of BF16, for many rows and for compute bf16x1: A and the dequantized B are rounded to BF16 and multiplied in AMX tiles.
  */
 // takes: f32*q8_0,f32*q4_0,f16*q8_0,f16*q8_0:f32,f16*q4_0,f16*q4_0:f32
 // takes: bf16*q8_0,bf16*q8_0:f32,bf16*q4_0,bf16*q4_0:f32
@@ -21,6 +22,7 @@
 #include "base/try.h"
 #include "core/matrix.h"
 #include "cpu/microkernels/cpu_epilogue.h"
+#include "cpu/quantized/quantized_integer_tiles.h"
 #include "cpu/quantized/quantized_packed.h"
 #include "cpu/quantized/quantized_tiles.h"
 
@@ -28,9 +30,13 @@
 #ifndef ROWS
 #define ROWS 16 // 8 16 32
 #endif
-/* Most rows that are multiplied by dot products, if there are tiles. */
+/* Most rows that are multiplied by dot products, if there are tiles. With a packed B, up to 2 FEW - 1 rows are. */
 #ifndef FEW
-#define FEW 11 // 0 5 7 11 15
+#define FEW 8 // 0 4 8 12
+#endif
+/* Most rows that are multiplied in tiles of integers. More rows are multiplied in tiles of BF16. */
+#ifndef MANY
+#define MANY 40 // 0 16 32 40 64 96
 #endif
 #define BM ROWS
 #define BN 64
@@ -40,13 +46,15 @@
 #if FEW > 65536
 #error "FEW must be at most 65536"
 #endif
+#if MANY > 65536
+#error "MANY must be at most 65536"
+#endif
 
 #if defined(__x86_64__)
-enum { ROWS_PARAMETER, FEW_PARAMETER }; /* indices of the parameters */
-enum { PATH_DOT, PATH_TILES, PATH_NONE };
+enum { ROWS_PARAMETER, FEW_PARAMETER, MANY_PARAMETER }; /* indices of the parameters */
+enum { PATH_DOT, PATH_INTEGER_TILES, PATH_TILES, PATH_NONE };
 
 enum {
-    PACKED_FACTOR = 8,  /* FEW is multiplied by it if B is packed, because tiles have to restore its blocks */
     BLOCK_COLUMNS = 64, /* columns of sums that are kept before they become C */
     SLOW_DOT_ROWS = 64  /* from here on, 10_pipeline is faster than dot products */
 };
@@ -114,6 +122,8 @@ static void run(const rungi_cpu_job *job)
         run_zero_k(job);
     else if (config->path == PATH_TILES)
         rungi_quantized_tiles_run(job, &sizes);
+    else if (config->path == PATH_INTEGER_TILES)
+        rungi_integer_tiles_run(job, config->max_cached);
     else
         run_dot(job);
 }
@@ -122,12 +132,12 @@ static void run(const rungi_cpu_job *job)
 static int choose_path(const rungi_cpu_job *job, rung_compute compute, bool has_packed_b)
 {
     bool can_use_dots = compute == RUNG_COMPUTE_Q8 && job->features->has_vnni;
-    int64_t few = job->parameters[FEW_PARAMETER] * (has_packed_b ? PACKED_FACTOR : 1);
-    if (can_use_dots && job->m <= few)
+    int64_t few = job->parameters[FEW_PARAMETER];
+    if (can_use_dots && job->m <= (has_packed_b ? 2 * few - 1 : few))
         return PATH_DOT;
-    if (job->features->isa >= RUNGI_ISA_AMX && rungi_amx_request())
-        return PATH_TILES;
-    return can_use_dots ? PATH_DOT : PATH_NONE;
+    if (job->features->isa < RUNGI_ISA_AMX || !rungi_amx_request())
+        return can_use_dots ? PATH_DOT : PATH_NONE;
+    return can_use_dots && job->m <= job->parameters[MANY_PARAMETER] ? PATH_INTEGER_TILES : PATH_TILES;
 }
 
 /* The layout does not depend on the path: plans for few and for many rows share a packed B. */
@@ -154,11 +164,25 @@ static void configure_tiles(const rungi_cpu_job *job, rungi_cpu_kernel_config *c
     config->scratch = rungi_quantized_tiles_scratch_bytes(&sizes);
 }
 
+static rung_status fail_for_k(int64_t k)
+{
+    return rungi_fail(RUNG_STATUS_TOO_LARGE, "15_quantized: k is %lld; split A and B along k", (long long)k);
+}
+
+static rung_status configure_integer_tiles(const rungi_cpu_job *job, rungi_cpu_kernel_config *config)
+{
+    config->max_cached = rungi_integer_tiles_rows(job, job->m);
+    config->grain_m = rungi_max(job->m, 1); /* every thread quantizes the rows of its block */
+    config->grain_n = RUNGI_QUANTIZED_PANEL;
+    return rungi_integer_tiles_scratch_bytes(config->max_cached, job->k, &config->scratch) ? RUNG_OK
+                                                                                           : fail_for_k(job->k);
+}
+
 static rung_status configure_dot(const rungi_cpu_job *job, rungi_cpu_kernel_config *config)
 {
     int64_t max_rows = job->parameters[ROWS_PARAMETER], bytes;
     if (!rungi_checked_multiply(group_count(job) * max_rows, sizeof(rungi_quantized_group), &bytes))
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "15_quantized: k is %lld; split A and B along k", (long long)job->k);
+        return fail_for_k(job->k);
     config->is_slow = job->m > SLOW_DOT_ROWS && !config->has_packed_b; /* whose choice must not depend on m */
     config->grain_m = rungi_max(job->m, 1); /* every thread quantizes the rows of its block */
     config->grain_n = BLOCK_COLUMNS;
@@ -181,6 +205,8 @@ static rung_status configure(const rungi_cpu_job *job, rung_compute compute, run
                           compute == RUNG_COMPUTE_Q8 ? " or AVX512_VNNI" : "");
     if (config->path == PATH_DOT)
         return configure_dot(job, config);
+    if (config->path == PATH_INTEGER_TILES)
+        return configure_integer_tiles(job, config);
     configure_tiles(job, config);
     return RUNG_OK;
 }

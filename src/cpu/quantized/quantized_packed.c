@@ -102,6 +102,39 @@ RUNGI_TARGET_AVX512_DOT void rungi_quantized_unpack_blocks(const rungi_cpu_job *
         _mm512_store_ps(scales + b * PANEL, load_scales(panel, block + b));
 }
 
+/* Restores one block. */
+INLINE void unpack_vectors(rung_type type, const char *elements, int8_t *to)
+{
+    const __m512i nibble = _mm512_set1_epi8(15), offset = _mm512_set1_epi8(8), flip = _mm512_set1_epi8((char)0x80);
+    for (int q = 0; q < (type == RUNG_Q4_0 ? 4 : 8); q++) {
+        __m512i vector = _mm512_load_si512(elements + q * VECTOR);
+        if (type == RUNG_Q8_0) {
+            _mm512_store_si512(to + q * VECTOR, _mm512_xor_si512(vector, flip));
+            continue;
+        }
+        __m512i low = _mm512_and_si512(vector, nibble), high = _mm512_and_si512(_mm512_srli_epi16(vector, 4), nibble);
+        _mm512_store_si512(to + q * VECTOR, _mm512_sub_epi8(low, offset));
+        _mm512_store_si512(to + (q + 4) * VECTOR, _mm512_sub_epi8(high, offset));
+    }
+}
+
+RUNGI_TARGET_AVX512_DOT void rungi_quantized_unpack_vectors(const rungi_cpu_job *job, int64_t col, int64_t block,
+                                                            int64_t blocks, rungi_quantized_vectors *to)
+{
+    const char *panel = panel_at(job, col);
+    int64_t step = vectors_per_block(job->b_type) * VECTOR;
+    const char *elements = panel + scales_bytes(job->k) + block * step;
+    for (int64_t b = 0; b < blocks; b++, elements += step) {
+        for (int64_t line = 0; line < step; line += VECTOR)
+            _mm_prefetch(elements + PREFETCH_BYTES + line, _MM_HINT_T0);
+        if (job->b_type == RUNG_Q8_0)
+            unpack_vectors(RUNG_Q8_0, elements, to[b].elements);
+        else
+            unpack_vectors(RUNG_Q4_0, elements, to[b].elements);
+        _mm512_store_ps(to[b].scales, load_scales(panel, block + b));
+    }
+}
+
 /* ---- Dot products --------------------------------------------------------------------------------------------------- */
 
 /* Broadcasts the bytes of A that belong to word `q` of a block. */

@@ -27,6 +27,16 @@ void rungi_quantized_packed_dot(const rungi_cpu_job *job, int64_t col, int64_t r
                                 const rungi_quantized_group *rows_of_a, int64_t group_rows, float *sums,
                                 int64_t sums_stride);
 
+/* One block of 16 rows of A or columns of B, as an operand of a tile instruction for integers, and their scales. */
+typedef struct rungi_quantized_vectors {
+    int8_t elements[RUNGI_QUANTIZED_PANEL * RUNGI_QUANTIZED_BLOCK];
+    float scales[RUNGI_QUANTIZED_PANEL];
+} rungi_quantized_vectors;
+
+/* Restores the signed elements of 16 columns from column `col` on. They keep their places: vectors of four elements per column. */
+void rungi_quantized_unpack_vectors(const rungi_cpu_job *job, int64_t col, int64_t block, int64_t blocks,
+                                    rungi_quantized_vectors *to);
+
 /* Restores up to 2 (Q8_0) or 4 (Q4_0) blocks of the 16 columns from column `col` on. Vector c gets the elements of column c as
  * they were before packing, block after block; scales[16 * b + c] is the scale of block b. */
 RUNGI_TARGET_AVX512_DOT void rungi_quantized_unpack_blocks(const rungi_cpu_job *job, int64_t col, int64_t block,
