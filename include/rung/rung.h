@@ -173,10 +173,10 @@ typedef enum rung_type {
     RUNG_I8        = 5,
     RUNG_I32       = 6,
 
-    /* Only kernels 12_matrix and 13_wgmma multiply F8E4M3 and F8E5M2, on NVIDIA GPUs from sm_89 on
-     * and on sm_90, and the emulation of 12_matrix. Only the CPU multiplies by a B of Q8_0 or Q4_0. No
-     * kernel multiplies the other types below yet. A problem that no kernel of the device multiplies
-     * fails with RUNG_STATUS_UNSUPPORTED. */
+    /* Only kernels 12_matrix and 13_wgmma multiply F8E4M3 or F8E5M2 by the same type, on NVIDIA GPUs from
+     * sm_89 on and on sm_90, and the emulation of 12_matrix. Only the CPU multiplies by a B of another type
+     * than A (see rung_accumulator_type()). E8M0 is a type of scales only. A problem that no kernel of the
+     * device multiplies fails with RUNG_STATUS_UNSUPPORTED. */
     RUNG_U8        = 7,
     RUNG_I4        = 8, /* 2 elements per byte, the first in the low half */
     RUNG_U4        = 9,
@@ -216,9 +216,9 @@ RUNG_API const char *rung_type_name(rung_type type);
  *     F8E4M3    F32, BF16        F32
  *     F8E5M2    F32, BF16        F32
  *
- * If B is Q8_0 or Q4_0, A may be F32, F16 or BF16, C has the type of A or F32, and the accumulator is
- * F32. The blocks of B lie along the stride that is 1, usually along k: B is then a transposed n x k
- * matrix, as GGUF files store weights. */
+ * A may be F32, F16 or BF16, and C of the type of A or F32, if B is Q8_0, Q4_0, I8, U8, I4, U4, F8E4M3, F8E5M2
+ * or F4E2M1; F32 is also multiplied by F16 and BF16 into F32. The accumulator is F32. Blocks of Q8_0 and Q4_0
+ * lie along k (row_stride 1): B is a transposed n x k matrix, as GGUF files store weights. */
 RUNG_API rung_type rung_accumulator_type(rung_type a, rung_type b, rung_type c);
 
 /* Convert 16-bit types, for compilers that lack them. Conversion from F32 rounds to nearest,
@@ -346,9 +346,9 @@ RUNG_API rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int
  *     bf16x1   F32 rounded to 8 significant bits       (1.02 gamma(k) + 2^-7 + 2^-16) |A||B|
  *     q8       A rounded to blocks of 8-bit integers   (1.02 gamma(k) + 2^-7 + 2^-16) |A|max |B|
  *
- * The modes affect F32 inputs only, and all inputs if B is quantized: its elements then count as F32,
- * the scale times the integer. In q8, which needs a quantized B with blocks along k, the elements of a
- * row of A that meet one block of B share a scale: the largest of the 32 becomes 127. |A|max has the
+ * The modes affect F32 inputs only, and all inputs if B has another type than A: its elements then count
+ * as F32, as rung_dequantize() computes them. In q8, if B is Q8_0 or Q4_0, the elements of a row of A that
+ * meet one block of B share a scale: the largest of the 32 becomes 127. |A|max has the
  * largest magnitude of such a block in place of each of its elements. In all modes but strict, inputs below 2^-126 may count as 0, and
  * inputs that round past the largest number become infinite. In bf16x3 and tf32x3, parts of an input
  * below 2^-126 may count as 0, and an infinite input may give NaN. (The CPU uses FMA for the blocks
@@ -395,8 +395,8 @@ RUNG_API const char *rung_activation_name(rung_activation activation);
  *     NVFP4 B          block 16 x 1, F4E2M1      scales k/16 x n of F8E4M3, global scale in alpha
  *     Q8_0, Q4_0       the type holds its scales; no rung_quantization is needed
  *
- * No kernel of this version supports quantization: a problem with a rung_quantization fails with
- * RUNG_STATUS_UNSUPPORTED. */
+ * In a problem, only B may have a rung_quantization, and A is F32, F16 or BF16. Only the CPU multiplies such
+ * problems. In a batch, batch_stride and batch_offsets of the views give the scales of each item. */
 typedef struct rung_quantization {
     size_t      size; /* set by rung_quantization_default() */
     rung_matrix scales;
@@ -454,7 +454,7 @@ typedef struct rung_problem {
     size_t                   size;       /* set by rung_problem_of() */
     double                   alpha;      /* default 1 */
     double                   beta;       /* default 0 */
-    rung_matrix              a, b;       /* must have the same type, unless B is Q8_0 or Q4_0 */
+    rung_matrix              a, b;       /* rung_accumulator_type() lists their types */
     rung_matrix              c;          /* read if beta is not 0; written if D is absent */
     rung_matrix              d;          /* if absent, the result is stored in C. D and C must have the same type in
                                           * this version and must not overlap, unless they are the same view */
@@ -1048,7 +1048,7 @@ RUNG_API rung_status rung_code_set_problem(rung_code *code, const rung_kernel *k
 /* ---- Plans ------------------------------------------------------------------------ */
 
 /* A plan selects and compiles the kernel for a problem once, and then runs every problem of the
- * same form: the same types, sizes, strides, batch, compute mode and epilogue. Data, offsets, alpha
+ * same form: the same types, sizes, strides, blocks, batch, compute mode and epilogue. Data, offsets, alpha
  * and beta may differ, with one exception: plans created with beta != 0 and a D other than C. Only
  * these plans run problems with beta != 0 and a D other than C, and these plans do not run problems
  * with beta != 0 that store the result in C. When you create the plan, the views need no memory:
@@ -1166,8 +1166,8 @@ RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const run
  * The packed data begin with a header. If the header does not match the plan, the run fails with
  * RUNG_STATUS_INVALID. The packed elements are not checked.
  *
- * Only the CPU supports packed operands in this version. On other devices, creating a plan with
- * packed_b fails with RUNG_STATUS_UNSUPPORTED. */
+ * Only the CPU supports packed operands in this version, and only without a rung_quantization. Otherwise,
+ * creating a plan with packed_b fails with RUNG_STATUS_UNSUPPORTED. */
 RUNG_API rung_status rung_plan_pack_b(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                                       const rung_run_options *options);
 

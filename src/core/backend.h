@@ -15,10 +15,10 @@
 
 /* A kernel of a backend's ladder. */
 typedef struct rungi_ladder_step {
-    const char *name;   /* "04_shared" */
-    const char *file;   /* "04_shared.cu" */
-    const char *source; /* contents of the file */
-    unsigned types;     /* bit set of rungi_gemm_types; 0: rungi_backend.vendor_types */
+    const char *name;           /* "04_shared" */
+    const char *file;           /* "04_shared.cu" */
+    const char *source;         /* contents of the file */
+    rungi_gemm_types_set types; /* 0: rungi_backend.vendor_types */
     unsigned abilities;
     bool is_vendor;       /* a vendor library: used only when a caller selects it */
     const void *function; /* backends with kernels in C: the backend's table of functions */
@@ -32,8 +32,9 @@ typedef struct rungi_backend {
     const struct rungi_environment_variable *const *variables; /* ends in NULL; NULL: no variables */
     const rungi_ladder_step *ladder;
     int64_t ladder_count;
-    unsigned vendor_types; /* types that the vendor library multiplies */
-    unsigned source_types; /* types that kernels of callers may multiply; 0: the backend does not compile kernels */
+    rungi_gemm_types_set vendor_types; /* types that the vendor library multiplies */
+    rungi_gemm_types_set
+        source_types; /* types that kernels of callers may multiply; 0: the backend does not compile kernels */
     /* Optional: derive a kernel's abilities, and its need for a matrix engine, from the kernel's text. */
     unsigned (*abilities)(const rung_kernel *kernel);
     bool (*needs_engine)(const rung_kernel *kernel);

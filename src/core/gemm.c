@@ -10,6 +10,7 @@
 #include "core/device_pool.h"
 #include "core/plan.h"
 #include "core/problem.h"
+#include "core/quantization.h"
 #include "core/staging/pipeline.h"
 
 /* Makes `plan` the first in the queue's cache. It was at `index`, or replaces the plan there. */
@@ -112,6 +113,7 @@ static __attribute__((noinline)) rung_status multiply_checked(rung_context *cont
             return rungi_invalid("%s is in a buffer; rung_gemm and rung_multiply take matrices in memory (for buffers, "
                                  "create a plan and run it on a queue)",
                                  rungi_operand_name(i));
+    TRY(rungi_quantization_check_in_memory(normalized.b_quantization));
     TRY(rung_problem_check(&normalized));
     rungi_problem_normalize(&normalized);
     if (normalized.alpha == 0.0) /* A and B are not read, so they are not copied to the device */

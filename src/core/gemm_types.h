@@ -23,18 +23,28 @@
     X(F8E5M2, F32, F32, "f8e5m2")       \
     X(F8E5M2, BF16, F32, "f8e5m2:bf16")
 
-/* Combinations in which B is quantized and A is not. */
-#define RUNGI_GEMM_MIXED_TYPES_LIST(X)       \
-    X(F32, Q8_0, F32, F32, "f32*q8_0")       \
-    X(F32, Q4_0, F32, F32, "f32*q4_0")       \
-    X(F16, Q8_0, F16, F32, "f16*q8_0")       \
-    X(F16, Q8_0, F32, F32, "f16*q8_0:f32")   \
-    X(F16, Q4_0, F16, F32, "f16*q4_0")       \
-    X(F16, Q4_0, F32, F32, "f16*q4_0:f32")   \
-    X(BF16, Q8_0, BF16, F32, "bf16*q8_0")    \
-    X(BF16, Q8_0, F32, F32, "bf16*q8_0:f32") \
-    X(BF16, Q4_0, BF16, F32, "bf16*q4_0")    \
-    X(BF16, Q4_0, F32, F32, "bf16*q4_0:f32")
+/* Combinations in which only B has this type. */
+#define RUNGI_GEMM_TYPES_OF_B(X, b, word)   \
+    X(F32, b, F32, F32, "f32*" word)        \
+    X(F16, b, F16, F32, "f16*" word)        \
+    X(F16, b, F32, F32, "f16*" word ":f32") \
+    X(BF16, b, BF16, F32, "bf16*" word)     \
+    X(BF16, b, F32, F32, "bf16*" word ":f32")
+
+/* Combinations in which B is quantized, or narrower than A. Q8_0 and Q4_0 hold their scales; the other quantized types may have
+ * a rung_quantization. */
+#define RUNGI_GEMM_MIXED_TYPES_LIST(X)         \
+    RUNGI_GEMM_TYPES_OF_B(X, Q8_0, "q8_0")     \
+    RUNGI_GEMM_TYPES_OF_B(X, Q4_0, "q4_0")     \
+    RUNGI_GEMM_TYPES_OF_B(X, I8, "i8")         \
+    RUNGI_GEMM_TYPES_OF_B(X, U8, "u8")         \
+    RUNGI_GEMM_TYPES_OF_B(X, I4, "i4")         \
+    RUNGI_GEMM_TYPES_OF_B(X, U4, "u4")         \
+    RUNGI_GEMM_TYPES_OF_B(X, F8E4M3, "f8e4m3") \
+    RUNGI_GEMM_TYPES_OF_B(X, F8E5M2, "f8e5m2") \
+    RUNGI_GEMM_TYPES_OF_B(X, F4E2M1, "f4e2m1") \
+    X(F32, F16, F32, F32, "f32*f16")           \
+    X(F32, BF16, F32, F32, "f32*bf16")
 
 typedef enum rungi_gemm_types {
 #define X(in, out, sum, word) RUNGI_##in##_TO_##out,
@@ -48,16 +58,21 @@ typedef enum rungi_gemm_types {
         RUNGI_GEMM_TYPES_COUNT
 } rungi_gemm_types;
 
-/* Bit sets: of all combinations, of those in which A and B have the same type, and of those that a kernel multiplies if it does
- * not say which; (1 << RUNGI_F16_TO_F32) is the bit of one. 8-bit floating-point types are an exception: only matrix engines
- * profit from them. */
+/* A bit set of combinations. */
+typedef uint64_t rungi_gemm_types_set;
+
+/* The set of one combination. */
+#define RUNGI_GEMM_TYPES_BIT(types) (UINT64_C(1) << (types))
+
+/* The sets of all combinations, of those in which A and B have the same type, and of those that a kernel multiplies if it does
+ * not say which. 8-bit floating-point types are an exception: only matrix engines profit from them. */
+#define RUNGI_GEMM_TYPES_ALL (RUNGI_GEMM_TYPES_BIT(RUNGI_GEMM_TYPES_COUNT) - 1)
+#define RUNGI_GEMM_TYPES_MIXED (RUNGI_GEMM_TYPES_ALL - RUNGI_GEMM_TYPES_SAME)
 enum {
-    RUNGI_GEMM_TYPES_ALL = (1u << RUNGI_GEMM_TYPES_COUNT) - 1,
     RUNGI_GEMM_TYPES_SAME = (1u << RUNGI_GEMM_SAME_TYPES_COUNT) - 1,
-    RUNGI_GEMM_TYPES_MIXED = RUNGI_GEMM_TYPES_ALL - RUNGI_GEMM_TYPES_SAME,
     RUNGI_GEMM_TYPES_USUAL = (1u << RUNGI_F8E4M3_TO_F32) - 1
 };
-_Static_assert(RUNGI_GEMM_TYPES_COUNT <= 31, "a bit set has enough bits");
+_Static_assert(RUNGI_GEMM_TYPES_COUNT <= 63, "a bit set has enough bits");
 
 /* Returns the combination of these types of A, B and C; RUNGI_GEMM_TYPES_COUNT if it is not supported. */
 rungi_gemm_types rungi_gemm_types_of(rung_type a, rung_type b, rung_type c);
@@ -65,9 +80,14 @@ rungi_gemm_types rungi_gemm_types_of(rung_type a, rung_type b, rung_type c);
 /* Returns the combination with this name, or RUNGI_GEMM_TYPES_COUNT if the name is unknown. */
 rungi_gemm_types rungi_gemm_types_find(rungi_string_view name);
 
+/* Returns the combination with this name as a set; for "*q8_0", all combinations in which only B has type Q8_0. An unknown name
+ * gives the empty set. */
+rungi_gemm_types_set rungi_gemm_types_find_set(rungi_string_view name);
+
 /* Return the name of a combination, "f16:f32", and its accumulator type; "?" and RUNG_TYPE_NONE for invalid values. */
 const char *rungi_gemm_types_name(rungi_gemm_types types);
 rung_type rungi_gemm_types_accumulator(rungi_gemm_types types);
 
-/* Writes the names in a bit set: "f32, f16:f32". */
-void rungi_gemm_types_format(unsigned set, char *text, size_t capacity);
+/* Writes the names in a bit set: "f32, f16:f32, *q8_0". RUNGI_GEMM_TYPES_TEXT_BYTES always suffice. */
+enum { RUNGI_GEMM_TYPES_TEXT_BYTES = 1024 };
+void rungi_gemm_types_format(rungi_gemm_types_set set, char *text, size_t capacity);

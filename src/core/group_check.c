@@ -11,6 +11,7 @@
 #include "core/caller_structs.h"
 #include "core/matrix.h"
 #include "core/problem.h"
+#include "core/quantization.h"
 
 /* ---- Each problem ------------------------------------------------------------------------------------------------ */
 
@@ -27,7 +28,7 @@ static rung_status check_in_memory(const rung_problem *problem)
             return rungi_invalid("%s is in a buffer; rung_group_multiply takes matrices in memory (for buffers, create "
                                  "a plan per problem and run it on a queue)",
                                  rungi_operand_name(i));
-    return RUNG_OK;
+    return rungi_quantization_check_in_memory(problem->b_quantization);
 }
 
 static bool has_view(const rung_problem *problem, rungi_operand operand)
@@ -123,7 +124,7 @@ static void address_range(const rung_matrix *view, uintptr_t *first, uintptr_t *
     int64_t span = 0;
     rungi_matrix_span(view, &span);
     *first = rungi_matrix_address(view);
-    *end = *first + (uintptr_t)(span * rungi_type_size(view->type));
+    *end = *first + (uintptr_t)rungi_matrix_span_bytes(view, span);
 }
 
 static void collect_outputs(int64_t count, output_ranges_t *outputs)
@@ -160,10 +161,10 @@ static int64_t first_range_after(const output_ranges_t *outputs, uintptr_t addre
     return low;
 }
 
-/* Checks that a matrix of a problem does not overlap the output of another problem. */
-static rung_status check_apart(const output_ranges_t *outputs, int64_t problem, rungi_operand operand)
+/* Checks that a matrix of problem number `problem` does not overlap the output of another one. */
+static rung_status check_apart(const output_ranges_t *outputs, int64_t problem, const char *name,
+                               const rung_matrix *view)
 {
-    const rung_matrix *view = rungi_problem_view(&outputs->problems[problem], operand);
     uintptr_t first, end;
     int comparisons = 0;
     address_range(view, &first, &end);
@@ -176,8 +177,26 @@ static rung_status check_apart(const output_ranges_t *outputs, int64_t problem, 
             return rungi_fail(RUNG_STATUS_ALIASED,
                               "%s overlaps the output of problem %lld; each output needs memory that no other problem "
                               "of the group uses",
-                              rungi_operand_name(operand), (long long)range->problem);
+                              name, (long long)range->problem);
     }
+    return RUNG_OK;
+}
+
+/* Checks all matrices of a problem. */
+static rung_status check_problem_apart(const output_ranges_t *outputs, int64_t index)
+{
+    const rung_problem *problem = &outputs->problems[index];
+    rung_quantization quantization;
+    for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
+        if (rungi_problem_uses_operand(problem, i) && has_view(problem, i))
+            TRY(check_apart(outputs, index, rungi_operand_name(i), rungi_problem_view(problem, i)));
+    if (!problem->b_quantization || !has_view(problem, RUNGI_B))
+        return RUNG_OK;
+    TRY(rungi_quantization_read(problem->b_quantization, &quantization));
+    if (!rungi_matrix_is_empty(&quantization.scales))
+        TRY(check_apart(outputs, index, "the matrix of scales", &quantization.scales));
+    if (!rungi_matrix_is_empty(&quantization.zero_points))
+        TRY(check_apart(outputs, index, "the matrix of zero points", &quantization.zero_points));
     return RUNG_OK;
 }
 
@@ -190,10 +209,7 @@ static rung_status check_overlap(const rung_context *context, const rung_problem
         return RUNG_STATUS_NO_MEMORY;
     collect_outputs(count, &outputs);
     for (int64_t i = 0; i < count && status == RUNG_OK; i++)
-        for (int j = 0; j < RUNGI_OPERAND_COUNT && status == RUNG_OK; j++)
-            if (rungi_problem_uses_operand(&problems[i], j) &&
-                !rungi_matrix_is_empty(rungi_problem_view(&problems[i], j)))
-                status = name_problem(check_apart(&outputs, i, j), i);
+        status = name_problem(check_problem_apart(&outputs, i), i);
     rungi_release(context, outputs.ranges);
     return status;
 }

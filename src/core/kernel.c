@@ -71,7 +71,7 @@ static rung_status create_kernel(rung_context *context, const rungi_backend *bac
 
 /* Sets types and abilities. The types are those that the file declares, or the usual ones, restricted to those of the
  * backend. */
-static void set_abilities(rung_kernel *kernel, unsigned backend_types, unsigned abilities)
+static void set_abilities(rung_kernel *kernel, rungi_gemm_types_set backend_types, unsigned abilities)
 {
     kernel->types = (kernel->types ? kernel->types : RUNGI_GEMM_TYPES_USUAL) & backend_types;
     kernel->info.abilities = abilities;
@@ -162,7 +162,7 @@ rung_status rungi_kernel_reject_backend(const rung_kernel *kernel)
 int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_type b, rung_type c, int *min_sm)
 {
     rungi_gemm_types types = rungi_gemm_types_of(a, b, c);
-    bool is_supported = kernel && types != RUNGI_GEMM_TYPES_COUNT && kernel->types & 1u << types;
+    bool is_supported = kernel && types != RUNGI_GEMM_TYPES_COUNT && (kernel->types & RUNGI_GEMM_TYPES_BIT(types)) != 0;
     if (min_sm)
         *min_sm = is_supported ? kernel->min_sm[types] : 0;
     return is_supported;

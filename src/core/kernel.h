@@ -32,11 +32,11 @@ struct rung_kernel {
     bool has_short_rows;   /* the file has the line "short: rows": see rungi_kernel_transposes() */
     atomic_int references; /* used for kernels of callers only */
     const rungi_backend *backend;
-    const rungi_ladder_step *step;      /* NULL for a kernel of a caller */
-    char *text;                         /* memory of info.source and of all string views */
-    rungi_string_view entry;            /* name of the function; empty in C files */
-    rungi_string_view threads;          /* an expression */
-    unsigned types;                     /* bit set of rungi_gemm_types */
+    const rungi_ladder_step *step; /* NULL for a kernel of a caller */
+    char *text;                    /* memory of info.source and of all string views */
+    rungi_string_view entry;       /* name of the function; empty in C files */
+    rungi_string_view threads;     /* an expression */
+    rungi_gemm_types_set types;
     unsigned computes;                  /* bit set of rung_compute */
     int min_sm[RUNGI_GEMM_TYPES_COUNT]; /* per type: 80 requires sm_80 or later on NVIDIA GPUs; 0: none */
     rung_parameter *parameters;

@@ -295,15 +295,17 @@ static rung_status parse_takes(rung_kernel *kernel, rungi_string_view list)
         kernel->info.only_sm = architecture;
     while (list.length > 0) {
         rungi_string_view word = trim(rungi_string_view_split(&list, ','));
-        rungi_gemm_types types = rungi_gemm_types_find(word);
-        if (types == RUNGI_GEMM_TYPES_COUNT) {
-            char valid[512];
+        rungi_gemm_types_set set = rungi_gemm_types_find_set(word);
+        if (set == 0) {
+            char valid[RUNGI_GEMM_TYPES_TEXT_BYTES];
             rungi_gemm_types_format(RUNGI_GEMM_TYPES_ALL, valid, sizeof valid);
             return rungi_invalid("%s: unknown types \"%.*s\" after \"takes:\"; valid (input:output): %s",
                                  kernel->info.file, (int)word.length, word.text, valid);
         }
-        kernel->types |= 1u << types;
-        kernel->min_sm[types] = architecture;
+        kernel->types |= set;
+        for (int types = 0; types < RUNGI_GEMM_TYPES_COUNT; types++)
+            if (set & RUNGI_GEMM_TYPES_BIT(types))
+                kernel->min_sm[types] = architecture;
     }
     return RUNG_OK;
 }

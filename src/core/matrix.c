@@ -170,7 +170,7 @@ uintptr_t rungi_matrix_base_address(const rung_matrix *matrix)
 
 uintptr_t rungi_matrix_address(const rung_matrix *matrix)
 {
-    return rungi_matrix_base_address(matrix) + (uintptr_t)rungi_type_bytes(matrix->type, matrix->offset);
+    return rungi_matrix_base_address(matrix) + (uintptr_t)rungi_type_offset(matrix->type, matrix->offset);
 }
 
 const void *rungi_matrix_address_space(const rung_matrix *matrix)

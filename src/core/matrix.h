@@ -40,16 +40,31 @@ static inline int64_t rungi_type_bytes(rung_type type, int64_t elements)
     return rungi_ceil_divide(elements, rung_type_block_elements(type)) * rung_type_block_bytes(type);
 }
 
+/* Returns the offset in bytes of an element, or of its block. */
+static inline int64_t rungi_type_offset(rung_type type, int64_t element)
+{
+    int64_t size = rungi_type_size(type);
+    if (size > 0 || element == 0)
+        return element * size;
+    return element / rung_type_block_elements(type) * rung_type_block_bytes(type);
+}
+
+/* Returns whether two elements share a byte. */
+static inline bool rungi_type_is_4_bit(rung_type type)
+{
+    return type == RUNG_I4 || type == RUNG_U4 || type == RUNG_F4E2M1;
+}
+
 /* Returns an upper bound for the bytes of an element, with its part of a scale. */
 static inline int64_t rungi_type_size_limit(rung_type type)
 {
-    return rungi_type_has_scales(type) ? 2 : rungi_type_size(type);
+    return rungi_type_has_scales(type) ? 2 : rungi_type_is_4_bit(type) ? 1 : rungi_type_size(type);
 }
 
 /* Returns the alignment of a matrix in memory: the size of an element, or that of a scale. */
 static inline int64_t rungi_type_alignment(rung_type type)
 {
-    return rungi_type_has_scales(type) ? 2 : rungi_type_size(type);
+    return rungi_type_size_limit(type);
 }
 
 static inline bool rungi_type_is_f8(rung_type type)
@@ -57,7 +72,7 @@ static inline bool rungi_type_is_f8(rung_type type)
     return type == RUNG_F8E4M3 || type == RUNG_F8E5M2;
 }
 
-/* Returns whether kernels of this version multiply the type. */
+/* Returns whether kernels of this version multiply matrices of this type with each other, or by a B with such blocks. */
 static inline bool rungi_type_is_implemented(rung_type type)
 {
     return (type >= RUNG_F32 && type <= RUNG_I32) || rungi_type_is_f8(type) || rungi_type_has_scales(type);
@@ -107,6 +122,14 @@ static inline rung_matrix rungi_matrix_item(const rung_matrix *matrix, int64_t i
 static inline bool rungi_matrix_is_batch_invariant(const rung_matrix *matrix)
 {
     return !matrix->batch_offsets && matrix->batch_stride == 0;
+}
+
+/* Returns the bytes from the first byte of a view to the end of `span` elements. */
+static inline int64_t rungi_matrix_span_bytes(const rung_matrix *matrix, int64_t span)
+{
+    bool has_half_byte = rungi_type_is_4_bit(matrix->type) &&
+                         matrix->offset % 2 != 0; /* another element before the first */
+    return rungi_type_bytes(matrix->type, span + has_half_byte);
 }
 
 /* Computes the same as rungi_matrix_span for all items of a batch together, from the view's offset. Reads the batch

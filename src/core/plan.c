@@ -9,6 +9,7 @@
 #include "core/choose/choose_kernel.h"
 #include "core/matrix.h"
 #include "core/problem.h"
+#include "core/quantization.h"
 
 static bool is_operand_aligned(const rung_problem *problem, rungi_operand operand, int64_t elements)
 {
@@ -19,7 +20,7 @@ unsigned rungi_plan_alignment_of(const rung_problem *normalized)
 {
     int64_t elements = 16 / rung_type_size(normalized->a.type);
     unsigned alignment = 0;
-    if (rungi_type_has_scales(normalized->b.type)) /* vectors of elements do not exist */
+    if (normalized->b.type != normalized->a.type) /* B is dequantized */
         return 0;
     if (is_operand_aligned(normalized, RUNGI_A, elements) && is_operand_aligned(normalized, RUNGI_B, elements))
         alignment |= RUNGI_INPUTS_ALIGNED_16_BYTES;
@@ -31,11 +32,29 @@ unsigned rungi_plan_alignment_of(const rung_problem *normalized)
     return alignment;
 }
 
+/* Copies the form of scales and zero points into the plan. They were checked. */
+static void set_quantization(rung_plan *plan)
+{
+    rung_matrix *const views[] = {&plan->b_quantization.scales, &plan->b_quantization.zero_points};
+    if (!plan->problem.b_quantization)
+        return;
+    (void)rungi_quantization_read(plan->problem.b_quantization, &plan->b_quantization);
+    for (int i = 0; i < 2; i++) {
+        static const int64_t placeholder_offsets[1] = {0};
+        views[i]->data = NULL;
+        views[i]->buffer = NULL;
+        views[i]->offset = 0;
+        views[i]->batch_offsets = views[i]->batch_offsets ? placeholder_offsets : NULL;
+    }
+    plan->problem.b_quantization = &plan->b_quantization;
+}
+
 void rungi_plan_set_problem(rung_plan *plan, const rung_problem *problem)
 {
     rung_problem normalized = *problem;
     rungi_problem_normalize(&normalized);
     plan->problem = rungi_problem_form(&normalized);
+    set_quantization(plan);
     plan->alignment = rungi_plan_alignment_of(&normalized);
 }
 
@@ -61,7 +80,8 @@ static void set_fast_path(rung_plan *plan)
     const rung_problem *problem = &plan->problem;
     plan->has_fast_path = plan->device->reads_host_memory && problem->batch == 1 &&
                           !rungi_problem_has_epilogue(problem) && !rungi_problem_has_batch_offsets(problem) &&
-                          plan->info.workspace_bytes == 0 && plan->required_alignment == 0;
+                          plan->info.workspace_bytes == 0 && plan->required_alignment == 0 &&
+                          !problem->b_quantization && !rungi_type_is_4_bit(problem->b.type);
     for (int i = RUNGI_A; i <= RUNGI_C && plan->has_fast_path; i++) {
         const rung_matrix *view = rungi_problem_view(problem, i);
         plan->has_fast_path = !rungi_matrix_is_empty(view) && rungi_matrix_span(view, &plan->spans[i]);
@@ -136,6 +156,10 @@ static rung_status check_options(const rung_plan_options *options, const rung_pr
                              (long long)options->split_k, (long long)options->max_workspace_bytes);
     if (options->packed_b && problem->batch > 1 && !rungi_matrix_is_batch_invariant(&problem->b))
         return rungi_invalid("a packed B must be the same for every item of a batch; set the batch stride of B to 0");
+    if (options->packed_b && problem->b_quantization && !rungi_type_has_scales(problem->b.type))
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "a packed B cannot have a rung_quantization in this version; multiply without packed_b, or "
+                          "quantize B to q8_0 or q4_0, which hold their scales");
     return rungi_threads_check(options->threads, "the context's number");
 }
 

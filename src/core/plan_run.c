@@ -8,6 +8,7 @@
 #include "core/matrix.h"
 #include "core/plan.h"
 #include "core/problem.h"
+#include "core/quantization.h"
 
 /* ---- Validation -------------------------------------------------------------------------------------------------- */
 
@@ -62,6 +63,15 @@ static rung_status check_workspace(const rung_plan *plan, const rung_problem *no
     return RUNG_OK;
 }
 
+/* Checks that the plan's device can access scales and zero points of B. */
+static rung_status check_quantization_views(const rung_plan *plan, const rung_quantization *given)
+{
+    rung_quantization quantization;
+    TRY(rungi_quantization_read(given, &quantization));
+    TRY(rungi_plan_check_view(plan, "the matrix of scales", &quantization.scales));
+    return rungi_plan_check_view(plan, "the matrix of zero points", &quantization.zero_points);
+}
+
 static rung_status check_run(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem,
                              const rung_problem *normalized, const rung_run_options *options)
 {
@@ -75,10 +85,11 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue, con
             problem->beta);
     if (!matches_form(plan, normalized))
         return rungi_invalid(
-            "the types, sizes, strides, batch or epilogue differ from the problem that the plan was created for");
+            "the types, sizes, strides, scales, batch or epilogue differ from the problem that the plan was created for");
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
         if ((i != RUNGI_B || !plan->packed_b) && rungi_problem_uses_operand(problem, i))
             TRY(rungi_plan_check_view(plan, rungi_operand_name(i), rungi_problem_view(problem, i)));
+    TRY(check_quantization_views(plan, problem->b_quantization));
     TRY(plan->packed_b ? check_packed_run(plan, problem, options) : rung_problem_check(problem));
     if (plan->required_alignment & ~rungi_plan_alignment_of(normalized))
         return rungi_invalid(

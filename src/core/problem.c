@@ -11,6 +11,7 @@
 #include "core/device.h"
 #include "core/enum_counts.h"
 #include "core/matrix.h"
+#include "core/quantization.h"
 
 rung_matrix *rungi_problem_operand(rung_problem *problem, rungi_operand operand)
 {
@@ -54,13 +55,14 @@ static rung_status check_type(const char *name, rung_type type, bool is_b)
     if ((int)type <= RUNG_TYPE_NONE || (int)type >= RUNGI_TYPE_COUNT)
         return rungi_invalid("the type of %s is %d, which is not a rung_type; set it to RUNG_F32, for example", name,
                              (int)type);
-    if (!rungi_type_is_implemented(type))
+    bool is_only_b = rungi_type_has_scales(type) || (rungi_type_is_narrow(type) && !rungi_type_is_implemented(type));
+    if (!rungi_type_is_implemented(type) && !is_only_b)
         return rungi_fail(
             RUNG_STATUS_UNSUPPORTED,
             "%s has type %s, which no kernel of rung %s multiplies; convert it to f32, f64, f16, bf16, i8, i32 or, on "
             "NVIDIA GPUs, f8e4m3 or f8e5m2",
             name, rung_type_name(type), rung_version_text());
-    if (rungi_type_has_scales(type) && !is_b)
+    if (is_only_b && !is_b)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "%s has type %s, which only B may have; if A is quantized, multiply the transposed matrices: "
                           "C^T = B^T * A^T (see rung_matrix_transpose)",
@@ -83,7 +85,8 @@ static rung_status check_batch_blocks(const char *name, const rung_matrix *matri
     return RUNG_OK;
 }
 
-static rung_status check_view(const char *name, const rung_matrix *matrix, int64_t batch, bool is_b)
+/* Checks sizes and strides. */
+static rung_status check_shape(const char *name, const rung_matrix *matrix, int64_t batch)
 {
     int64_t span;
     rung_matrix strided = *matrix;
@@ -91,7 +94,6 @@ static rung_status check_view(const char *name, const rung_matrix *matrix, int64
         strided.batch_offsets = NULL;
         strided.batch_stride = 0;
     }
-    TRY(check_type(name, matrix->type, is_b));
     if (matrix->rows < 0 || matrix->cols < 0)
         return rungi_invalid(
             "%s is %lld x %lld; sizes must not be negative (rung_matrix_block and similar functions return "
@@ -110,6 +112,13 @@ static rung_status check_view(const char *name, const rung_matrix *matrix, int64
             "does not fit the address space",
             name, (long long)matrix->rows, (long long)matrix->cols, (long long)matrix->row_stride,
             (long long)matrix->col_stride, (long long)matrix->batch_stride, (long long)batch);
+    return RUNG_OK;
+}
+
+static rung_status check_view(const char *name, const rung_matrix *matrix, int64_t batch, bool is_b)
+{
+    TRY(check_type(name, matrix->type, is_b));
+    TRY(check_shape(name, matrix, batch));
     return rungi_type_has_scales(matrix->type) ? rungi_matrix_check_blocks(name, matrix) : RUNG_OK;
 }
 
@@ -202,18 +211,41 @@ static rung_status check_output(const rung_problem *problem)
     return RUNG_OK;
 }
 
-/* Checks the scales and zero points of an operand. */
-static rung_status check_quantization(const char *name, const rung_quantization *given)
+/* Only B may have scales. */
+static rung_status refuse_quantization(const char *name, const rung_quantization *given)
 {
     rung_quantization quantization;
     if (!given)
         return RUNG_OK;
-    TRY(rungi_versioned_struct_read(given, &quantization, sizeof quantization, "rung_quantization",
-                                    "rung_quantization_default"));
-    return rungi_fail(
-        RUNG_STATUS_UNSUPPORTED,
-        "%s has scales or zero points, which no kernel of rung %s supports; convert %s to f32, f16 or bf16", name,
-        rung_version_text(), name);
+    TRY(rungi_quantization_read(given, &quantization));
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                      "%s has scales or zero points, which only B may have; convert %s to f32, f16 or bf16", name,
+                      name);
+}
+
+/* The names of scales and zero points in messages about their memory. */
+static const char *const scales_name = "the matrix of scales", *const zero_points_name = "the matrix of zero points";
+
+/* Checks the scales and zero points of B, without their memory. */
+static rung_status check_quantization(const rung_problem *problem)
+{
+    rung_quantization quantization;
+    rung_type a = problem->a.type, b = problem->b.type;
+    int64_t items = rungi_problem_items(problem);
+    if (!problem->b_quantization)
+        return RUNG_OK;
+    TRY(rungi_quantization_read(problem->b_quantization, &quantization));
+    if (!rungi_type_has_scales(b) && (!rungi_type_is_narrow(b) || !rungi_type_is_wide(a) || a == RUNG_F64))
+        return rungi_fail(
+            RUNG_STATUS_UNSUPPORTED,
+            "B has scales or zero points with types %s x %s; A must be f32, f16 or bf16, and B i8, u8, i4, "
+            "u4, f8e4m3, f8e5m2 or f4e2m1",
+            rung_type_name(a), rung_type_name(b));
+    if (rungi_matrix_is_empty(&problem->b))
+        return RUNG_OK;
+    TRY(rungi_quantization_check_blocks(&problem->b, &quantization));
+    TRY(check_shape(scales_name, &quantization.scales, items));
+    return check_shape(zero_points_name, &quantization.zero_points, items);
 }
 
 rung_status rungi_problem_check_form(const rung_problem *problem)
@@ -221,9 +253,9 @@ rung_status rungi_problem_check_form(const rung_problem *problem)
     const rung_matrix *a = &problem->a, *b = &problem->b, *c = rungi_problem_output(problem);
     const char *name = output_name(problem);
     TRY(check_views(problem));
-    TRY(check_quantization("A", problem->a_quantization));
-    TRY(check_quantization("B", problem->b_quantization));
-    TRY(check_quantization("D", problem->d_quantization));
+    TRY(refuse_quantization("A", problem->a_quantization));
+    TRY(refuse_quantization("D", problem->d_quantization));
+    TRY(check_quantization(problem));
     TRY(check_scalar("alpha", problem->alpha, c->type));
     TRY(check_scalar("beta", problem->beta, c->type));
     if ((int)problem->compute < 0 || (int)problem->compute >= RUNGI_COMPUTE_COUNT)
@@ -276,6 +308,26 @@ static rung_status check_operand_memory(const char *name, const rung_matrix *mat
     return RUNG_OK;
 }
 
+/* Checks the memory of the scales and zero points of B. */
+static rung_status check_quantization_memory(const rung_problem *problem)
+{
+    const rung_matrix *output = rungi_problem_output(problem);
+    rung_quantization quantization;
+    int64_t items = rungi_problem_items(problem);
+    if (rungi_matrix_is_empty(&problem->b))
+        return RUNG_OK;
+    TRY(rungi_quantization_read(problem->b_quantization, &quantization));
+    for (int i = 0; i < 2; i++) {
+        const rung_matrix *view = i == 0 ? &quantization.scales : &quantization.zero_points;
+        const char *name = i == 0 ? scales_name : zero_points_name;
+        TRY(check_operand_memory(name, view, items, false));
+        if (rungi_batches_overlap(output, view, items))
+            return rungi_fail(RUNG_STATUS_ALIASED, "%s overlaps %s; store the result in another matrix and copy it",
+                              output_name(problem), name);
+    }
+    return RUNG_OK;
+}
+
 rung_status rungi_problem_check_memory(const rung_problem *problem)
 {
     const rung_matrix *output = rungi_problem_output(problem);
@@ -296,7 +348,7 @@ rung_status rungi_problem_check_memory(const rung_problem *problem)
             return rungi_fail(RUNG_STATUS_ALIASED, "%s overlaps %s; store the result in another matrix and copy it",
                               output_name(problem), rungi_operand_name(i));
     }
-    return RUNG_OK;
+    return problem->b_quantization ? check_quantization_memory(problem) : RUNG_OK;
 }
 
 bool rungi_problem_overlaps_buffer(const rung_problem *problem, const rung_buffer *buffer, int64_t bytes)
@@ -309,7 +361,7 @@ bool rungi_problem_overlaps_buffer(const rung_problem *problem, const rung_buffe
             rungi_matrix_address_space(view) != buffer->address_space ||
             !rungi_matrix_batch_span(view, rungi_problem_items(problem), &span))
             continue;
-        uintptr_t first = rungi_matrix_address(view), end = first + (uintptr_t)rungi_type_bytes(view->type, span);
+        uintptr_t first = rungi_matrix_address(view), end = first + (uintptr_t)rungi_matrix_span_bytes(view, span);
         if (first < buffer->address + (uintptr_t)bytes && buffer->address < end)
             return true;
     }

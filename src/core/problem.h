@@ -35,10 +35,10 @@ static inline int64_t rungi_problem_items(const rung_problem *problem)
     return problem->batch == 0 ? 1 : problem->batch;
 }
 
-/* Returns whether the compute mode affects the problem: it has F32 inputs. A quantized B counts as F32. */
+/* Returns whether the compute mode affects the problem: it has F32 inputs. A B of another type than A counts as F32. */
 static inline bool rungi_problem_has_modes(const rung_problem *problem)
 {
-    return problem->a.type == RUNG_F32 || rungi_type_has_scales(problem->b.type);
+    return problem->a.type == RUNG_F32 || problem->a.type != problem->b.type;
 }
 
 /* Returns the matrix that beta multiplies in a normalized problem, if it is not the result; otherwise an absent

@@ -2,6 +2,7 @@
 /* problem_normalize.c - normalized problems: the one form of a checked problem that plans and devices work with. */
 #include "core/matrix.h"
 #include "core/problem.h"
+#include "core/quantization.h"
 
 rung_type rungi_problem_accumulator_type(const rung_problem *problem)
 {
@@ -49,6 +50,13 @@ static void normalize_operand(rung_problem *problem, rungi_operand operand)
         view->batch_stride = 0;
 }
 
+/* Without elements, or with scales in B itself, there is nothing to scale. */
+static void normalize_quantization(rung_problem *problem)
+{
+    if (rungi_matrix_is_empty(&problem->b) || rungi_type_has_scales(problem->b.type))
+        problem->b_quantization = NULL;
+}
+
 void rungi_problem_normalize(rung_problem *problem)
 {
     problem->alpha = normalize_scalar(problem, problem->alpha);
@@ -57,6 +65,7 @@ void rungi_problem_normalize(rung_problem *problem)
     rungi_problem_put_result_in_c(problem);
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
         normalize_operand(problem, i);
+    normalize_quantization(problem);
 }
 
 rung_problem rungi_problem_denormalize(const rung_problem *normalized)
@@ -96,6 +105,7 @@ void rungi_problem_drop_inputs(rung_problem *normalized)
     normalized->b.rows = 0;
     normalize_operand(normalized, RUNGI_A);
     normalize_operand(normalized, RUNGI_B);
+    normalize_quantization(normalized);
 }
 
 bool rungi_problem_has_epilogue(const rung_problem *normalized)
@@ -123,5 +133,6 @@ bool rungi_problem_has_same_form(const rung_problem *x, const rung_problem *y)
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
         if (!has_same_form(rungi_problem_view(x, i), rungi_problem_view(y, i), x->batch))
             return false;
-    return x->batch == y->batch && x->compute == y->compute && x->activation == y->activation;
+    return x->batch == y->batch && x->compute == y->compute && x->activation == y->activation &&
+           rungi_quantization_has_same_form(x->b_quantization, y->b_quantization, x->batch);
 }

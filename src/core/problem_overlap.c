@@ -70,10 +70,27 @@ static rectangle_t rectangle_of_blocks(const rung_matrix *matrix)
     };
 }
 
+/* Returns all bytes of a view as one element. */
+static rectangle_t rectangle_of_bytes(const rung_matrix *matrix)
+{
+    int64_t span = 0;
+    rungi_matrix_span(matrix, &span);
+    int64_t bytes = rungi_matrix_span_bytes(matrix, span);
+    return (rectangle_t){.first = rungi_matrix_address(matrix),
+                         .size = bytes,
+                         .outer_stride = bytes,
+                         .outer_count = 1,
+                         .inner_stride = bytes,
+                         .inner_count = 1,
+                         .bytes = bytes};
+}
+
 static rectangle_t rectangle_of(const rung_matrix *matrix)
 {
     if (rungi_type_has_scales(matrix->type))
         return rectangle_of_blocks(matrix);
+    if (rungi_type_is_4_bit(matrix->type))
+        return rectangle_of_bytes(matrix);
     int64_t size = rungi_type_size(matrix->type), span = 0;
     bool is_row_outer = matrix->row_stride >= matrix->col_stride;
     rungi_matrix_span(matrix, &span);
@@ -187,15 +204,15 @@ bool rungi_batches_overlap(const rung_matrix *c, const rung_matrix *other, int64
     int64_t distance = (int64_t)(rungi_matrix_address(other) - rungi_matrix_address(c));
     rungi_matrix_batch_span(c, batch, &c_batch_span);
     rungi_matrix_batch_span(other, batch, &other_batch_span);
-    if (distance >= c_batch_span * size || -distance >= rungi_type_bytes(other->type, other_batch_span))
+    if (distance >= c_batch_span * size || -distance >= rungi_matrix_span_bytes(other, other_batch_span))
         return false;
     rungi_matrix_span(c, &c_span);
     rungi_matrix_span(other, &other_span);
     int64_t items = rungi_matrix_is_batch_invariant(other) ? 1 : batch;
     for (int64_t i = 0; i < items; i++) {
         rung_matrix item = rungi_matrix_item(other, i);
-        int64_t start = distance + rungi_type_bytes(other->type, item.offset - other->offset);
-        int64_t end = start + rungi_type_bytes(other->type, other_span);
+        int64_t start = (int64_t)(rungi_matrix_address(&item) - rungi_matrix_address(c));
+        int64_t end = start + rungi_matrix_span_bytes(&item, other_span);
         int64_t first = first_item_after(c, batch, c_span, start >= 0 ? start / size : -1);
         for (int64_t j = first; j < batch && rungi_matrix_item_offset(c, j) * size < end; j++) {
             rung_matrix c_item = rungi_matrix_item(c, j);

@@ -12,25 +12,14 @@
 #include "base/float8.h"
 #include "base/ggml_blocks.h"
 #include "base/try.h"
-#include "core/caller_structs.h"
 #include "core/enum_counts.h"
-#include "core/matrix.h"
+#include "core/quantization.h"
 
 /* ---- Elements --------------------------------------------------------------------------------------------- */
-
-static bool is_wide(rung_type type)
-{
-    return type == RUNG_F32 || type == RUNG_F64 || type == RUNG_F16 || type == RUNG_BF16;
-}
 
 static bool is_unsigned(rung_type type)
 {
     return type == RUNG_U8 || type == RUNG_U4;
-}
-
-static bool is_narrow(rung_type type)
-{
-    return type == RUNG_I8 || type == RUNG_I4 || is_unsigned(type) || rungi_type_is_f8(type) || type == RUNG_F4E2M1;
 }
 
 /* Returns the largest number of a narrow type. Signed integers are symmetric: -128 and -8 are not used. */
@@ -55,14 +44,6 @@ static int largest_exponent(rung_type type)
     return exponent - 1;
 }
 
-/* Returns the bits of element number `index`, counted from `data`. */
-static uint8_t read_code(rung_type type, const uint8_t *data, int64_t index)
-{
-    if (rung_type_block_elements(type) == 1)
-        return data[index];
-    return (uint8_t)(data[index / 2] >> (index % 2 * 4) & 15);
-}
-
 static void write_code(rung_type type, uint8_t *data, int64_t index, uint8_t code)
 {
     if (rung_type_block_elements(type) == 1) {
@@ -71,20 +52,6 @@ static void write_code(rung_type type, uint8_t *data, int64_t index, uint8_t cod
     }
     unsigned shift = (unsigned)(index % 2 * 4);
     data[index / 2] = (uint8_t)((data[index / 2] & ~(15u << shift)) | (unsigned)code << shift);
-}
-
-static float decode(rung_type type, uint8_t code)
-{
-    switch (type) {
-    case RUNG_I8: return (int8_t)code;
-    case RUNG_I4: return (float)((code ^ 8) - 8);
-    case RUNG_U8:
-    case RUNG_U4: return code;
-    case RUNG_F8E4M3: return rungi_f8e4m3_to_f32(code);
-    case RUNG_F8E5M2: return rungi_f8e5m2_to_f32(code);
-    case RUNG_E8M0: return rungi_e8m0_to_f32(code);
-    default: return rungi_f4e2m1_to_f32(code);
-    }
 }
 
 /* Rounds to nearest; numbers beyond the range of the type become its largest or smallest. */
@@ -101,18 +68,6 @@ static uint8_t encode(rung_type type, float value)
     return (uint8_t)(type == RUNG_I4 ? rounded & 15 : rounded);
 }
 
-static float read_value(const rung_matrix *matrix, int64_t index)
-{
-    uint16_t half;
-    switch (matrix->type) {
-    case RUNG_F32: return ((const float *)matrix->data)[index];
-    case RUNG_F64: return (float)((const double *)matrix->data)[index];
-    case RUNG_F16: half = ((const uint16_t *)matrix->data)[index]; return rungi_f16_to_f32(half);
-    case RUNG_BF16: half = ((const uint16_t *)matrix->data)[index]; return rungi_bf16_to_f32(half);
-    default: return decode(matrix->type, read_code(matrix->type, matrix->data, index));
-    }
-}
-
 static void write_value(const rung_matrix *matrix, int64_t index, float value)
 {
     switch (matrix->type) {
@@ -123,11 +78,6 @@ static void write_value(const rung_matrix *matrix, int64_t index, float value)
     case RUNG_E8M0: ((uint8_t *)matrix->data)[index] = rungi_e8m0_from_f32(value); break;
     default: write_code(matrix->type, matrix->data, index, encode(matrix->type, value));
     }
-}
-
-static int64_t index_of(const rung_matrix *matrix, int64_t i, int64_t j)
-{
-    return matrix->offset + i * matrix->row_stride + j * matrix->col_stride;
 }
 
 /* ---- Checks ---------------------------------------------------------------------------------------------------- */
@@ -180,61 +130,29 @@ static bool do_overlap(const rung_matrix *a, const rung_matrix *b)
     return first_a < first_b + (uintptr_t)end_bytes(b) && first_b < first_a + (uintptr_t)end_bytes(a);
 }
 
-/* Returns the rows and columns of one block of scales. */
-static void get_block_size(const rung_matrix *matrix, const rung_quantization *quantization, int64_t *rows,
-                           int64_t *cols)
-{
-    *rows = quantization->block_rows > 0 ? quantization->block_rows : rungi_max(matrix->rows, 1);
-    *cols = quantization->block_cols > 0 ? quantization->block_cols : rungi_max(matrix->cols, 1);
-}
-
-static rung_status check_block_view(const char *name, const rung_matrix *blocks, const rung_matrix *matrix,
-                                    const rung_quantization *quantization)
-{
-    int64_t rows, cols;
-    if (rungi_matrix_is_absent(blocks))
-        return RUNG_OK;
-    if (!is_wide(blocks->type) && !is_narrow(blocks->type) && blocks->type != RUNG_E8M0)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s have type %s; use f32, f16, bf16, f8e4m3 or e8m0", name,
-                          rung_type_name(blocks->type));
-    TRY(check_host_view(name, blocks));
-    get_block_size(matrix, quantization, &rows, &cols);
-    if (blocks->rows != rungi_ceil_divide(matrix->rows, rows) || blocks->cols != rungi_ceil_divide(matrix->cols, cols))
-        return rungi_invalid(
-            "%s are %lld x %lld; blocks of %lld x %lld elements of a %lld x %lld matrix need %lld x %lld", name,
-            (long long)blocks->rows, (long long)blocks->cols, (long long)rows, (long long)cols, (long long)matrix->rows,
-            (long long)matrix->cols, (long long)rungi_ceil_divide(matrix->rows, rows),
-            (long long)rungi_ceil_divide(matrix->cols, cols));
-    return RUNG_OK;
-}
-
-/* Checks a narrow view and reads its rung_quantization, which may be NULL for none. */
+/* Checks a narrow view and reads its rung_quantization, which may be NULL for none. Its block sizes are set. */
 static rung_status read_quantization(const rung_matrix *narrow, const rung_quantization *given,
                                      rung_quantization *quantization)
 {
-    *quantization = rung_quantization_default();
-    if (given)
-        TRY(rungi_versioned_struct_read(given, quantization, sizeof *quantization, "rung_quantization",
-                                        "rung_quantization_default"));
-    if (rungi_type_has_scales(narrow->type)) {
-        if (!rungi_matrix_is_absent(&quantization->scales) || !rungi_matrix_is_absent(&quantization->zero_points))
-            return rungi_invalid("%s holds its own scales; pass no rung_quantization", rung_type_name(narrow->type));
+    TRY(rungi_quantization_read(given, quantization));
+    TRY(rungi_quantization_check_blocks(narrow, quantization));
+    rungi_quantization_set_block_size(narrow, quantization);
+    if (rungi_type_has_scales(narrow->type))
         return rungi_matrix_check_blocks("the quantized matrix", narrow);
-    }
-    if (quantization->block_rows < 0 || quantization->block_cols < 0)
-        return rungi_invalid("a block has %lld x %lld elements; use 0 for all rows or all columns",
-                             (long long)quantization->block_rows, (long long)quantization->block_cols);
-    TRY(check_block_view("the scales", &quantization->scales, narrow, quantization));
-    return check_block_view("the zero points", &quantization->zero_points, narrow, quantization);
+    if (!rungi_matrix_is_absent(&quantization->scales))
+        TRY(check_host_view("the scales", &quantization->scales));
+    return rungi_matrix_is_absent(&quantization->zero_points)
+               ? RUNG_OK
+               : check_host_view("the zero points", &quantization->zero_points);
 }
 
 static rung_status check_views(const rung_matrix *wide, const rung_matrix *narrow)
 {
-    if ((int)wide->type <= RUNG_TYPE_NONE || (int)wide->type >= RUNGI_TYPE_COUNT || !is_wide(wide->type))
+    if ((int)wide->type <= RUNG_TYPE_NONE || (int)wide->type >= RUNGI_TYPE_COUNT || !rungi_type_is_wide(wide->type))
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "the floating-point matrix has type %s; use f32, f64, f16 or bf16",
                           rung_type_name(wide->type));
     if ((int)narrow->type <= RUNG_TYPE_NONE || (int)narrow->type >= RUNGI_TYPE_COUNT ||
-        !(is_narrow(narrow->type) || rungi_type_has_scales(narrow->type)))
+        !(rungi_type_is_narrow(narrow->type) || rungi_type_has_scales(narrow->type)))
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "the quantized matrix has type %s; use q8_0, q4_0, i8, u8, i4, u4, f8e4m3, f8e5m2 or f4e2m1",
                           rung_type_name(narrow->type));
@@ -254,7 +172,7 @@ static rung_status check_finite(const rung_matrix *wide)
 {
     for (int64_t i = 0; i < wide->rows; i++)
         for (int64_t j = 0; j < wide->cols; j++) {
-            float value = read_value(wide, index_of(wide, i, j));
+            float value = rungi_element_read(wide, rungi_element_index(wide, i, j));
             if (!isfinite(value))
                 return rungi_invalid("element (%lld, %lld) is %g as F32; only finite numbers can be quantized",
                                      (long long)i, (long long)j, (double)value);
@@ -268,20 +186,20 @@ typedef void visit_ggml_block_t(const rung_matrix *wide, const rung_matrix *narr
 
 static int64_t wide_index(const rung_matrix *wide, int64_t i, int64_t j, bool by_rows, int64_t element)
 {
-    return by_rows ? index_of(wide, i, j + element) : index_of(wide, i + element, j);
+    return by_rows ? rungi_element_index(wide, i, j + element) : rungi_element_index(wide, i + element, j);
 }
 
 static void *ggml_block_at(const rung_matrix *narrow, int64_t i, int64_t j)
 {
     return (char *)narrow->data +
-           index_of(narrow, i, j) / RUNGI_GGML_BLOCK_ELEMENTS * rung_type_block_bytes(narrow->type);
+           rungi_element_index(narrow, i, j) / RUNGI_GGML_BLOCK_ELEMENTS * rung_type_block_bytes(narrow->type);
 }
 
 static void quantize_ggml_block(const rung_matrix *wide, const rung_matrix *narrow, int64_t i, int64_t j, bool by_rows)
 {
     float values[RUNGI_GGML_BLOCK_ELEMENTS];
     for (int64_t e = 0; e < RUNGI_GGML_BLOCK_ELEMENTS; e++)
-        values[e] = read_value(wide, wide_index(wide, i, j, by_rows, e));
+        values[e] = rungi_element_read(wide, wide_index(wide, i, j, by_rows, e));
     if (narrow->type == RUNG_Q8_0)
         rungi_q8_0_quantize(values, ggml_block_at(narrow, i, j));
     else
@@ -322,8 +240,12 @@ typedef struct scaled_block {
 static void read_scale(const rung_quantization *quantization, scaled_block_t *block)
 {
     const rung_matrix *scales = &quantization->scales, *zeros = &quantization->zero_points;
-    block->scale = rungi_matrix_is_absent(scales) ? 1 : read_value(scales, index_of(scales, block->row, block->col));
-    block->zero_point = rungi_matrix_is_absent(zeros) ? 0 : read_value(zeros, index_of(zeros, block->row, block->col));
+    block->scale = rungi_matrix_is_absent(scales)
+                       ? 1
+                       : rungi_element_read(scales, rungi_element_index(scales, block->row, block->col));
+    block->zero_point = rungi_matrix_is_absent(zeros)
+                            ? 0
+                            : rungi_element_read(zeros, rungi_element_index(zeros, block->row, block->col));
 }
 
 /* Finds the smallest and the largest value of a block and 0. */
@@ -332,7 +254,7 @@ static void find_range(const rung_matrix *wide, const scaled_block_t *block, flo
     *least = *most = 0;
     for (int64_t i = block->i; i < block->end_i; i++)
         for (int64_t j = block->j; j < block->end_j; j++) {
-            float value = read_value(wide, index_of(wide, i, j));
+            float value = rungi_element_read(wide, rungi_element_index(wide, i, j));
             *least = fminf(*least, value);
             *most = fmaxf(*most, value);
         }
@@ -357,11 +279,13 @@ static void choose_scale(const rung_matrix *wide, const rung_matrix *narrow, con
     float least, most;
     find_range(wide, block, &least, &most);
     if (!rungi_matrix_is_absent(scales))
-        write_value(scales, index_of(scales, block->row, block->col), compute_scale(narrow, quantization, least, most));
+        write_value(scales, rungi_element_index(scales, block->row, block->col),
+                    compute_scale(narrow, quantization, least, most));
     read_scale(quantization, block); /* as it was rounded */
     if (!rungi_matrix_is_absent(zeros)) {
         float zero = block->scale > 0 ? rintf(-least / block->scale) : 0;
-        write_value(zeros, index_of(zeros, block->row, block->col), fminf(zero, largest_element(narrow->type)));
+        write_value(zeros, rungi_element_index(zeros, block->row, block->col),
+                    fminf(zero, largest_element(narrow->type)));
         read_scale(quantization, block);
     }
 }
@@ -372,9 +296,9 @@ static void quantize_block(const rung_matrix *wide, const rung_matrix *narrow, c
     choose_scale(wide, narrow, quantization, block);
     for (int64_t i = block->i; i < block->end_i; i++)
         for (int64_t j = block->j; j < block->end_j; j++) {
-            float value = read_value(wide, index_of(wide, i, j)),
+            float value = rungi_element_read(wide, rungi_element_index(wide, i, j)),
                   multiple = block->scale > 0 ? value / block->scale : 0;
-            write_code(narrow->type, narrow->data, index_of(narrow, i, j),
+            write_code(narrow->type, narrow->data, rungi_element_index(narrow, i, j),
                        encode(narrow->type, multiple + block->zero_point));
         }
 }
@@ -385,8 +309,9 @@ static void dequantize_block(const rung_matrix *wide, const rung_matrix *narrow,
     read_scale(quantization, block);
     for (int64_t i = block->i; i < block->end_i; i++)
         for (int64_t j = block->j; j < block->end_j; j++)
-            write_value(wide, index_of(wide, i, j),
-                        block->scale * (read_value(narrow, index_of(narrow, i, j)) - block->zero_point));
+            write_value(wide, rungi_element_index(wide, i, j),
+                        block->scale *
+                            (rungi_element_read(narrow, rungi_element_index(narrow, i, j)) - block->zero_point));
 }
 
 typedef void visit_block_t(const rung_matrix *wide, const rung_matrix *narrow, const rung_quantization *quantization,
@@ -395,8 +320,7 @@ typedef void visit_block_t(const rung_matrix *wide, const rung_matrix *narrow, c
 static void visit_blocks(const rung_matrix *wide, const rung_matrix *narrow, const rung_quantization *quantization,
                          visit_block_t *visit)
 {
-    int64_t rows, cols;
-    get_block_size(narrow, quantization, &rows, &cols);
+    int64_t rows = quantization->block_rows, cols = quantization->block_cols;
     for (int64_t i = 0; i < narrow->rows; i += rows)
         for (int64_t j = 0; j < narrow->cols; j += cols) {
             scaled_block_t block = {.i = i,

@@ -37,10 +37,16 @@ typedef struct rungi_cpu_kernel_config {
  * reads neither A nor B where k is 0, and does not read C where beta is 0. */
 typedef struct rungi_cpu_job {
     rung_type in, out; /* of A and C */
-    rung_type b_type;  /* differs from `in` if B is quantized */
+    rung_type b_type;  /* differs from `in` if B is quantized or narrower than A */
     int64_t m, n, k;
     double alpha, beta;
     rungi_cpu_input a, b;
+    int64_t
+        b_offset; /* B with narrow elements (cpu_dequantize.h): elements from b.first to element (0, 0). Two elements may share
+                       * a byte, so b.first is the start of the memory */
+    const rung_quantization
+        *quantization; /* of such a B: its views are in host memory, and block sizes are not 0. NULL: none */
+    int64_t scales_offset, zero_points_offset; /* elements from `data` to element (0, 0), for this item of a batch */
     rungi_cpu_output c;
     rungi_cpu_input bias, residual; /* first is NULL if there is none */
     rungi_cpu_input addend;         /* the C that is read if D is another matrix, else NULL; beta is 0 then ... */

@@ -16,6 +16,7 @@
 #include "core/plan_types.h"
 #include "core/problem.h"
 #include "cpu/cpu_device.h"
+#include "cpu/microkernels/cpu_dequantize.h"
 #include "cpu/peers/peer_library.h"
 
 typedef struct cpu_plan {
@@ -30,7 +31,8 @@ typedef struct cpu_run {
     const rung_plan *plan;
     const rung_problem *problem;
     rungi_gemm_sizes sizes;
-    const char *packed; /* the packed B after its header, or NULL */
+    const char *packed;                    /* the packed B after its header, or NULL */
+    const rung_quantization *quantization; /* of a narrow B, as rungi_cpu_job has it */
 } cpu_run_t;
 
 /* ---- Jobs -------------------------------------------------------------------------------------- */
@@ -50,10 +52,41 @@ static rungi_cpu_input operand_of(const rung_matrix *matrix, int64_t item)
     return (rungi_cpu_input){rungi_cpu_item_data(matrix, item), matrix->row_stride, matrix->col_stride};
 }
 
+/* Sets B. If its elements are narrow, it is described by the start of its memory. */
+static void set_b(rungi_cpu_job *job, const rung_matrix *b, int64_t item)
+{
+    job->b = operand_of(b, item);
+    if (!rungi_cpu_dequantizes(job) || !job->b.first)
+        return;
+    job->b.first = b->buffer ? rungi_cpu_buffer_data(b->buffer) : b->data;
+    job->b_offset = b->offset + rungi_matrix_item_offset(b, item);
+}
+
+/* Reads the scales of a narrow B into `memory`. Returns NULL if there are none. */
+static const rung_quantization *read_quantization(const rung_problem *problem, rung_quantization *memory)
+{
+    rung_matrix *const views[] = {&memory->scales, &memory->zero_points};
+    if (!problem->b_quantization || rungi_quantization_read(problem->b_quantization, memory) != RUNG_OK)
+        return NULL; /* the core has checked the struct */
+    rungi_quantization_set_block_size(&problem->b, memory);
+    for (int i = 0; i < 2; i++)
+        if (views[i]->buffer)
+            views[i]->data = rungi_cpu_buffer_data(views[i]->buffer);
+    return memory;
+}
+
+static void set_quantization(rungi_cpu_job *job, const rung_quantization *quantization, int64_t item)
+{
+    const rung_matrix *scales = &quantization->scales, *zero_points = &quantization->zero_points;
+    job->quantization = quantization;
+    job->scales_offset = scales->offset + rungi_matrix_item_offset(scales, item);
+    job->zero_points_offset = zero_points->offset + rungi_matrix_item_offset(zero_points, item);
+}
+
 static rungi_cpu_job item_job(const rung_problem *problem, rungi_gemm_sizes sizes, int64_t item)
 {
     const rung_matrix *addend = rungi_problem_addend(problem);
-    return (rungi_cpu_job){
+    rungi_cpu_job job = {
         .in = problem->a.type,
         .out = problem->c.type,
         .b_type = problem->b.type,
@@ -63,7 +96,6 @@ static rungi_cpu_job item_job(const rung_problem *problem, rungi_gemm_sizes size
         .alpha = problem->alpha,
         .beta = rungi_matrix_is_empty(addend) ? problem->beta : 0,
         .a = operand_of(&problem->a, item),
-        .b = operand_of(&problem->b, item),
         .c = {rungi_cpu_item_data(&problem->c, item), problem->c.row_stride, problem->c.col_stride},
         .bias = operand_of(&problem->bias, item),
         .residual = operand_of(&problem->residual, item),
@@ -71,6 +103,8 @@ static rungi_cpu_job item_job(const rung_problem *problem, rungi_gemm_sizes size
         .addend_factor = problem->beta,
         .activation = problem->activation,
     };
+    set_b(&job, &problem->b, item);
+    return job;
 }
 
 static rungi_cpu_input transposed(rungi_cpu_input view)
@@ -98,7 +132,10 @@ static void transpose_job(rungi_cpu_job *job)
 static void restrict_to_block(rungi_cpu_job *job, int64_t i, int64_t j, int64_t m, int64_t n)
 {
     job->a.first = element_address(&job->a, job->in, i, 0);
-    job->b.first = element_address(&job->b, job->b_type, 0, j);
+    if (rungi_cpu_dequantizes(job))
+        job->b_offset += j * job->b.col_stride;
+    else
+        job->b.first = element_address(&job->b, job->b_type, 0, j);
     job->c.first = (char *)job->c.first + (i * job->c.row_stride + j * job->c.col_stride) * rung_type_size(job->out);
     job->bias.first = element_address(&job->bias, job->out, i, j);
     job->residual.first = element_address(&job->residual, job->out, i, j);
@@ -263,6 +300,8 @@ static rungi_cpu_job job_of_run(const cpu_run_t *run, int64_t item, char *scratc
     job.parameters = run->plan->values.value;
     job.scratch = scratch;
     job.packed = run->packed;
+    if (run->quantization)
+        set_quantization(&job, run->quantization, item);
     return job;
 }
 
@@ -319,7 +358,8 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
         return rungi_cpu_peer_plan_run(plan, problem, sizes, options);
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const cpu_plan_t *state = plan->state;
-    cpu_run_t run = {plan, problem, sizes, NULL};
+    rung_quantization quantization;
+    cpu_run_t run = {plan, problem, sizes, NULL, read_quantization(problem, &quantization)};
     if (plan->packed_b) {
         const char *packed = rungi_cpu_buffer_data(options->packed_b);
         TRY(rungi_packed_header_check(&state->header, packed));
@@ -346,10 +386,10 @@ rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_m
                          .out = plan->problem.c.type,
                          .n = b->cols,
                          .k = b->rows,
-                         .b = operand_of(b, 0),
                          .config = &state->config,
                          .features = &device->features,
                          .parameters = plan->values.value};
+    set_b(&job, b, 0);
     char *header = rungi_cpu_buffer_data(packed);
     (void)queue;
     rungi_cpu_buffer_prepare_packed(packed);
@@ -386,6 +426,11 @@ rungi_cpu_grid rungi_cpu_plan_grid(const rung_plan *plan, int64_t parts)
 void rungi_cpu_plan_run_block(const rung_plan *plan, const rung_problem *problem, const rungi_cpu_grid *grid,
                               int64_t block, char *scratch)
 {
-    cpu_run_t run = {plan, problem, {problem->c.rows, problem->c.cols, problem->a.cols, 1}, NULL};
+    rung_quantization quantization;
+    cpu_run_t run = {plan,
+                     problem,
+                     {problem->c.rows, problem->c.cols, problem->a.cols, 1},
+                     NULL,
+                     read_quantization(problem, &quantization)};
     run_block(&run, grid, 0, block, scratch);
 }

@@ -686,6 +686,42 @@ static void every_pair_of_types(void **state)
     assert_int_equal(rung_accumulator_type(RUNG_F16, RUNG_BF16, RUNG_F32), RUNG_TYPE_NONE); /* A and B differ */
 }
 
+static rungi_gemm_types_set set_of(const char *name)
+{
+    return rungi_gemm_types_find_set((rungi_string_view){name, strlen(name)});
+}
+
+/* A name that begins with * is every combination in which only B has this type. */
+static void sets_of_types(void **state)
+{
+    char text[RUNGI_GEMM_TYPES_TEXT_BYTES];
+    static const rung_type b_types[] = {RUNG_Q8_0, RUNG_Q4_0,   RUNG_I8,     RUNG_U8,    RUNG_I4,
+                                        RUNG_U4,   RUNG_F8E4M3, RUNG_F8E5M2, RUNG_F4E2M1};
+    (void)state;
+    assert_true(set_of("f16:f32") == RUNGI_GEMM_TYPES_BIT(RUNGI_F16_TO_F32));
+    assert_true(set_of("*f16") == RUNGI_GEMM_TYPES_BIT(RUNGI_F32_F16_TO_F32));
+    assert_true(set_of("bf16*u4:f32") == RUNGI_GEMM_TYPES_BIT(RUNGI_BF16_U4_TO_F32));
+    assert_true(set_of("*") == 0 && set_of("") == 0 && set_of("*f64") == 0 && set_of("q8_0") == 0);
+    rungi_gemm_types_set all = set_of("*f16") | set_of("*bf16");
+    for (size_t i = 0; i < sizeof b_types / sizeof *b_types; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "*%s", rung_type_name(b_types[i]));
+        rungi_gemm_types_set expected = 0;
+        for (int a = RUNG_F32; a <= RUNG_BF16; a++)
+            for (int c = RUNG_F32; c <= RUNG_BF16; c++) {
+                rungi_gemm_types types = rungi_gemm_types_of((rung_type)a, b_types[i], (rung_type)c);
+                expected |= types < RUNGI_GEMM_TYPES_COUNT ? RUNGI_GEMM_TYPES_BIT(types) : 0;
+            }
+        assert_true(set_of(name) == expected && (all & expected) == 0);
+        all |= expected;
+    }
+    assert_true(all == RUNGI_GEMM_TYPES_MIXED);
+    rungi_gemm_types_format(all, text, sizeof text);
+    assert_string_equal(text, "*q8_0, *q4_0, *i8, *u8, *i4, *u4, *f8e4m3, *f8e5m2, *f4e2m1, *f16, *bf16");
+    rungi_gemm_types_format(set_of("i32") | set_of("f16*i4:f32") | set_of("f32*i4"), text, sizeof text);
+    assert_string_equal(text, "i32, f32*i4, f16*i4:f32");
+}
+
 /* A product that is none, and A and B of different types, are sound views that nobody
  * multiplies. */
 static void unsupported_type_combinations(void **state)
@@ -697,7 +733,7 @@ static void unsupported_type_combinations(void **state)
     assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_STATUS_UNSUPPORTED);
     problem.c = rung_matrix_of(RUNG_F32, 2, 4, c_data);
     assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
-    problem.b = rung_matrix_of(RUNG_F16, 3, 4, b_data);
+    problem.b = rung_matrix_of(RUNG_F64, 3, 4, b_data);
     assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_STATUS_UNSUPPORTED);
 }
 
@@ -1090,6 +1126,7 @@ int main(void)
         cmocka_unit_test(integers_reject_gelu),
         cmocka_unit_test(broadcast_operands),
         cmocka_unit_test(every_pair_of_types),
+        cmocka_unit_test(sets_of_types),
         cmocka_unit_test(unsupported_type_combinations),
         cmocka_unit_test(results_match_plain_loops),
         cmocka_unit_test(scalars_of_zero_in_a_batch),

@@ -627,7 +627,7 @@ static void supported_types_are_parsed(void **state)
 {
     const struct {
         const char *text;
-        unsigned products;
+        rungi_gemm_types_set products;
     } cases[] = {
         {HEAD, RUNGI_GEMM_TYPES_USUAL},
         {"// takes: f32\n" HEAD, 1u << RUNGI_F32_TO_F32},
@@ -646,7 +646,7 @@ static void supported_types_are_parsed(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rung_kernel *kernel = read_text(cases[i].text);
         if (kernel->types != cases[i].products)
-            fail_msg("\"%s\" takes 0x%x", cases[i].text, kernel->types);
+            fail_msg("\"%s\" takes 0x%llx", cases[i].text, (unsigned long long)kernel->types);
         assert_int_equal(rung_kernel_describe(kernel)->compute, RUNG_COMPUTE_STRICT);
         rung_kernel_destroy(kernel);
     }

@@ -18,10 +18,10 @@ enum { REJECTED_RECORDS_LISTED = 2 };
 /* ---- One kernel -------------------------------------------------------------------------------------------------- */
 
 /* Returns whether a bit set of rungi_gemm_types contains the types of the problem. */
-static bool supports_types(unsigned supported, const rung_problem *problem)
+static bool supports_types(rungi_gemm_types_set supported, const rung_problem *problem)
 {
     rungi_gemm_types types = rungi_gemm_types_of(problem->a.type, problem->b.type, problem->c.type);
-    return types != RUNGI_GEMM_TYPES_COUNT && supported & 1u << types;
+    return types != RUNGI_GEMM_TYPES_COUNT && (supported & RUNGI_GEMM_TYPES_BIT(types)) != 0;
 }
 
 static rung_status check_types(const rung_kernel *kernel, const rung_problem *problem)
@@ -347,10 +347,10 @@ static rung_status try_ladder_kernel(rung_plan *plan, const rung_kernel *kernel)
 }
 
 /* Returns the types that at least one kernel of the ladder supports without being named, as a bit set. */
-static unsigned types_of_ladder(const rung_plan *plan)
+static rungi_gemm_types_set types_of_ladder(const rung_plan *plan)
 {
     const rungi_backend *backend = plan->device->backend;
-    unsigned types = 0;
+    rungi_gemm_types_set types = 0;
     rung_kernel *kernel;
     for (int64_t i = 0; i < backend->ladder_count; i++)
         if (rung_kernel_at(plan->device->context, backend->name, i, &kernel) == RUNG_OK &&
@@ -363,8 +363,8 @@ static unsigned types_of_ladder(const rung_plan *plan)
 static rung_status fail_no_kernel(const rung_plan *plan, rung_status rejection)
 {
     const rung_problem *problem = &plan->problem;
-    unsigned types = types_of_ladder(plan);
-    char list[512];
+    rungi_gemm_types_set types = types_of_ladder(plan);
+    char list[RUNGI_GEMM_TYPES_TEXT_BYTES];
     if (supports_types(types, problem))
         return rungi_fail(rejection, "no kernel of %s supports this problem: %s", plan->device->info.name,
                           plan->rejected);

@@ -122,9 +122,10 @@ static rung_status check_arguments(const rung_device *device, const rung_problem
     if (m == 0 || n == 0 || k == 0)
         return rungi_invalid("the problem has m = %lld, n = %lld, k = %lld; rung_tune needs sizes of at least 1",
                              (long long)m, (long long)n, (long long)k);
-    if (rungi_type_has_scales(problem->b.type))
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "B has type %s; rung_tune does not tune quantized matrices",
-                          rung_type_name(problem->b.type));
+    if (problem->b.type != problem->a.type)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "A has type %s and B %s; rung_tune tunes only matrices of the same type",
+                          rung_type_name(problem->a.type), rung_type_name(problem->b.type));
     return kernel && kernel->step ? rungi_choose_check_automatic(kernel, &ordered) : RUNG_OK;
 }
 

@@ -9,7 +9,7 @@
  *          12_matrix multiplies them unchanged.
  * Watch    rung bench --device cpu --kernels 09,10 --threads 1
  *
- * A quantized B is dequantized while it is packed.
+ * A B that is quantized, or narrower than A, is dequantized or widened while it is packed.
  *
  * A KC x NC block of B stays in L2 while all rows of A are multiplied with it, one panel of rows at a time. A is packed as well, if C is wide enough to pay for it. If
  * A has too few rows to pay for packing, B is read in place. The bits of an element depend on k, KC and the path only.
@@ -20,13 +20,13 @@
 #include <string.h>
 
 #include "core/matrix.h"
+#include "cpu/microkernels/cpu_dequantize.h"
 #include "cpu/microkernels/cpu_epilogue.h"
 #include "cpu/microkernels/cpu_pack.h"
 #include "cpu/microkernels/pipeline.h"
 
 // takes: f32,f32:f16,f32:bf16,f64,f64:f32,f16,f16:f32,bf16,bf16:f32,i8,i32
-// takes: f32*q8_0,f32*q4_0,f16*q8_0,f16*q8_0:f32,f16*q4_0,f16*q4_0:f32
-// takes: bf16*q8_0,bf16*q8_0:f32,bf16*q4_0,bf16*q4_0:f32
+// takes: *q8_0,*q4_0,*i8,*u8,*i4,*u4,*f8e4m3,*f8e5m2,*f4e2m1,*f16,*bf16
 // preset f64: KC=256,NC=1024
 // preset tiny: KC=16,NC=32
 #ifndef KC
@@ -83,9 +83,12 @@ static void pack_b(const rungi_pipeline *run)
         char *to = run->b_panels + j * run->k_size * run->size;
         if (cols < tile)
             memset(to, 0, (size_t)(run->k_size * tile * run->size));
-        rungi_cpu_pack(run->job->features->isa,
-                       &(rungi_cpu_pack_args){run->job->b_type, b_at(run, run->p, run->j + j), b->row_stride,
-                                              b->col_stride, run->k_size, cols, to, tile});
+        if (rungi_cpu_dequantizes(run->job))
+            rungi_cpu_dequantize(run->job, run->p, run->j + j, run->k_size, cols, (float *)(void *)to, tile);
+        else
+            rungi_cpu_pack(run->job->features->isa,
+                           &(rungi_cpu_pack_args){run->job->b_type, b_at(run, run->p, run->j + j), b->row_stride,
+                                                  b->col_stride, run->k_size, cols, to, tile});
     }
 }
 
