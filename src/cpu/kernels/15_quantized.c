@@ -14,9 +14,9 @@
  * Tiles of integers, for some more rows and compute q8: the same integers are multiplied in AMX tiles, one block at a time.
  *
  * Tiles of BF16, for many rows and for compute bf16x1: A and the dequantized B are rounded to BF16 and multiplied in AMX tiles.
+ * Formats with separate scales always take this way.
  */
-// takes: f32*q8_0,f32*q4_0,f16*q8_0,f16*q8_0:f32,f16*q4_0,f16*q4_0:f32
-// takes: bf16*q8_0,bf16*q8_0:f32,bf16*q4_0,bf16*q4_0:f32
+// takes: *q8_0,*q4_0,*i8,*u8,*i4,*u4,*f8e4m3,*f8e5m2,*f4e2m1
 // computes: bf16x1,q8
 #include "base/amx_permission.h"
 #include "base/try.h"
@@ -131,7 +131,7 @@ static void run(const rungi_cpu_job *job)
 /* Chooses how the problem is multiplied. The system is asked for tiles last, because that changes the process. */
 static int choose_path(const rungi_cpu_job *job, rung_compute compute, bool has_packed_b)
 {
-    bool can_use_dots = compute == RUNG_COMPUTE_Q8 && job->features->has_vnni;
+    bool can_use_dots = compute == RUNG_COMPUTE_Q8 && job->features->has_vnni && rungi_type_has_scales(job->b_type);
     int64_t few = job->parameters[FEW_PARAMETER];
     if (can_use_dots && job->m <= (has_packed_b ? 2 * few - 1 : few))
         return PATH_DOT;
@@ -197,12 +197,15 @@ static rung_status configure(const rungi_cpu_job *job, rung_compute compute, run
                           "15_quantized needs a %s B whose blocks lie along k (row stride 1); quantize the transposed "
                           "matrix, which is n x k",
                           rung_type_name(job->b_type));
+    if (config->has_packed_b && !rungi_type_has_scales(job->b_type))
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "15_quantized does not pack a B of type %s; 10_pipeline does",
+                          rung_type_name(job->b_type));
     if (config->has_packed_b)
         TRY(configure_packed_b(job, config));
     config->path = choose_path(job, compute, config->has_packed_b);
     if (config->path == PATH_NONE)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "15_quantized needs AMX%s, which is not available",
-                          compute == RUNG_COMPUTE_Q8 ? " or AVX512_VNNI" : "");
+                          compute == RUNG_COMPUTE_Q8 && rungi_type_has_scales(job->b_type) ? " or AVX512_VNNI" : "");
     if (config->path == PATH_DOT)
         return configure_dot(job, config);
     if (config->path == PATH_INTEGER_TILES)

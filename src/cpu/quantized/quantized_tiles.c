@@ -14,6 +14,7 @@
 #include "base/ggml_blocks.h"
 #include "core/matrix.h"
 #include "cpu/amx/amx_tiles.h"
+#include "cpu/microkernels/cpu_dequantize.h"
 #include "cpu/microkernels/transpose_avx512.h"
 #include "cpu/quantized/quantized_packed.h"
 
@@ -91,14 +92,16 @@ int64_t rungi_quantized_tiles_scratch_bytes(const rungi_quantized_tiles_blocks *
 
 /* ---- A ----------------------------------------------------------------------------------------------------------- */
 
-/* Returns STEP elements of row i from step p on, rounded to BF16. */
+/* Returns STEP elements of row i from element p on, rounded to BF16, and zeros behind the end of k. */
 RUNGI_TARGET_AMX static __m512i round_row(const rungi_cpu_job *job, int64_t i, int64_t p)
 {
     const rungi_cpu_input *a = &job->a;
     float values[STEP];
+    int64_t count = rungi_min(STEP, job->k - p);
     const float *from = (const float *)a->first + i * a->row_stride + p * a->col_stride;
-    if (job->in != RUNG_F32 || a->col_stride != 1) {
-        rungi_quantized_read_row(job, i, p, STEP, values);
+    if (job->in != RUNG_F32 || a->col_stride != 1 || count < STEP) {
+        rungi_quantized_read_row(job, i, p, count, values);
+        memset(values + count, 0, (size_t)(STEP - count) * sizeof *values);
         from = values;
     }
     return (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + SIDE), _mm512_loadu_ps(from));
@@ -183,6 +186,26 @@ RUNGI_TARGET_AMX static void dequantize_slice_column(const tiles_run_t *run, con
         dequantize_column(RUNG_Q4_0, slice->steps, from, next, to);
 }
 
+/* Dequantizes column `c` of a slice of narrow elements, and stores zeros behind the end of k. */
+RUNGI_TARGET_AMX static void dequantize_narrow_column(const tiles_run_t *run, const tiles_slice_t *slice, int64_t c)
+{
+    const rungi_cpu_job *job = run->job;
+    rungi_cpu_dequantize_column_function *column = rungi_cpu_dequantize_column_select(job->features->isa);
+    const int64_t steps = RUNGI_DEQUANTIZE_LINE / STEP; /* per line */
+    char *to = slice->b + c * b_stride(&run->sizes);
+    if (slice->j + c >= run->cols)
+        return;
+    for (int64_t step = 0; step < slice->steps; step += steps) {
+        _Alignas(64) float values[RUNGI_DEQUANTIZE_LINE];
+        int64_t p = run->p + slice->p + step * STEP, count = rungi_min(RUNGI_DEQUANTIZE_LINE, job->k - p);
+        column(job, p, run->j + slice->j + c, count, values);
+        memset(values + count, 0, (size_t)(RUNGI_DEQUANTIZE_LINE - count) * sizeof *values);
+        for (int64_t s = 0; s < steps && step + s < slice->steps; s++, to += STEP_BYTES)
+            _mm512_store_si512(to, (__m512i)_mm512_cvtne2ps_pbh(_mm512_load_ps(values + s * STEP + SIDE),
+                                                                _mm512_load_ps(values + s * STEP)));
+    }
+}
+
 /* Returns how many blocks of 16 columns of a packed B are dequantized at a time. */
 static int64_t packed_group(rung_type type)
 {
@@ -235,7 +258,9 @@ RUNGI_TARGET_AMX static void dequantize_parts(const tiles_run_t *run, const tile
 {
     int64_t parts = slice_parts(run, slice);
     for (int64_t part = parts * step / steps; part < parts * (step + 1) / steps; part++)
-        (run->job->packed ? dequantize_packed_part : dequantize_slice_column)(run, slice, part);
+        (rungi_cpu_dequantizes(run->job) ? dequantize_narrow_column
+         : run->job->packed              ? dequantize_packed_part
+                                         : dequantize_slice_column)(run, slice, part);
 }
 
 /* ---- Tiles --------------------------------------------------------------------------------------------------------- */
@@ -353,7 +378,7 @@ static void multiply_chunk(const tiles_run_t *run)
 static void prepare_chunk(tiles_run_t *run)
 {
     bool is_packed = run->sizes.chunk >= run->job->k && run->j > 0;
-    run->chunk = rungi_min(run->sizes.chunk, run->job->k - run->p);
+    run->chunk = rungi_round_up(rungi_min(run->sizes.chunk, run->job->k - run->p), STEP);
     if (!is_packed)
         pack_a(run);
 }
