@@ -35,7 +35,10 @@ TYPES = {"F32": 1, "F64": 2, "F16": 3, "BF16": 4, "I8": 5, "I32": 6, "F8E4M3": 1
 #: Types whose blocks hold their scales.
 BLOCK_TYPES = {"Q8_0": 14, "Q4_0": 15}
 
-COMPUTES = {"strict": 0, "bf16x3": 1, "tf32": 2, "bf16x1": 3, "tf32x3": 4}
+#: Types of quantized elements, scales and zero points that NumPy lacks.
+NARROW_TYPES = {"U8": 7, "I4": 8, "U4": 9, "F4E2M1": 12, "E8M0": 13}
+
+COMPUTES = {"strict": 0, "bf16x3": 1, "tf32": 2, "bf16x1": 3, "tf32x3": 4, "q8": 5}
 ACTIVATIONS = {"none": 0, "relu": 1, "gelu": 2, "gelu_tanh": 3, "silu": 4}
 ORIGINS = {"defaults": 0, "given": 1, "preset": 2, "tuning": 3, "fallback": 4}
 
@@ -76,6 +79,18 @@ class Matrix(Structure):
         ("offset", c_int64),
         ("batch_stride", c_int64),
         ("batch_offsets", c_void_p),
+    ]
+
+
+class Quantization(Structure):
+    """rung_quantization"""
+
+    _fields_ = [
+        ("size", c_size_t),
+        ("scales", Matrix),
+        ("zero_points", Matrix),
+        ("block_rows", c_int64),
+        ("block_cols", c_int64),
     ]
 
 
@@ -214,6 +229,7 @@ class WeightsTensor(Structure):
 #: library returns may be longer than its declaration here.
 STRUCTS = {
     "rung_matrix": Matrix,
+    "rung_quantization": Quantization,
     "rung_problem": Problem,
     "rung_group": Group,
     "rung_multiply_options": MultiplyOptions,

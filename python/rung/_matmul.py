@@ -79,7 +79,7 @@ def matmul(
         NumPy arrays of the same type: float32, float64, float16, int8, int32, and bfloat16,
         float8_e4m3fn and float8_e5m2 of ml_dtypes. Objects with ``__dlpack__`` (tensors of PyTorch, JAX
         and others) and with ``__cuda_array_interface__`` are used in place, too. ``b`` may be the result
-        of rung.pack().
+        of rung.pack(), or of rung.quantize() with ``a`` of type float32, float16 or bfloat16.
     out
         Receives the result and is returned. It is required if beta is not 0 and for arrays on a CUDA device. The
         default is a new NumPy array. Its type is that of the operands, but int32 for int8 and float32
@@ -90,7 +90,8 @@ def matmul(
     activation
         None, "relu", "gelu", "gelu_tanh" or "silu".
     compute
-        The lowest acceptable precision for float32: None or "strict", "bf16x3", "tf32x3", "tf32", "bf16x1".
+        The lowest acceptable precision for float32 and for a quantized ``b``: None or "strict", "bf16x3",
+        "tf32x3", "tf32", "bf16x1", "q8".
     device
         "cpu", "opencl", "opencl:1", "cuda" and so on. None selects the environment variable RUNG_DEVICE, else the
         CPU. Operands in memory are copied to the device and back.
@@ -259,6 +260,8 @@ _known = KnownForms()
 def _matmul(a, b, out, alpha, beta, bias, activation, residual, compute, device, threads):
     if hasattr(b, "multiply_packed"):
         return b.multiply_packed(a, out, alpha, beta, bias, activation, residual, compute, device, threads)
+    if hasattr(b, "multiply_quantized"):
+        return b.multiply_quantized(a, out, alpha, beta, bias, activation, residual, compute, device, threads)
     options = _threads.current_options if threads is None else _threads.options_of(threads)
 
     def run(_, slot):

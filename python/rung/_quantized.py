@@ -1,50 +1,130 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rung.quantize, rung.Quantized and rung.load_weights: GGML's blocks, and files of weights."""
+"""rung.quantize, rung.Quantized and rung.load_weights: arrays of narrow numbers with scales, and files of weights."""
 
 from __future__ import annotations
 
 import os
 import weakref
 from collections.abc import Iterator, Mapping
-from ctypes import c_void_p
+from ctypes import addressof, byref, c_void_p
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
-from . import _library
-from ._arrays import View, dtype_of, view_of_array
+from . import _library, _threads
+from ._arrays import TYPE_BYTES, View, dtype_of, type_name, view_of, view_of_array
+from ._matmul import Operands
 
-_BLOCK = 32  # elements that share a scale
+_BLOCK = 32  # elements of a block of GGML
 _BLOCK_BYTES = {"q8_0": 34, "q4_0": 18}
 _TYPES = {"q8_0": _library.BLOCK_TYPES["Q8_0"], "q4_0": _library.BLOCK_TYPES["Q4_0"]}
 _TYPE_NAMES = {number: name for name, number in _TYPES.items()}
 
 
+class _Format(NamedTuple):
+    """The library's types of elements, scales and zero points, and the block; 0 is a whole row."""
+
+    elements: str
+    scales: str
+    zero_points: str | None
+    block: int
+
+
+_FORMATS = {
+    "int8": _Format("I8", "F32", None, 0),
+    "int4": _Format("I4", "F16", None, 32),
+    "uint4": _Format("U4", "F16", "U4", 128),
+    "f8e4m3": _Format("F8E4M3", "F32", None, 0),
+    "f8e5m2": _Format("F8E5M2", "F32", None, 0),
+    "mxfp8": _Format("F8E4M3", "E8M0", None, 32),
+    "mxfp4": _Format("F4E2M1", "E8M0", None, 32),
+    "nvfp4": _Format("F4E2M1", "F8E4M3", None, 16),
+}
+_NUMBERS = {**_library.TYPES, **_library.NARROW_TYPES}
+_ALL_TYPES = {**_TYPES, **{name: _NUMBERS[format.elements] for name, format in _FORMATS.items()}}
+_SCALE_DTYPES = {"F32": numpy.float32, "F16": numpy.float16}  # others are bytes
+
+
 def _matrix(kind: int, shape: tuple, address: int) -> _library.Matrix:
     """Returns the view of a dense array: the last dimension is a row."""
     rows, cols = prod(shape[:-1]), shape[-1]
-    return _library.Matrix(kind, rows, cols, cols, 1, address or None, None, 0, 0, None)
+    return _library.Matrix(kind, rows, cols, max(cols, 1), 1, address or None, None, 0, 0, None)
+
+
+def _transpose(matrix: _library.Matrix) -> None:
+    matrix.rows, matrix.cols = matrix.cols, matrix.rows
+    matrix.row_stride, matrix.col_stride = matrix.col_stride, matrix.row_stride
+
+
+def _bytes_of(kind: str, count: int) -> int:
+    """Returns the bytes of elements; two 4-bit elements share a byte."""
+    return (count + 1) // 2 if kind in ("I4", "U4", "F4E2M1") else count * TYPE_BYTES.get(_NUMBERS[kind], 1)
+
+
+def _empty(kind: str, count: int) -> numpy.ndarray:
+    dtype = _SCALE_DTYPES.get(kind, numpy.uint8)
+    return numpy.zeros(_bytes_of(kind, count), numpy.uint8).view(dtype)
 
 
 class Quantized:
-    """An array in blocks of 32 elements with one scale each. Created by rung.quantize() and rung.load_weights().
+    """An array of narrow numbers with scales. Created by rung.quantize() and rung.load_weights().
 
-    ``type`` is ``"q8_0"`` or ``"q4_0"``, ``shape`` the shape of the array, and ``data`` the bytes of its
-    blocks, row by row, as GGML stores them.
+    ``type`` is the format, for example ``"q8_0"``, and ``shape`` the shape of the array. ``data`` has the
+    bytes of its elements, row by row; two 4-bit elements share a byte, the first in the lower half. ``block``
+    has the rows and columns of elements that share a scale. ``scales`` and ``zero_points`` have one element
+    per block, row by row; they are bytes if NumPy lacks their type, and None if the format has none. Blocks
+    of Q8_0 and Q4_0 hold their scales, as in GGML. ``T`` is the transposed array, with the same memory.
     """
 
-    def __init__(self, type: str, shape: tuple, data: numpy.ndarray) -> None:
+    def __init__(
+        self,
+        type: str,
+        shape: tuple,
+        data: numpy.ndarray,
+        scales: numpy.ndarray | None = None,
+        zero_points: numpy.ndarray | None = None,
+        block: tuple = (1, _BLOCK),
+    ) -> None:
         self.type = type
         self.shape = shape
         self.data = data
+        self.scales = scales
+        self.zero_points = zero_points
+        self.block = block
+        self._is_transposed = False
 
     @property
     def nbytes(self) -> int:
-        return self.data.nbytes
+        return sum(part.nbytes for part in (self.data, self.scales, self.zero_points) if part is not None)
+
+    @property
+    def T(self) -> Quantized:
+        if len(self.shape) != 2:
+            raise ValueError(f"the array has {len(self.shape)} dimensions; only arrays with two can be transposed")
+        transposed = Quantized(self.type, self.shape[::-1], self.data, self.scales, self.zero_points, self.block[::-1])
+        transposed._is_transposed = not self._is_transposed
+        return transposed
 
     def __repr__(self) -> str:
         return f"<rung.Quantized {' x '.join(map(str, self.shape))} {self.type}, {self.nbytes} bytes>"
+
+    def _view(self) -> _library.Matrix:
+        matrix = _matrix(
+            _ALL_TYPES[self.type], self.shape[::-1] if self._is_transposed else self.shape, _address(self.data)
+        )
+        if self._is_transposed:
+            _transpose(matrix)
+        return matrix
+
+    def _quantization(self) -> _library.Quantization | None:
+        """Returns the scales and zero points; None if the elements hold their scales."""
+        format = _FORMATS.get(self.type)
+        if format is None:
+            return None
+        block = self.block[::-1] if self._is_transposed else self.block
+        shape = self.shape[::-1] if self._is_transposed else self.shape
+        return _describe(format, shape, block, self.scales, self.zero_points, self._is_transposed)
 
     def dequantize(self, dtype: Any = numpy.float32) -> numpy.ndarray:
         """Returns the elements as float32, float64, float16 or bfloat16 (of ml_dtypes)."""
@@ -52,10 +132,47 @@ class Quantized:
         if result.size == 0:
             return result
         to = view_of_array(result, "dtype")
-        function = _library.load().rung_dequantize
-        blocks = _matrix(_TYPES[self.type], self.shape, _address(self.data))
-        _library.check(function(blocks, None, _matrix(to.type, self.shape, to.address)))
+        quantization = self._quantization()
+        _library.check(
+            _library.load().rung_dequantize(
+                self._view(), quantization and byref(quantization), _matrix(to.type, self.shape, to.address)
+            )
+        )
         return result
+
+    def multiply_quantized(self, a, out, alpha, beta, bias, activation, residual, compute, device, threads):
+        """Multiplies a by the quantized array, for rung.matmul."""
+        if len(self.shape) != 2:
+            raise ValueError(f"b has shape {self.shape}; a quantized b has two dimensions")
+        a_view = view_of(a, "a")
+        if a_view.type not in (_library.TYPES["F32"], _library.TYPES["F16"], _library.TYPES["BF16"]):
+            raise TypeError(
+                f"a has type {type_name(a_view.type)}; with a quantized b it must be float32, float16 or bfloat16"
+            )
+        if a_view.device is not None:
+            raise ValueError("a is on a CUDA device; only the CPU multiplies by a quantized b")
+        options = _threads.current_options if threads is None else _threads.options_of(threads)
+        context, library = _library.context_of(device), _library.load()
+        view, quantization = self._view(), self._quantization()
+
+        def run(_, slot):
+            problem = _library.Problem.from_buffer_copy(slot.problem)
+            b = problem.b  # shape and batch are those of a dense array
+            b.type, b.row_stride, b.col_stride, b.data = view.type, view.row_stride, view.col_stride, view.data
+            problem.b_quantization = addressof(quantization) if quantization else None
+            return library.rung_multiply(context, byref(problem), options)
+
+        # An array with the type of a in place of b, whose memory is not used.
+        size = TYPE_BYTES[a_view.type]
+        dense = View(0, self.shape, (self.shape[1] * size, size), a_view.type, None, False, None)
+        operands = Operands(a, dense, out, beta, bias, residual)
+        if operands.c.type not in (operands.a.type, _library.TYPES["F32"]):
+            raise TypeError(
+                f"out has type {type_name(operands.c.type)}; with a quantized b it must be float32 or the type of a, "
+                f"{type_name(operands.a.type)}"
+            )
+        operands.multiply(operands.form(activation, compute), alpha, beta, run)
+        return operands.finish()
 
 
 def _address(data: numpy.ndarray) -> int:
@@ -63,11 +180,62 @@ def _address(data: numpy.ndarray) -> int:
     return data.__array_interface__["data"][0]
 
 
-def quantize(array: Any, type: str) -> Quantized:
-    """Quantizes an array to blocks of 32 elements with one scale each: ``type`` is ``"q8_0"`` or ``"q4_0"``.
+def _blocks_shape(shape: tuple, block: tuple) -> tuple:
+    """Returns the number of blocks in the rows and columns of an array."""
+    rows, cols = prod(shape[:-1]), shape[-1]
+    return (-(-rows // (block[0] or max(rows, 1))), -(-cols // (block[1] or max(cols, 1))))
 
-    The array has type float32, float64, float16 or bfloat16, finite elements, and a last dimension that is
-    a multiple of 32. The bytes are those of GGML's reference quantization.
+
+def _describe(
+    format: _Format, shape: tuple, block: tuple, scales: Any, zero_points: Any, is_transposed: bool
+) -> _library.Quantization:
+    """Returns the struct of scales and zero points of an array with this shape in memory."""
+    quantization = _library.versioned(_library.Quantization, block_rows=block[0], block_cols=block[1])
+    blocks = _blocks_shape(shape, block)
+    quantization.scales = _matrix(_NUMBERS[format.scales], blocks, _address(scales))
+    if format.zero_points:
+        quantization.zero_points = _matrix(_NUMBERS[format.zero_points], blocks, _address(zero_points))
+    if is_transposed:
+        _transpose(quantization.scales)
+        _transpose(quantization.zero_points)
+        quantization.block_rows, quantization.block_cols = block[1], block[0]
+    return quantization
+
+
+def _block_of(type: str, format: _Format, block: Any) -> tuple:
+    """Returns the rows and columns of a block."""
+    if block is None:
+        return (1, format.block)
+    pair = (1, block) if isinstance(block, int) else tuple(block)
+    if len(pair) != 2 or any(not isinstance(size, int) or size < 0 for size in pair):
+        raise ValueError(f"block is {block!r}; pass the number of elements in a row, or rows and columns; 0 is all")
+    if format.scales in ("E8M0", "F8E4M3") and pair != (1, format.block):
+        raise ValueError(f"block is {block!r}; {type} has blocks of {format.block} elements in a row")
+    return pair
+
+
+def quantize(array: Any, type: str, block: Any = None) -> Quantized:
+    """Quantizes an array to narrow numbers with a scale per block.
+
+    The array has type float32, float64, float16 or bfloat16 and finite elements. ``type`` is one of these:
+
+    ===========  =======================================  ================================================
+    type         elements and scales                      elements in a row that share a scale
+    ===========  =======================================  ================================================
+    "q8_0"       8-bit integers, blocks of GGML           32; the last dimension is a multiple of 32
+    "q4_0"       4-bit integers, blocks of GGML           32; the last dimension is a multiple of 32
+    "int8"       8-bit integers, float32                  all
+    "int4"       4-bit integers, float16                  32
+    "uint4"      4-bit integers, float16 and zero points  128
+    "f8e4m3"     8-bit floats, float32                    all
+    "f8e5m2"     8-bit floats, float32                    all
+    "mxfp8"      8-bit floats E4M3, E8M0                  32
+    "mxfp4"      4-bit floats E2M1, E8M0                  32
+    "nvfp4"      4-bit floats E2M1, E4M3                  16
+    ===========  =======================================  ================================================
+
+    ``block`` changes the block of the integer and f8 formats: a number of elements in a row, or a pair of
+    rows and columns, where 0 is all. To multiply by weights of shape (n, k), pass the transposed array:
 
     >>> import numpy, rung
     >>> weights = rung.quantize(numpy.ones((2, 64), numpy.float32), "q8_0")
@@ -75,10 +243,16 @@ def quantize(array: Any, type: str) -> Quantized:
     <rung.Quantized 2 x 64 q8_0, 136 bytes>
     >>> weights.dequantize().shape
     (2, 64)
+    >>> rung.matmul(numpy.ones((1, 64), numpy.float32), weights.T).shape
+    (1, 2)
     """
-    kind = _library.lookup(_TYPES, type, "type")
+    kind = _library.lookup(_ALL_TYPES, type, "type")
     view = view_of_array(numpy.ascontiguousarray(array), "array")
     shape = tuple(view.shape)
+    if type in _FORMATS:
+        return _quantize_with_scales(view, shape, type, block)
+    if block is not None:
+        raise ValueError(f"block is {block!r}; blocks of {type} always have {_BLOCK} elements")
     if shape[-1] % _BLOCK:
         raise ValueError(f"the last dimension of array is {shape[-1]}; {type} needs a multiple of {_BLOCK}")
     data = numpy.empty(prod(shape) // _BLOCK * _BLOCK_BYTES[type], numpy.uint8)
@@ -88,6 +262,21 @@ def quantize(array: Any, type: str) -> Quantized:
             function(_matrix(view.type, shape, view.address), _matrix(kind, shape, _address(data)), None)
         )
     return Quantized(type, shape, data)
+
+
+def _quantize_with_scales(view: View, shape: tuple, type: str, block: Any) -> Quantized:
+    format = _FORMATS[type]
+    sizes = _block_of(type, format, block)
+    count = prod(_blocks_shape(shape, sizes))
+    data = numpy.zeros(_bytes_of(format.elements, prod(shape)), numpy.uint8)
+    scales = _empty(format.scales, count)
+    zero_points = _empty(format.zero_points, count) if format.zero_points else None
+    if data.size:
+        quantization = _describe(format, shape, sizes, scales, zero_points, False)
+        to = _matrix(_NUMBERS[format.elements], shape, _address(data))
+        function = _library.load().rung_quantize
+        _library.check(function(_matrix(view.type, shape, view.address), to, byref(quantization)))
+    return Quantized(type, shape, data, scales, zero_points, sizes)
 
 
 class Weights(Mapping):

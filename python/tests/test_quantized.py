@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rung.quantize and rung.load_weights: errors within the bounds of the formats, and files of weights."""
+"""rung.quantize, rung.matmul with quantized arrays, and rung.load_weights."""
 
 import gc
 import json
@@ -123,3 +123,125 @@ def test_damaged_files_are_rejected(tmp_path):
     with pytest.raises(rung.Error, match="cannot be opened") as caught:
         rung.load_weights(tmp_path / "absent")
     assert caught.value.name == "IO"
+
+
+# Errors of an element as part of the largest magnitude of its block.
+FORMAT_BOUNDS = {
+    "int8": (0, 1 / 254),
+    "int4": (32, 1 / 14),
+    "uint4": (128, 2 / 15),
+    "f8e4m3": (0, 1 / 16),
+    "f8e5m2": (0, 1 / 8),
+    "mxfp8": (32, 1 / 8),
+    "mxfp4": (32, 1 / 4),
+    "nvfp4": (16, 1 / 5),
+}
+ALL_FORMATS = [*BOUNDS, *FORMAT_BOUNDS]
+
+
+def largest_of_blocks(array, block):
+    """Returns the largest magnitude of the block of each element; blocks lie in rows."""
+    result = numpy.empty(array.shape)
+    block = block or array.shape[-1]
+    for first in range(0, array.shape[-1], block):
+        part = numpy.abs(array[..., first : first + block]).max(axis=-1, keepdims=True)
+        result[..., first : first + block] = part
+    return result
+
+
+@pytest.mark.parametrize("kind", FORMAT_BOUNDS)
+@pytest.mark.parametrize("shape", [(5,), (7, 150), (2, 3, 33)])
+def test_formats_with_scales_are_within_the_bound(kind, shape):
+    array = random(shape)
+    quantized = rung.quantize(array, kind)
+    block, bound = FORMAT_BOUNDS[kind]
+    assert quantized.type == kind and quantized.shape == shape and quantized.block == (1, block)
+    bits = 4 if "4" in kind.replace("e4m3", "") else 8
+    assert quantized.data.nbytes == (array.size * bits + 7) // 8
+    assert (quantized.zero_points is not None) == (kind == "uint4")
+    errors = numpy.abs(quantized.dequantize() - array) / largest_of_blocks(array, block)
+    assert 0 < errors.max() <= bound * 1.02
+    assert quantized.nbytes > quantized.data.nbytes
+
+
+@pytest.mark.parametrize("block", [7, 0, (3, 4), (0, 0), (0, 1)])
+@pytest.mark.parametrize("kind", ["int8", "uint4", "f8e4m3"])
+def test_blocks_have_the_requested_size(kind, block):
+    quantized = rung.quantize(random((10, 21)), kind, block)
+    rows, cols = quantized.block
+    blocks = -(-10 // (rows or 10)) * -(-21 // (cols or 21))
+    assert quantized.scales.size == blocks
+    assert numpy.abs(quantized.dequantize() - random((10, 21))).max() < 1
+    assert (quantized.T.dequantize() == quantized.dequantize().T).all()
+    product = rung.matmul(random((4, 10)), quantized)
+    assert numpy.allclose(product, random((4, 10)) @ quantized.dequantize(), atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ALL_FORMATS)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("compute", [None, "bf16x1", "q8"])
+def test_matmul_multiplies_by_transposed_weights(kind, dtype, compute):
+    weights = rung.quantize(random((37, 96)), kind)
+    a = random((5, 96), dtype)
+    product = rung.matmul(a, weights.T, compute=compute)
+    assert product.dtype == a.dtype and product.shape == (5, 37)
+    values = weights.dequantize().astype(numpy.float64).T
+    sizes = numpy.abs(a.astype(numpy.float64)) @ numpy.abs(values)
+    factor = 2**-16 if compute is None else 2**-7 + 2**-16 if compute == "bf16x1" else 2**-4
+    errors = numpy.abs(product - a.astype(numpy.float64) @ values)
+    assert (errors <= (factor + 2**-10 * (dtype == "float16")) * sizes + 1e-3 * (dtype == "float16")).all()
+
+
+def test_matmul_has_batches_vectors_and_an_epilogue():
+    weights = rung.quantize(random((20, 33)), "int4", 8)
+    values = weights.dequantize().T
+    batch = random((2, 3, 4, 33))
+    assert numpy.allclose(rung.matmul(batch, weights.T), batch @ values, atol=1e-4)
+    assert numpy.allclose(rung.matmul(batch[0, 0, 0], weights.T), batch[0, 0, 0] @ values, atol=1e-4)
+    bias, out = random((20,)), random((4, 20))
+    expected = numpy.maximum(2 * batch[0, 0] @ values + 3 * out + bias, 0)
+    result = rung.matmul(batch[0, 0], weights.T, out, alpha=2, beta=3, bias=bias, activation="relu", threads=1)
+    assert result is out and numpy.allclose(out, expected, atol=1e-3)
+    half = rung.matmul(batch[0, 0].astype("float16"), weights.T, numpy.empty((4, 20), numpy.float32))
+    assert half.dtype == numpy.float32 and numpy.allclose(half, batch[0, 0] @ values, atol=1e-1)
+    # A plain multiplication of the same shapes does not see the scales of the calls before.
+    assert numpy.allclose(rung.matmul(batch, numpy.ascontiguousarray(values)), batch @ values, atol=1e-4)
+
+
+def test_matmul_of_empty_arrays():
+    weights = rung.quantize(numpy.empty((0, 32), numpy.float32), "int8")
+    assert rung.matmul(random((2, 32)), weights.T).shape == (2, 0)
+    weights = rung.quantize(numpy.empty((3, 0), numpy.float32), "mxfp4")
+    assert (rung.matmul(random((2, 0)), weights.T) == numpy.zeros((2, 3))).all()
+
+
+def test_an_out_that_overlaps_the_elements_is_computed_apart():
+    weights = rung.quantize(random((4, 64)), "int8")
+    values = weights.dequantize().T
+    a = random((2, 64))
+    out = weights.data[:32].view(numpy.float32).reshape(2, 4)
+    rung.matmul(a, weights.T, out)
+    assert numpy.allclose(out, a @ values, atol=1e-4)
+
+
+def test_wrong_calls_with_quantized_arrays_are_rejected():
+    weights = rung.quantize(random((4, 64)), "int8")
+    with pytest.raises(ValueError, match="do not match"):
+        rung.matmul(random((2, 64)), weights)
+    with pytest.raises(TypeError, match="float64"):
+        rung.matmul(random((2, 64), "float64"), weights.T)
+    with pytest.raises(TypeError, match="out has type float16"):
+        rung.matmul(random((2, 64)), weights.T, numpy.empty((2, 4), numpy.float16))
+    with pytest.raises(ValueError, match="3 dimensions"):
+        rung.quantize(random((2, 2, 32)), "int8").T
+    with pytest.raises(ValueError, match="two dimensions"):
+        rung.matmul(random((2, 32)), rung.quantize(random((2, 2, 32)), "int8"))
+    with pytest.raises(ValueError, match="always have 32"):
+        rung.quantize(random((2, 32)), "q8_0", 16)
+    with pytest.raises(ValueError, match="blocks of 16 elements"):
+        rung.quantize(random((2, 32)), "nvfp4", 32)
+    for block in (-1, (1, 2, 3), (1.5, 2)):
+        with pytest.raises(ValueError, match="block is"):
+            rung.quantize(random((2, 32)), "int8", block)
+    with pytest.raises(rung.Error, match="lie along k"):
+        rung.matmul(random((2, 4)), rung.quantize(random((4, 64)), "q8_0"))
