@@ -95,9 +95,10 @@ rung_status rungi_quantization_check_in_memory(const rung_quantization *given)
     rung_quantization quantization;
     TRY(rungi_quantization_read(given, &quantization));
     if (quantization.scales.buffer || quantization.zero_points.buffer)
-        return rungi_invalid("the %s of B are in a buffer, and this call takes matrices in memory; copy them to memory, "
-                             "or create a plan and run it on a queue",
-                             quantization.scales.buffer ? "scales" : "zero points");
+        return rungi_invalid(
+            "the %s of B are in a buffer, and this call takes matrices in memory; copy them to memory, "
+            "or create a plan and run it on a queue",
+            quantization.scales.buffer ? "scales" : "zero points");
     return RUNG_OK;
 }
 

@@ -32,8 +32,8 @@ static const format_t formats[] = {
     {RUNG_F8E4M3, RUNG_E8M0, RUNG_TYPE_NONE, 32, 1}, /* MXFP8 */
     {RUNG_F8E4M3, RUNG_TYPE_NONE, RUNG_TYPE_NONE, 0, 0},
     {RUNG_F8E5M2, RUNG_F16, RUNG_TYPE_NONE, 0, 1},
-    {RUNG_F8E5M2, RUNG_E8M0, RUNG_TYPE_NONE, 32, 1}, /* MXFP8 */
-    {RUNG_F4E2M1, RUNG_E8M0, RUNG_TYPE_NONE, 32, 1}, /* MXFP4 */
+    {RUNG_F8E5M2, RUNG_E8M0, RUNG_TYPE_NONE, 32, 1},   /* MXFP8 */
+    {RUNG_F4E2M1, RUNG_E8M0, RUNG_TYPE_NONE, 32, 1},   /* MXFP4 */
     {RUNG_F4E2M1, RUNG_F8E4M3, RUNG_TYPE_NONE, 16, 1}, /* NVFP4 */
     {RUNG_F4E2M1, RUNG_F64, RUNG_TYPE_NONE, 7, 2},
     {RUNG_F16, RUNG_TYPE_NONE, RUNG_TYPE_NONE, 0, 0}, /* not quantized, but narrower than A */
@@ -266,18 +266,20 @@ static int count_wrong(const formats_case_t *given, const formats_data_t *data)
             double expected = given->alpha * sum + addend;
             double bound = fabs(given->alpha) * bound_factor(given->compute, given->k) * sizes + 0x1p-120 +
                            8 * 0x1p-24 * (fabs(given->alpha * sum) + fabs(addend));
-            bound += 1.001 * rounding_of(given->c_type) * (fabs(expected) + bound) + 0x1p-24 * (given->c_type == RUNG_F16);
+            bound += 1.001 * rounding_of(given->c_type) * (fabs(expected) + bound) +
+                     0x1p-24 * (given->c_type == RUNG_F16);
             double found = get(given->c_type, c->data, i * c->row_stride + j * c->col_stride);
             if (fabs(expected) + bound > 65504 && given->c_type == RUNG_F16) /* may overflow */
                 continue;
             if (!(fabs(found - expected) <= bound) && wrong++ == 0)
-                printf("%s*%s:%s %s blocks of %lld x %lld, layout %d, %lld x %lld x %lld (%s): element %lld, %lld is %.9g; "
-                       "expected %.9g with an error of up to %g\n",
-                       rung_type_name(given->a_type), rung_type_name(given->format->type), rung_type_name(given->c_type),
-                       rung_compute_name(given->compute), (long long)given->format->block_rows,
-                       (long long)given->format->block_cols, (int)given->layout, (long long)given->m,
-                       (long long)given->n, (long long)given->k, given->kernel ? given->kernel : "automatic",
-                       (long long)i, (long long)j, found, expected, bound);
+                printf(
+                    "%s*%s:%s %s blocks of %lld x %lld, layout %d, %lld x %lld x %lld (%s): element %lld, %lld is %.9g; "
+                    "expected %.9g with an error of up to %g\n",
+                    rung_type_name(given->a_type), rung_type_name(given->format->type), rung_type_name(given->c_type),
+                    rung_compute_name(given->compute), (long long)given->format->block_rows,
+                    (long long)given->format->block_cols, (int)given->layout, (long long)given->m, (long long)given->n,
+                    (long long)given->k, given->kernel ? given->kernel : "automatic", (long long)i, (long long)j, found,
+                    expected, bound);
         }
     return wrong;
 }
@@ -505,7 +507,8 @@ static void every_code_is_exact_in_a_line(void **state)
             unsigned char codes[256], finite[256];
             for (int i = 0; i < 256; i++) {
                 codes[i] = (unsigned char)(is_4_bit ? i % 16 * 16 + (i * 7 + i / 16) % 16 : i);
-                bool is_finite = (type != RUNG_F8E4M3 || (i & 0x7f) != 0x7f) && (type != RUNG_F8E5M2 || (i & 0x7c) != 0x7c);
+                bool is_finite = (type != RUNG_F8E4M3 || (i & 0x7f) != 0x7f) &&
+                                 (type != RUNG_F8E5M2 || (i & 0x7c) != 0x7c);
                 finite[i] = is_finite ? codes[i] : 0; /* 0 times a NaN is a NaN */
             }
             check_line(device, type, is_4_bit ? 32 : 256, codes, false);
@@ -585,7 +588,14 @@ static void a_b_without_scales_can_be_packed(void **state)
 /* ---- Batches, groups, plans and calls --------------------------------------------------------------------------- */
 
 /* Memory of B with 4-bit elements and zero points for several items. */
-enum { ITEMS = 5, M = 2, N = 3, K = 37, BLOCK = 8, SCALES = 5 * N }; /* K * N is odd: items begin in the middle of bytes */
+enum {
+    ITEMS = 5,
+    M = 2,
+    N = 3,
+    K = 37,
+    BLOCK = 8,
+    SCALES = 5 * N
+}; /* K * N is odd: items begin in the middle of bytes */
 static float a_memory[ITEMS * M * K], c_memory[ITEMS * M * N];
 static unsigned char b_memory[ITEMS * K * N], zero_memory[ITEMS * SCALES];
 static uint16_t scale_memory[ITEMS * SCALES];
@@ -765,7 +775,8 @@ static void invalid_scales_are_refused(void **state)
     rung_problem problem = item_problem(0, &quantization, c_memory);
     (void)state;
     quantization.scales.rows = 4;
-    expect(RUNG_STATUS_INVALID, &problem, "the scales are 4 x 3; blocks of 8 x 1 elements of a 37 x 3 matrix need 5 x 3");
+    expect(RUNG_STATUS_INVALID, &problem,
+           "the scales are 4 x 3; blocks of 8 x 1 elements of a 37 x 3 matrix need 5 x 3");
     quantization.scales.rows = 5;
     quantization.zero_points.cols = 4;
     expect(RUNG_STATUS_INVALID, &problem, "the zero points are 5 x 4");

@@ -28,13 +28,12 @@ static const float f4e2m1_values[16] = {0.0f,  0.5f,  1.0f,  1.5f,  2.0f,  3.0f,
 #define FRACTIONS_4(unit) 4.0f * (unit), 5.0f * (unit), 6.0f * (unit), 7.0f * (unit)
 #define FRACTIONS_8(unit) 8.0f * (unit), 9.0f * (unit), 10.0f * (unit), 11.0f * (unit), LAST_4_OF_8(unit)
 #define LAST_4_OF_8(unit) 12.0f * (unit), 13.0f * (unit), 14.0f * (unit), 15.0f * (unit)
-#define F8E4M3_NUMBERS(sign)                                                                                      \
-    SMALL_4(sign 0x1p-9f), FRACTIONS_4(sign 0x1p-9f), FRACTIONS_8(sign 0x1p-9f), FRACTIONS_8(sign 0x1p-8f),       \
-        FRACTIONS_8(sign 0x1p-7f), FRACTIONS_8(sign 0x1p-6f), FRACTIONS_8(sign 0x1p-5f),                          \
-        FRACTIONS_8(sign 0x1p-4f), FRACTIONS_8(sign 0x1p-3f), FRACTIONS_8(sign 0x1p-2f),                          \
-        FRACTIONS_8(sign 0x1p-1f), FRACTIONS_8(sign 0x1p0f), FRACTIONS_8(sign 0x1p1f), FRACTIONS_8(sign 0x1p2f),  \
-        FRACTIONS_8(sign 0x1p3f), FRACTIONS_8(sign 0x1p4f), sign 256.0f, sign 288.0f, sign 320.0f, sign 352.0f, \
-        sign 384.0f, sign 416.0f, sign 448.0f, NAN
+#define F8E4M3_NUMBERS(sign)                                                                                        \
+    SMALL_4(sign 0x1p-9f), FRACTIONS_4(sign 0x1p-9f), FRACTIONS_8(sign 0x1p-9f), FRACTIONS_8(sign 0x1p-8f),         \
+        FRACTIONS_8(sign 0x1p-7f), FRACTIONS_8(sign 0x1p-6f), FRACTIONS_8(sign 0x1p-5f), FRACTIONS_8(sign 0x1p-4f), \
+        FRACTIONS_8(sign 0x1p-3f), FRACTIONS_8(sign 0x1p-2f), FRACTIONS_8(sign 0x1p-1f), FRACTIONS_8(sign 0x1p0f),  \
+        FRACTIONS_8(sign 0x1p1f), FRACTIONS_8(sign 0x1p2f), FRACTIONS_8(sign 0x1p3f), FRACTIONS_8(sign 0x1p4f),     \
+        sign 256.0f, sign 288.0f, sign 320.0f, sign 352.0f, sign 384.0f, sign 416.0f, sign 448.0f, NAN
 #define F8E5M2_NUMBERS(sign)                                                                                         \
     SMALL_4(sign 0x1p-16f), FRACTIONS_4(sign 0x1p-16f), FRACTIONS_4(sign 0x1p-15f), FRACTIONS_4(sign 0x1p-14f),      \
         FRACTIONS_4(sign 0x1p-13f), FRACTIONS_4(sign 0x1p-12f), FRACTIONS_4(sign 0x1p-11f),                          \
@@ -43,8 +42,8 @@ static const float f4e2m1_values[16] = {0.0f,  0.5f,  1.0f,  1.5f,  2.0f,  3.0f,
         FRACTIONS_4(sign 0x1p-2f), FRACTIONS_4(sign 0x1p-1f), FRACTIONS_4(sign 0x1p0f), FRACTIONS_4(sign 0x1p1f),    \
         FRACTIONS_4(sign 0x1p2f), FRACTIONS_4(sign 0x1p3f), FRACTIONS_4(sign 0x1p4f), FRACTIONS_4(sign 0x1p5f),      \
         FRACTIONS_4(sign 0x1p6f), FRACTIONS_4(sign 0x1p7f), FRACTIONS_4(sign 0x1p8f), FRACTIONS_4(sign 0x1p9f),      \
-        FRACTIONS_4(sign 0x1p10f), FRACTIONS_4(sign 0x1p11f), FRACTIONS_4(sign 0x1p12f),                             \
-        FRACTIONS_4(sign 0x1p13f), sign INFINITY, NAN, NAN, NAN
+        FRACTIONS_4(sign 0x1p10f), FRACTIONS_4(sign 0x1p11f), FRACTIONS_4(sign 0x1p12f), FRACTIONS_4(sign 0x1p13f),  \
+        sign INFINITY, NAN, NAN, NAN
 static const float f8e4m3_values[256] = {F8E4M3_NUMBERS(+), F8E4M3_NUMBERS(-)};
 static const float f8e5m2_values[256] = {F8E5M2_NUMBERS(+), F8E5M2_NUMBERS(-)};
 
