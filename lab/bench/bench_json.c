@@ -49,6 +49,15 @@ static void add_explanation_fields(lab_json *json, const lab_explanation *explan
     lab_explanation_write_summary(json, explanation);
 }
 
+/* Returns the rate at which the elements of a quantized B are used, as they are stored. */
+static double b_gbytes_per_second(const lab_bench_result *bench, const lab_bench_row *row)
+{
+    rung_type b = lab_type_pair_b(row->product);
+    double elements = (double)row->size.k * (double)row->size.n * (double)bench->batch;
+    double bytes = elements * (double)rung_type_block_bytes(b) / (double)rung_type_block_elements(b);
+    return row->median_ns > 0 ? bytes / (double)row->median_ns : 0;
+}
+
 /* Adds the fields that only rows of the CPU have. */
 static void add_cpu_fields(lab_json *json, const lab_bench_row *row)
 {
@@ -115,6 +124,8 @@ static void add_row(lab_json *json, const lab_bench_result *bench, const lab_ben
         lab_json_times_array(json, "series_ns", row->series.times, row->series.count);
     }
     lab_json_number(json, "gflops", row->gflops);
+    if (lab_type_pair_is_mixed(row->product))
+        add_ratio(json, "b_gbytes_per_second", b_gbytes_per_second(bench, row));
     add_ratio(json, "over_before", row->over_before);
     add_ratio(json, "over_first", row->over_first);
     add_ratio(json, "percent_of_vendor", row->percent_of_vendor);

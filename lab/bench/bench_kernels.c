@@ -108,6 +108,26 @@ static int add_combinations(lab_bench_session *session, const rung_kernel *kerne
     return code;
 }
 
+/* Reports whether a library multiplies the types, but only in mode q8, which is less precise than the requested one. */
+static bool computes_only_q8(const rung_kernel *kernel, const lab_dtype *dtype)
+{
+    lab_dtype q8 = {dtype->product, RUNG_COMPUTE_Q8, dtype->name};
+    return lab_kernel_peer_name(kernel) && lab_type_pair_is_mixed(dtype->product) &&
+           !lab_kernel_accepts_dtype(kernel, dtype) && lab_kernel_accepts_dtype(kernel, &q8);
+}
+
+/* Adds a library with a quantized B. It arranges B before the runs, if it can, as programs that use it do when they load a
+ * network. Its results are verified with the error bound of the mode that it has. */
+static int add_quantized_peer(lab_bench_session *session, const rung_kernel *kernel, bool computes_q8)
+{
+    bool can_pack = rung_kernel_describe(kernel)->abilities & RUNG_ABILITY_PACKED_B && session->result.batch == 1 &&
+                    !session->result.is_cold && session->result.inputs == LAB_INPUTS_WHOLE && !session->options->calls;
+    int code = add_contender(session, kernel, "", can_pack);
+    if (code == LAB_EXIT_SUCCESS)
+        session->contenders[session->contender_count - 1].computes_q8 = computes_q8;
+    return code;
+}
+
 int lab_bench_collect_contenders(lab_bench_session *session, const lab_dtype *dtype)
 {
     int code = LAB_EXIT_SUCCESS;
@@ -121,7 +141,12 @@ int lab_bench_collect_contenders(lab_bench_session *session, const lab_dtype *dt
                 "%s needs a matrix engine, which this device emulates in software: its time would "
                 "be meaningless; check its results with rung verify",
                 rung_kernel_describe(kernel)->name);
-        else if (!lab_kernel_is_emulated(kernel) && lab_kernel_accepts_dtype(kernel, dtype))
+        else if (computes_only_q8(kernel, dtype))
+            code = add_quantized_peer(session, kernel, true);
+        else if (lab_kernel_peer_name(kernel) && lab_type_pair_is_mixed(dtype->product)) {
+            if (lab_kernel_accepts_dtype(kernel, dtype))
+                code = add_quantized_peer(session, kernel, false);
+        } else if (!lab_kernel_is_emulated(kernel) && lab_kernel_accepts_dtype(kernel, dtype))
             code = add_combinations(session, kernel);
     }
     return code;

@@ -68,6 +68,20 @@ static int read_sizes(lab_bench_session *session)
                                        "--m 128:1024:128 --n 64, or rung bench KERNEL LARGEST");
 }
 
+/* Reports a k that is no multiple of the blocks of a quantized B. */
+static int check_k(const lab_bench_session *session)
+{
+    for (int i = 0; i < session->dtype_count; i++)
+        for (int j = 0; j < session->problem_count; j++) {
+            int64_t block = lab_type_pair_block(session->dtypes[i].product);
+            if (session->problems[j].k % block != 0)
+                return lab_bench_usage_error(
+                    "k is %lld; with %s it must be a multiple of %lld, the elements per block of B",
+                    (long long)session->problems[j].k, session->dtypes[i].name, (long long)block);
+        }
+    return LAB_EXIT_SUCCESS;
+}
+
 /* ---- Numbers and words --------------------------------------------------------------------------------- */
 
 const char *lab_bench_parse_budget(const lab_options *options, double *seconds)
@@ -125,7 +139,7 @@ int lab_bench_read_options(lab_bench_session *session)
     double budget_seconds;
     session->result.batch = 1;
     session->result.seed = (int64_t)(time(NULL) & 0x7fffffff);
-    const char *error = lab_parse_dtypes(options, &compute, session->dtypes, &session->dtype_count);
+    const char *error = lab_parse_mixed_dtypes(options, &compute, session->dtypes, &session->dtype_count);
     if (!error)
         error = lab_gpu_from_options(options->machine, options->arch, &session->machine);
     if (!error)
@@ -143,5 +157,7 @@ int lab_bench_read_options(lab_bench_session *session)
     int code = read_integers(session);
     if (code == LAB_EXIT_SUCCESS)
         code = read_sizes(session);
+    if (code == LAB_EXIT_SUCCESS)
+        code = check_k(session);
     return code == LAB_EXIT_SUCCESS ? read_inputs(session) : code;
 }

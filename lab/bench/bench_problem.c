@@ -24,8 +24,8 @@ static rung_status make_operand(const lab_bench_problem *problem, rung_type type
     operand->on_host = rung_matrix_of(type, rows, cols, NULL);
     operand->on_host.batch_stride = items > 1 ? rows * cols : 0;
     /* The device rejects a size that does not fit int64_t. */
-    double bytes = (double)rows * (double)cols * (double)items * (double)rung_type_size(type);
-    operand->bytes = bytes < 0x1p62 ? rows * cols * items * rung_type_size(type) : INT64_MAX;
+    double elements = (double)rows * (double)cols * (double)items;
+    operand->bytes = elements < 0x1p58 ? lab_type_bytes(type, rows * cols * items) : INT64_MAX;
     operand->on_device = operand->on_host;
     TRY(rung_buffer_create(problem->device, operand->bytes, &operand->on_device.buffer));
     operand->on_host.data = calloc(1, operand->bytes > 0 ? (size_t)operand->bytes : 1);
@@ -99,11 +99,11 @@ static rung_status make_operands(lab_bench_problem *problem)
     lab_bias bias = problem->epilogue.bias;
     int64_t m = problem->size.m, n = problem->size.n, k = problem->size.k, batch = problem->batch;
     TRY(make_operand(problem, in, m, k, batch, &problem->a));
-    TRY(make_operand(problem, in, k, n, batch, &problem->b));
+    TRY(make_operand(problem, lab_type_pair_b(problem->product), k, n, batch, &problem->b));
     TRY(make_operand(problem, out, m, n, batch, &problem->c));
     if (problem->is_a_column_major)
         set_column_major(&problem->a);
-    if (problem->is_b_column_major)
+    if (problem->is_b_column_major || lab_type_pair_is_mixed(problem->product)) /* blocks lie along k */
         set_column_major(&problem->b);
     if (bias != LAB_BIAS_NONE)
         TRY(make_addend(problem, bias == LAB_BIAS_COL ? 1 : m, bias == LAB_BIAS_ROW ? 1 : n, 3, &problem->bias));
@@ -200,6 +200,10 @@ static void fill_normal(const rung_matrix *matrix, int64_t batch, uint64_t seed,
     uint64_t index = 0;
     for (int64_t item = 0; item < batch; item++) {
         rung_matrix one = lab_batch_item(matrix, item);
+        if (lab_type_is_quantized(matrix->type)) {
+            lab_fill_blocks(&one, lab_random_normal, seed, stream, &index);
+            continue;
+        }
         for (int64_t row = 0; row < one.rows; row++)
             for (int64_t col = 0; col < one.cols; col++) {
                 double value = lab_random_normal(seed, stream, index++);

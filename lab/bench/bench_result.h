@@ -23,7 +23,7 @@ typedef struct lab_bench_row {
     bool is_vendor;    /* a library of another vendor */
     bool is_peer;      /* a vendor's library by its own name, such as 00_vendor:mkl */
     bool is_call;      /* rung_gemm: the time of a whole call */
-    bool is_packed;    /* B was packed before the runs; the kernel's name ends in ":packed" */
+    bool is_packed;    /* B was packed before the runs; the name of a kernel of rung ends in ":packed" */
     bool vendor_tuned; /* the vendor of percent_of_vendor runs with tuned parameters */
     lab_type_pair product;
     lab_shape size;

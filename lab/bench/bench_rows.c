@@ -31,7 +31,8 @@ static void fill_row(const lab_bench_session *session, const lab_bench_problem *
     row->probe_gflops = lab_samples_probe_median(&contender->taken, row->mode, best_probe);
     row->peak_gflops = has_peak ? session->best_probe[problem->probe] : 0;
     lab_samples_round_medians(&contender->taken, row->mode, best_probe, &row->series);
-    snprintf(row->kernel, sizeof row->kernel, "%s%s", lab_contender_name(contender), row->is_packed ? ":packed" : "");
+    snprintf(row->kernel, sizeof row->kernel, "%s%s", lab_contender_name(contender),
+             row->is_packed && !row->is_peer ? ":packed" : "");
     if (row->verified && info && info->number != 0)
         snprintf(row->explain_name, sizeof row->explain_name, "%s", info->number < 0 ? info->file : info->name);
 }

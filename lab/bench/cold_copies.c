@@ -6,15 +6,18 @@
 
 #include "base/try.h"
 #include "bench/machine_conditions.h"
+#include "common/elements.h"
 
 enum { ALIGNMENT = 256 }; /* of every copy, so that the plan of the first one suits all */
 
 static void compute_copy_sizes(const rung_matrix *matrix, int64_t batch, lab_operand_copies *operand)
 {
-    int64_t size = rung_type_size(matrix->type);
-    operand->bytes = matrix->rows * matrix->cols * batch * size;
-    operand->stride_bytes = (operand->bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
-    operand->stride_elements = operand->stride_bytes / size;
+    int64_t size = rung_type_block_bytes(matrix->type), unit = ALIGNMENT; /* whole blocks */
+    if (lab_type_is_quantized(matrix->type))
+        unit *= size;
+    operand->bytes = lab_type_bytes(matrix->type, matrix->rows * matrix->cols * batch);
+    operand->stride_bytes = (operand->bytes + unit) / unit * unit;
+    operand->stride_elements = operand->stride_bytes / size * rung_type_block_elements(matrix->type);
 }
 
 /* Returns how many copies fit a quarter of the memory and the largest buffer of the device. */

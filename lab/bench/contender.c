@@ -23,10 +23,19 @@ static rung_run_options run_options_of(const lab_contender *contender, rung_even
                               .packed_b = contender->packed};
 }
 
-/* Returns the multiply that is timed next: on the next cold copy, if there are any. */
-static rung_problem next_problem_view(const lab_bench_problem *problem, bool on_device)
+/* Returns the multiply with the operands on the device or on the host, in the mode of the contender. */
+static rung_problem view_of(const lab_bench_problem *problem, const lab_contender *contender, bool on_device)
 {
     rung_problem multiply = lab_bench_problem_view(problem, on_device);
+    if (contender->computes_q8)
+        multiply.compute = RUNG_COMPUTE_Q8;
+    return multiply;
+}
+
+/* Returns the multiply that is timed next: on the next cold copy, if there are any. */
+static rung_problem next_problem_view(const lab_bench_problem *problem, const lab_contender *contender, bool on_device)
+{
+    rung_problem multiply = view_of(problem, contender, on_device);
     return problem->cold_copies && on_device ? lab_cold_copies_next(problem->cold_copies, &multiply) : multiply;
 }
 
@@ -39,7 +48,7 @@ static rung_status run_once(const lab_bench_problem *problem, const rung_problem
         TRY(rung_plan_run(contender->plan, problem->queue, multiply, &options));
         return rung_event_time(problem->event, time);
     }
-    rung_problem on_host = lab_bench_problem_view(problem, false);
+    rung_problem on_host = view_of(problem, contender, false);
     int64_t started = lab_now_ns();
     rung_status status = rung_multiply(problem->context, &on_host, NULL);
     *time = lab_now_ns() - started;
@@ -49,7 +58,7 @@ static rung_status run_once(const lab_bench_problem *problem, const rung_problem
 /* Runs as many times as a sample has repeats, timed by a clock of this process. */
 static rung_status run_repeated(const lab_bench_problem *problem, const lab_contender *contender, int64_t *time)
 {
-    rung_problem multiply = lab_bench_problem_view(problem, contender->kernel != NULL);
+    rung_problem multiply = view_of(problem, contender, contender->kernel != NULL);
     rung_run_options options = run_options_of(contender, NULL);
     rung_status status = RUNG_OK;
     int64_t started = lab_clock_now_ns(problem->clock);
@@ -79,7 +88,7 @@ static rung_status prepare_buffers(const lab_bench_problem *problem, const rung_
 
 static rung_status make_plan(const lab_bench_problem *problem, lab_contender *contender)
 {
-    rung_problem multiply = lab_bench_problem_view(problem, true);
+    rung_problem multiply = view_of(problem, contender, true);
     rung_plan_options options = {.size = sizeof(rung_plan_options),
                                  .kernel = contender->kernel,
                                  .parameters = contender->requested_parameters,
@@ -165,14 +174,14 @@ static rung_status plan_and_run(const lab_bench_problem *problem, lab_contender 
 {
     int64_t unused;
     TRY(make_plan(problem, contender));
-    rung_problem multiply = lab_bench_problem_view(problem, true);
+    rung_problem multiply = view_of(problem, contender, true);
     TRY(run_once(problem, &multiply, contender, &unused)); /* compiles and loads the kernel */
     return run_for_check(problem, &multiply, contender, problem->c.on_device.buffer, 0, &contender->verified_run_ns);
 }
 
 void lab_contender_verify(const lab_bench_problem *problem, lab_contender *contender)
 {
-    rung_problem on_host = lab_bench_problem_view(problem, false);
+    rung_problem on_host = view_of(problem, contender, false);
     char why[256] = "";
     if (plan_and_run(problem, contender) != RUNG_OK) {
         lab_contender_reject(contender, LAB_ROW_REFUSED, "%.*s", (int)strcspn(rung_error_text(), "\n"),
@@ -191,7 +200,7 @@ void lab_contender_verify_copies(const lab_bench_problem *problem, lab_contender
 {
     const lab_operand_copies *c = &problem->cold_copies->c;
     const int64_t last = problem->cold_copies->count - 1, tested[] = {0, last / 2, last};
-    rung_problem on_host = lab_bench_problem_view(problem, false), on_device = lab_bench_problem_view(problem, true);
+    rung_problem on_host = view_of(problem, contender, false), on_device = view_of(problem, contender, true);
     for (int i = 0; contender->row.verified && i < 3; i++) {
         char why[256] = "";
         int64_t unused;
@@ -210,7 +219,7 @@ void lab_contender_verify_copies(const lab_bench_problem *problem, lab_contender
  * submit it. */
 static rung_status run_warm_up(const lab_bench_problem *problem, const lab_contender *contender)
 {
-    rung_problem multiply = next_problem_view(problem, true);
+    rung_problem multiply = next_problem_view(problem, contender, true);
     rung_run_options options = run_options_of(contender, NULL);
     if (!contender->plan || contender->verified_run_ns > WARM_UP_MAX_NS)
         return RUNG_OK;
@@ -222,7 +231,7 @@ static rung_status sample_events(const lab_bench_problem *problem, lab_contender
 {
     int64_t time;
     TRY(run_warm_up(problem, contender));
-    rung_problem multiply = next_problem_view(problem, contender->kernel != NULL);
+    rung_problem multiply = next_problem_view(problem, contender, contender->kernel != NULL);
     TRY(run_once(problem, &multiply, contender, &time));
     lab_samples_add(&contender->taken, time, 0, 0);
     contender->spent_ns += time;
@@ -268,9 +277,9 @@ rung_status lab_contender_sample(const lab_bench_problem *problem, lab_contender
 /* ---- Batches as single calls --------------------------------------------------------------------------- */
 
 /* Submits one multiply per item of the batch to the same queue. */
-static rung_status submit_items(const lab_bench_problem *problem, rung_plan *plan)
+static rung_status submit_items(const lab_bench_problem *problem, const lab_contender *contender, rung_plan *plan)
 {
-    rung_problem all = lab_bench_problem_view(problem, true), one = all;
+    rung_problem all = view_of(problem, contender, true), one = all;
     one.batch = 1;
     for (int64_t i = 0; i < problem->batch; i++) {
         one.a = lab_batch_item(&all.a, i);
@@ -285,10 +294,10 @@ static rung_status submit_items(const lab_bench_problem *problem, rung_plan *pla
 static rung_status time_submission(const lab_bench_problem *problem, const lab_contender *contender,
                                    rung_plan *item_plan, int64_t *time)
 {
-    rung_problem all = lab_bench_problem_view(problem, true);
+    rung_problem all = view_of(problem, contender, true);
     rung_run_options options = run_options_of(contender, NULL);
     int64_t started = lab_now_ns();
-    rung_status status = item_plan ? submit_items(problem, item_plan)
+    rung_status status = item_plan ? submit_items(problem, contender, item_plan)
                                    : rung_plan_run(contender->plan, problem->queue, &all, &options);
     rung_status finished = rung_queue_finish(problem->queue);
     *time = lab_now_ns() - started;
@@ -309,7 +318,7 @@ static rung_status time_calls(const lab_bench_problem *problem, lab_contender *c
 
 rung_status lab_contender_time_calls(const lab_bench_problem *problem, lab_contender *contender)
 {
-    rung_problem one = lab_bench_problem_view(problem, true);
+    rung_problem one = view_of(problem, contender, true);
     rung_plan *plan;
     rung_plan_options options = {.size = sizeof(rung_plan_options),
                                  .kernel = contender->kernel,

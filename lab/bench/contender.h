@@ -11,6 +11,7 @@
 typedef struct lab_contender {
     const rung_kernel *kernel;                       /* NULL: rung_gemm */
     char requested_parameters[LAB_PARAMETERS_BYTES]; /* as given */
+    bool computes_q8;                                /* runs in mode q8, whatever mode the problem requests */
     lab_bench_row row;                               /* is_packed: pack B before the runs; the rest is the result */
     rung_plan *plan;
     rung_buffer *workspace, *packed;

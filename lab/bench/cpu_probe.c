@@ -213,8 +213,12 @@ bool lab_cpu_probe_is_upper_bound(lab_cpu_probe probe, lab_type_pair product)
 
 lab_cpu_probe lab_cpu_probe_for(lab_type_pair product, rung_compute compute)
 {
-    bool is_i8 = product.in == RUNG_I8, splits_f32 = compute == RUNG_COMPUTE_BF16X3 || compute == RUNG_COMPUTE_BF16X1;
-    bool is_bf16 = product.in == RUNG_BF16 || (product.in == RUNG_F32 && splits_f32);
+    bool is_q8 = lab_type_pair_is_mixed(product) && compute == RUNG_COMPUTE_Q8;
+    bool is_i8 = product.in == RUNG_I8 || is_q8,
+         splits_f32 = compute == RUNG_COMPUTE_BF16X3 || compute == RUNG_COMPUTE_BF16X1;
+    bool is_bf16 = lab_type_pair_is_mixed(product)
+                       ? compute == RUNG_COMPUTE_BF16X1 /* other modes dequantize B to F32 */
+                       : product.in == RUNG_BF16 || (product.in == RUNG_F32 && splits_f32);
     lab_cpu_probe dot = is_i8 ? LAB_CPU_PROBE_DOT_I8 : LAB_CPU_PROBE_DOT_BF16;
     if (lab_type_pair_accumulator(product) == RUNG_F64)
         return LAB_CPU_PROBE_FMA_F64;

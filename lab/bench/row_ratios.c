@@ -27,6 +27,9 @@ static int64_t median_in_mode(const lab_bench_row *row, lab_speed_mode mode)
 /* Returns how many of the probe's products one product of the row takes; 0 if the row uses other instructions. */
 static int probe_products_per_product(const lab_bench_row *row)
 {
+    if (lab_type_pair_is_mixed(row->product)) /* a library may have a faster mode than the requested one */
+        return row->compute == row->requested_compute ||
+               (lab_cpu_probe_is_fma(row->probe) && row->compute == RUNG_COMPUTE_STRICT);
     if (row->product.in != RUNG_F32 || lab_cpu_probe_is_fma(row->probe))
         return 1;
     return row->compute == RUNG_COMPUTE_BF16X3 ? 6 : row->compute == RUNG_COMPUTE_BF16X1 ? 1 : 0;

@@ -38,7 +38,7 @@ static void write_kernels(FILE *out)
 
 static void write_dtypes(FILE *out)
 {
-    for (int i = 0; i < lab_type_pair_count(); i++)
+    for (int i = 0; i < lab_type_pair_total(); i++)
         fprintf(out, "%s ", lab_type_pair_name(lab_type_pair_at(i)));
     for (int i = RUNG_COMPUTE_STRICT + 1; i < LAB_COMPUTE_COUNT; i++)
         fprintf(out, "%s%s", i > RUNG_COMPUTE_STRICT + 1 ? " " : "", rung_compute_name((rung_compute)i));

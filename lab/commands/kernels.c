@@ -43,14 +43,17 @@ static const struct {
     {RUNG_ABILITY_PACKED_B, "a packed B"},
 };
 
+enum { TYPES_BYTES = 2048 }; /* of the names of all types */
+
 /* Writes the types that need architecture `min_sm`; -1: all types. */
 static void write_types(const rung_kernel *kernel, int min_sm, char *text, size_t capacity)
 {
     *text = '\0';
-    for (int i = 0; i < lab_type_pair_count(); i++) {
+    for (int i = 0; i < lab_type_pair_total(); i++) {
         lab_type_pair pair = lab_type_pair_at(i);
         int needed;
-        if (rung_kernel_supports(kernel, pair.in, pair.in, pair.out, &needed) && (min_sm < 0 || needed == min_sm))
+        if (rung_kernel_supports(kernel, pair.in, lab_type_pair_b(pair), pair.out, &needed) &&
+            (min_sm < 0 || needed == min_sm))
             lab_append(text, capacity, "%s%s", *text ? "," : "", lab_type_pair_name(pair));
     }
 }
@@ -62,7 +65,7 @@ static void write_architectures(const rung_kernel *kernel, char *text, size_t ca
     bool only_sm = rung_kernel_describe(kernel)->only_sm > 0;
     *text = '\0';
     for (int min_sm = 1; min_sm < SM_MAX; min_sm++) {
-        char types[128];
+        char types[TYPES_BYTES];
         write_types(kernel, min_sm, types, sizeof types);
         if (*types)
             lab_append(text, capacity, only_sm ? "%s%s on sm_%d only" : "%s%s from sm_%d", *text ? "; " : "", types,
@@ -82,7 +85,7 @@ static void write_abilities(const rung_kernel_info *info, char *text, size_t cap
 static void add_json(lab_json *json, const rung_kernel *kernel)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    char types[128], architectures[256], abilities[128];
+    char types[TYPES_BYTES], architectures[256], abilities[128];
     write_types(kernel, -1, types, sizeof types);
     write_architectures(kernel, architectures, sizeof architectures);
     write_abilities(info, abilities, sizeof abilities);
@@ -126,7 +129,7 @@ static void add_json(lab_json *json, const rung_kernel *kernel)
 static void print_kernel(const rung_kernel *kernel, const char *backends)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    char text[256];
+    char text[TYPES_BYTES];
     printf("%s on %s: %s\n", info->name, backends, info->summary);
     write_types(kernel, -1, text, sizeof text);
     printf("  types       %s\n", text);

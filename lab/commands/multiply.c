@@ -78,7 +78,7 @@ static int open_operands(multiply_command_t *command)
         problem->type = command->product.out;
     else
         problem->type = command->a_view.type == RUNG_I8 ? RUNG_I32 : command->a_view.type;
-    command->product = (lab_type_pair){command->a_view.type, problem->type};
+    command->product = lab_type_pair_of(command->a_view.type, problem->type);
     return LAB_EXIT_SUCCESS;
 }
 

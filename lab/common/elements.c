@@ -10,6 +10,17 @@ bool lab_type_is_integer(rung_type type)
     return type == RUNG_I8 || type == RUNG_I32;
 }
 
+bool lab_type_is_quantized(rung_type type)
+{
+    return rung_type_block_elements(type) > 2; /* two elements of a 4-bit type share a byte, but no scale */
+}
+
+int64_t lab_type_bytes(rung_type type, int64_t elements)
+{
+    int64_t block = rung_type_block_elements(type);
+    return block > 0 ? (elements + block - 1) / block * rung_type_block_bytes(type) : 0;
+}
+
 bool lab_type_is_f8(rung_type type)
 {
     return type == RUNG_F8E4M3 || type == RUNG_F8E5M2;
@@ -87,4 +98,36 @@ void lab_element_set(const rung_matrix *matrix, int64_t row, int64_t col, double
     case RUNG_I32: memcpy(to, &(int32_t){integer_of(value)}, 4); break;
     default: break;
     }
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------ */
+
+void lab_blocks_set(const rung_matrix *matrix, int64_t row, int64_t col, int64_t count, const float *values)
+{
+    rung_matrix blocks = rung_matrix_block(*matrix, row, col, count, 1);
+    if (rung_quantize(rung_matrix_of(RUNG_F32, count, 1, values), blocks, NULL) != RUNG_OK)
+        memset((char *)matrix->data + lab_type_bytes(matrix->type, blocks.offset), 0xff,
+               (size_t)lab_type_bytes(matrix->type, count));
+}
+
+void lab_blocks_get(const rung_matrix *matrix, int64_t row, int64_t col, int64_t count, float *values)
+{
+    rung_matrix blocks = rung_matrix_block(*matrix, row, col, count, 1);
+    if (rung_dequantize(blocks, NULL, rung_matrix_of(RUNG_F32, count, 1, values)) == RUNG_OK)
+        return;
+    for (int64_t i = 0; i < count; i++)
+        values[i] = NAN;
+}
+
+void lab_fill_blocks(const rung_matrix *matrix, double (*value)(uint64_t seed, uint64_t stream, uint64_t index),
+                     uint64_t seed, uint64_t stream, uint64_t *index)
+{
+    int64_t block = rung_type_block_elements(matrix->type);
+    float values[LAB_BLOCK_MAX];
+    for (int64_t col = 0; col < matrix->cols; col++)
+        for (int64_t row = 0; row < matrix->rows; row += block) {
+            for (int64_t i = 0; i < block; i++)
+                values[i] = (float)value(seed, stream, (*index)++);
+            lab_blocks_set(matrix, row, col, block, values);
+        }
 }

@@ -47,7 +47,7 @@ lab_explain_job *lab_explain_jobs_add(lab_explain_jobs *jobs, const char *kernel
 /* Selects f16 for a kernel of a matrix engine, which does not accept f32 without rounding, unless the user chose a type. */
 static void choose_dtype(const lab_explain_jobs *jobs, lab_explain_job *job)
 {
-    static const lab_dtype f16 = {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"};
+    static const lab_dtype f16 = {{RUNG_F16, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT, "f16:f32"};
     rung_kernel *kernel;
     if (jobs->is_dtype_default && rung_kernel_find(NULL, "opencl", job->request.kernel, &kernel) == RUNG_OK &&
         !lab_kernel_accepts_dtype(kernel, &job->request.dtype) && lab_kernel_accepts_dtype(kernel, &f16))

@@ -127,7 +127,7 @@ static void describe_wrong(const lab_gemm_product *product, const lab_oracle_res
 void lab_gemm_check(const lab_gemm_product *product, lab_gemm_result *result)
 {
     const rung_problem *problem = &product->problem;
-    lab_type_pair pair = {problem->a.type, problem->c.type};
+    lab_type_pair pair = {.in = problem->a.type, .out = problem->c.type};
     bool is_known = lab_type_pair_index(pair) < lab_type_pair_count() && problem->a.type == problem->b.type;
     lab_oracle_result checked = {.right = false};
     bool is_plain = product->is_exact && !is_plausible(product, &checked);

@@ -195,7 +195,7 @@ static bool describe(plain_explanation_t *explanation, char *why, size_t capacit
 {
     lab_explanation *result = &explanation->result;
     const lab_gemm_kernel *kernel = &explanation->kernel;
-    lab_type_pair pair = {RUNG_TYPE_NONE, RUNG_TYPE_NONE};
+    lab_type_pair pair = {.in = RUNG_TYPE_NONE, .out = RUNG_TYPE_NONE};
     for (int i = 0; i < kernel->slot_count; i++) {
         if (kernel->slots[i].role == LAB_ROLE_A)
             pair.in = kernel->slots[i].type.element;

@@ -112,8 +112,10 @@ double lab_intensity(const lab_result *row)
     lab_type_pair product;
     if (!lab_type_pair_find(row->dtype, strlen(row->dtype), &product) || !(m * n * k > 0))
         return 0;
-    double in = (double)rung_type_size(product.in), out = (double)rung_type_size(product.out);
-    return flops(row->m, row->n, row->k) / (in * (m * k + k * n) + out * m * n);
+    double a = (double)rung_type_size(product.in), out = (double)rung_type_size(product.out);
+    rung_type b_type = lab_type_pair_b(product);
+    double b = (double)rung_type_block_bytes(b_type) / (double)rung_type_block_elements(b_type);
+    return flops(row->m, row->n, row->k) / (a * m * k + b * k * n + out * m * n);
 }
 
 bool lab_result_is_square(const lab_result *row)
@@ -337,7 +339,7 @@ static int type_order(const lab_result *row)
 {
     lab_type_pair product;
     bool is_known = lab_type_pair_find(row->dtype, strlen(row->dtype), &product);
-    int index = is_known ? lab_type_pair_index(product) : lab_type_pair_count();
+    int index = is_known ? lab_type_pair_index(product) : lab_type_pair_total();
     return 2 * index + (strcmp(row->compute, "strict") != 0);
 }
 

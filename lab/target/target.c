@@ -79,9 +79,9 @@ static bool read_compute(const char *text, rung_compute *compute)
 }
 
 /* Returns the error text for an unknown word of --dtype, in static memory. */
-static const char *unknown_dtype_text(rungi_string_view word)
+static const char *unknown_dtype_text(rungi_string_view word, bool takes_mixed)
 {
-    static char error[512];
+    static char error[768];
     snprintf(error, sizeof error, "unknown type \"%.*s\" in --dtype; use", (int)(word.length < 40 ? word.length : 40),
              word.text);
     for (int i = 0; i < lab_type_pair_count(); i++)
@@ -90,14 +90,41 @@ static const char *unknown_dtype_text(rungi_string_view word)
         lab_append(error, sizeof error, "%s %s",
                    i == RUNG_COMPUTE_STRICT + 1 ? " (input:output), or a compute mode of f32:" : ",",
                    rung_compute_name((rung_compute)i));
+    if (takes_mixed && lab_type_pair_total() > lab_type_pair_count())
+        lab_append(error, sizeof error, "; for a quantized B use A*B or A*B:C, such as %s",
+                   lab_type_pair_name(lab_type_pair_at(lab_type_pair_count())));
     return error;
 }
 
-const char *lab_parse_dtypes(const lab_options *options, rung_compute *compute, lab_dtype dtypes[LAB_DTYPES_MAX],
-                             int *count)
+/* Returns the error text for a type with a quantized B, in static memory. */
+static const char *mixed_dtype_text(lab_type_pair product)
 {
-    const char *text = options->dtype;
-    const lab_type_pair f32 = {RUNG_F32, RUNG_F32};
+    static char error[160];
+    snprintf(error, sizeof error, "%s in --dtype has a quantized B, which only rung verify and rung bench support",
+             lab_type_pair_name(product));
+    return error;
+}
+
+/* Marks the types and modes of --dtype. Returns NULL or an error text. */
+static const char *mark_dtypes(const char *text, bool takes_mixed, bool products[LAB_TYPE_PAIRS_MAX],
+                               bool modes[LAB_COMPUTE_COUNT])
+{
+    rungi_string_view word = {"", 0};
+    if (text && !*text)
+        return unknown_dtype_text(word, takes_mixed);
+    while (lab_list_next(&text, &word))
+        if (!mark_dtype(word, products, modes))
+            return unknown_dtype_text(word, takes_mixed);
+    for (int i = lab_type_pair_count(); !takes_mixed && i < lab_type_pair_total(); i++)
+        if (products[i])
+            return mixed_dtype_text(lab_type_pair_at(i));
+    return NULL;
+}
+
+static const char *parse_dtypes(const lab_options *options, bool takes_mixed, rung_compute *compute,
+                                lab_dtype dtypes[LAB_DTYPES_MAX], int *count)
+{
+    const lab_type_pair f32 = lab_type_pair_of(RUNG_F32, RUNG_F32);
     bool products[LAB_TYPE_PAIRS_MAX] = {false}, modes[LAB_COMPUTE_COUNT] = {false};
     *count = 0;
     if (!read_compute(options->compute, compute)) {
@@ -106,20 +133,29 @@ const char *lab_parse_dtypes(const lab_options *options, rung_compute *compute, 
                  options->compute);
         return error;
     }
-    products[lab_type_pair_index(f32)] = !text;
-    rungi_string_view word = {"", 0};
-    if (text && !*text)
-        return unknown_dtype_text(word);
-    while (lab_list_next(&text, &word))
-        if (!mark_dtype(word, products, modes))
-            return unknown_dtype_text(word);
-    for (int i = 0; i < lab_type_pair_count(); i++)
+    products[lab_type_pair_index(f32)] = !options->dtype;
+    const char *error = mark_dtypes(options->dtype, takes_mixed, products, modes);
+    if (error)
+        return error;
+    for (int i = 0; i < lab_type_pair_total(); i++)
         if (products[i])
             dtypes[(*count)++] = (lab_dtype){lab_type_pair_at(i), *compute, lab_type_pair_name(lab_type_pair_at(i))};
     for (int i = 0; i < LAB_COMPUTE_COUNT; i++)
         if (modes[i] && !(products[lab_type_pair_index(f32)] && i == (int)*compute))
             dtypes[(*count)++] = (lab_dtype){f32, (rung_compute)i, rung_compute_name((rung_compute)i)};
     return NULL;
+}
+
+const char *lab_parse_dtypes(const lab_options *options, rung_compute *compute, lab_dtype dtypes[LAB_DTYPES_MAX],
+                             int *count)
+{
+    return parse_dtypes(options, false, compute, dtypes, count);
+}
+
+const char *lab_parse_mixed_dtypes(const lab_options *options, rung_compute *compute, lab_dtype dtypes[LAB_DTYPES_MAX],
+                                   int *count)
+{
+    return parse_dtypes(options, true, compute, dtypes, count);
 }
 
 const char *lab_parse_single_dtype(const lab_options *options, const char *several_error, lab_dtype *dtype)
@@ -146,13 +182,16 @@ bool lab_compute_is_as_precise(rung_compute mode, rung_compute requested)
            ranks[first] <= ranks[second];
 }
 
+bool lab_dtype_has_modes(const lab_dtype *dtype)
+{
+    return dtype->product.in == RUNG_F32 || lab_type_pair_is_mixed(dtype->product);
+}
+
 bool lab_kernel_accepts_dtype(const rung_kernel *kernel, const lab_dtype *dtype)
 {
-    const rung_kernel_info *info = kernel ? rung_kernel_describe(kernel) : NULL;
-    bool is_f32 = dtype->product.in == RUNG_F32;
-    rung_type in = dtype->product.in, out = dtype->product.out;
-    return !info || (rung_kernel_supports(kernel, in, in, out, NULL) &&
-                     (!is_f32 || rung_kernel_computes(kernel, dtype->compute, NULL)));
+    const lab_type_pair product = dtype->product;
+    return !kernel || (rung_kernel_supports(kernel, product.in, lab_type_pair_b(product), product.out, NULL) &&
+                       (!lab_dtype_has_modes(dtype) || rung_kernel_computes(kernel, dtype->compute, NULL)));
 }
 
 const char *lab_kernel_peer_name(const rung_kernel *kernel)

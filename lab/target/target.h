@@ -70,10 +70,17 @@ typedef struct lab_dtype {
 enum { LAB_DTYPES_MAX = LAB_TYPE_PAIRS_MAX + LAB_COMPUTE_COUNT };
 
 /* Parses --dtype ("f32,f16:f32,tf32") and --compute. Lists each type once, with the mode of --compute, in the order of
- * lab_type_pair_at(), followed by the compute modes of f32. The defaults are f32 and strict. Returns NULL, or an error
- * text in static memory. */
+ * lab_type_pair_at(), followed by the compute modes of f32. The defaults are f32 and strict. A mixed pair is an error. Returns
+ * NULL, or an error text in static memory. */
 const char *lab_parse_dtypes(const lab_options *options, rung_compute *compute, lab_dtype dtypes[LAB_DTYPES_MAX],
                              int *count);
+
+/* The same, for commands that support mixed pairs ("f32*q8_0"). */
+const char *lab_parse_mixed_dtypes(const lab_options *options, rung_compute *compute, lab_dtype dtypes[LAB_DTYPES_MAX],
+                                   int *count);
+
+/* Reports whether compute modes affect the type: F32 inputs, and all inputs if B is quantized. */
+bool lab_dtype_has_modes(const lab_dtype *dtype);
 
 /* Parses --dtype and --compute for a command that takes one type. Returns NULL, an error text, or `several_error` if
  * --dtype lists several types. */

@@ -129,10 +129,11 @@ static lab_case_status verify_other_problems(const lab_search *search, const lab
     const lab_bench_problem *problem = search->problem;
     rung_type in = problem->product.in;
     const rung_kernel *kernel = contender->kernel;
-    lab_kernel_traits traits = {lab_kernel_value_or(kernel, contender->requested_parameters, in, "BM", 16),
-                                lab_kernel_value_or(kernel, contender->requested_parameters, in, "BN", 16),
-                                lab_kernel_value_or(kernel, contender->requested_parameters, in, "BK", 8),
-                                lab_type_is_integer(in), rung_kernel_describe(kernel)->abilities};
+    lab_kernel_traits traits = {.bm = lab_kernel_value_or(kernel, contender->requested_parameters, in, "BM", 16),
+                                .bn = lab_kernel_value_or(kernel, contender->requested_parameters, in, "BN", 16),
+                                .bk = lab_kernel_value_or(kernel, contender->requested_parameters, in, "BK", 8),
+                                .is_integer = lab_type_is_integer(in),
+                                .abilities = rung_kernel_describe(kernel)->abilities};
     lab_tested_kernel subject = {
         .context = problem->context,
         .device = problem->device,

@@ -23,12 +23,11 @@ static void append(command_t command, const char *format, ...)
 }
 
 /* Appends the strides of one operand as an option, unless they are the default of --m. */
-static void append_strides(command_t command, const char *name, lab_strides strides, int64_t rows, int64_t cols,
+static void append_strides(command_t command, const char *name, lab_strides strides, lab_strides dense, int64_t extent,
                            int64_t batch)
 {
-    lab_strides dense = lab_strides_of_layout(LAB_LAYOUT_rows, rows, cols);
-    if (strides.row_stride == dense.row_stride && strides.col_stride == 1 && strides.offset == 0 &&
-        (batch == 1 || strides.batch_stride == lab_strides_extent(dense, rows, cols)))
+    if (strides.row_stride == dense.row_stride && strides.col_stride == dense.col_stride && strides.offset == 0 &&
+        (batch == 1 || strides.batch_stride == extent))
         return;
     append(command, " --%s-strides %lld,%lld,%lld", name, (long long)strides.row_stride, (long long)strides.col_stride,
            (long long)strides.offset);
@@ -61,15 +60,18 @@ static void append_extras(command_t command, const lab_tested_kernel *subject, c
 void lab_case_command(const lab_tested_kernel *subject, const lab_case *problem, char *text, size_t capacity)
 {
     const char *parameters = subject->parameters ? subject->parameters : "";
+    const char *quote = lab_type_pair_is_mixed(subject->product) ? "'" : ""; /* a shell expands the * */
+    const lab_strides a = lab_strides_of_layout(LAB_LAYOUT_rows, problem->m, problem->k), b = lab_case_dense_b(problem),
+                      c = lab_strides_of_layout(LAB_LAYOUT_rows, problem->m, problem->n);
     command_t command = {text, capacity};
-    snprintf(text, capacity, "rung verify --device %s --kernels %s%s%s --dtype %s --m %lld --n %lld --k %lld",
+    snprintf(text, capacity, "rung verify --device %s --kernels %s%s%s --dtype %s%s%s --m %lld --n %lld --k %lld",
              rung_device_describe(subject->device)->name,
              subject->kernel ? rung_kernel_describe(subject->kernel)->name : "rung_gemm",
-             *parameters ? " --params " : "", parameters, lab_type_pair_name(subject->product), (long long)problem->m,
-             (long long)problem->n, (long long)problem->k);
-    append_strides(command, "a", problem->a, problem->m, problem->k, problem->batch);
-    append_strides(command, "b", problem->b, problem->k, problem->n, problem->batch);
-    append_strides(command, "c", problem->c, problem->m, problem->n, problem->batch);
+             *parameters ? " --params " : "", parameters, quote, lab_type_pair_name(subject->product), quote,
+             (long long)problem->m, (long long)problem->n, (long long)problem->k);
+    append_strides(command, "a", problem->a, a, lab_strides_extent(a, problem->m, problem->k), problem->batch);
+    append_strides(command, "b", problem->b, b, lab_strides_extent(b, problem->k, problem->n), problem->batch);
+    append_strides(command, "c", problem->c, c, lab_strides_extent(c, problem->m, problem->n), problem->batch);
     append_extras(command, subject, problem);
     if (problem->alpha != 1 || problem->beta != 0)
         append(command, " --alpha %.17g --beta %.17g", problem->alpha, problem->beta);

@@ -34,9 +34,9 @@ static bool compute_bytes(rung_type type, int64_t rows, int64_t cols, lab_stride
                                 (double)(batch - 1) * (double)strides.batch_stride + 1
                           : 0;
     *bytes = 0;
-    if (elements * (double)rung_type_size(type) > (double)bytes_max)
+    if (elements * (double)rung_type_block_bytes(type) / (double)rung_type_block_elements(type) > (double)bytes_max)
         return false;
-    *bytes = (int64_t)elements * rung_type_size(type);
+    *bytes = lab_type_bytes(type, (int64_t)elements);
     return true;
 }
 
@@ -46,7 +46,7 @@ static bool create_operand(rung_type type, int64_t rows, int64_t cols, lab_strid
     if (!compute_bytes(type, rows, cols, strides, problem->batch, &memory->bytes))
         return false;
     if (problem->has_guard)
-        memory->bytes += GUARD_ELEMENTS * rung_type_size(type);
+        memory->bytes += lab_type_bytes(type, GUARD_ELEMENTS);
     memory->view = rung_matrix_of(type, rows, cols, malloc(memory->bytes ? (size_t)memory->bytes : 1));
     memory->view.row_stride = strides.row_stride;
     memory->view.col_stride = strides.col_stride;
@@ -100,8 +100,9 @@ static double value_of(rung_type type, lab_content content, uint64_t seed, uint6
         real += 0x1p-24 * lab_random_uniform(seed, stream + 200, index);
     switch (content) {
     case LAB_CONTENT_SMALL_INTEGERS: return (double)(other % 17) - 8;
-    case LAB_CONTENT_WIDE_EXPONENTS: /* F16 starts at its denormals, so that few sums overflow */
-        return type == RUNG_F16 ? ldexp(real, (int)(other % 25) - 19) : ldexp(real, (int)(other % 41) - 20);
+    case LAB_CONTENT_WIDE_EXPONENTS: /* F16, also as a scale, starts at its denormals, so that few sums overflow */
+        return type == RUNG_F16 || lab_type_is_quantized(type) ? ldexp(real, (int)(other % 25) - 19)
+                                                               : ldexp(real, (int)(other % 41) - 20);
     case LAB_CONTENT_NON_FINITE:
         /* Few, so that most elements of C stay finite. */
         if (other % 199 == 0)
@@ -113,6 +114,28 @@ static double value_of(rung_type type, lab_content content, uint64_t seed, uint6
     case LAB_CONTENT_COUNT: break;
     }
     return real;
+}
+
+/* Fills a matrix of blocks, which lie along its columns. Only finite numbers can be quantized: if some shall not be finite, a few
+ * blocks become NaN. */
+static void fill_blocks(const lab_operand_memory *memory, const lab_case *problem, uint64_t seed, uint64_t stream)
+{
+    const rung_matrix *view = &memory->view;
+    int64_t block = rung_type_block_elements(view->type);
+    bool is_finite = problem->content != LAB_CONTENT_NON_FINITE;
+    lab_content content = is_finite ? problem->content : LAB_CONTENT_UNIFORM;
+    float values[LAB_BLOCK_MAX];
+    uint64_t index = 0;
+    for (int64_t item = 0; item < problem->batch; item++) {
+        rung_matrix one = lab_batch_item(view, item);
+        for (int64_t col = 0; col < view->cols; col++)
+            for (int64_t row = 0; row < view->rows; row += block) {
+                bool is_nan = !is_finite && lab_random(seed, stream + 300, index) % 199 == 0;
+                for (int64_t i = 0; i < block; i++, index++)
+                    values[i] = is_nan ? NAN : (float)value_of(view->type, content, seed, stream, index);
+                lab_blocks_set(&one, row, col, block, values);
+            }
+    }
 }
 
 /* Fills the elements of every item with values of the stream, or with NaN (NAN_STREAM) if they must not be read. Items
@@ -172,11 +195,11 @@ static bool make_epilogue(const lab_tested_kernel *subject, const lab_case *prob
 
 static bool make_matrices(const lab_tested_kernel *subject, const lab_case *problem, lab_case_data *data)
 {
-    rung_type in = subject->product.in, out = subject->product.out;
+    rung_type in = subject->product.in, b = lab_type_pair_b(subject->product), out = subject->product.out;
     int64_t batch = problem->batch;
     memset(data, 0, sizeof *data);
     if (!create_operand(in, problem->m, problem->k, problem->a, problem, LAB_NAN_PATTERN, &data->a) ||
-        !create_operand(in, problem->k, problem->n, problem->b, problem, LAB_NAN_PATTERN, &data->b) ||
+        !create_operand(b, problem->k, problem->n, problem->b, problem, LAB_NAN_PATTERN, &data->b) ||
         !create_operand(out, problem->m, problem->n, problem->c, problem, GUARD_PATTERN, &data->c) ||
         (problem->has_d &&
          !create_operand(out, problem->m, problem->n, problem->d, problem, GUARD_PATTERN, &data->d)) ||
@@ -191,7 +214,7 @@ static bool make_matrices(const lab_tested_kernel *subject, const lab_case *prob
         return false;
     if (problem->alpha != 0) {
         fill(&data->a, problem, subject->seed, A_STREAM);
-        fill(&data->b, problem, subject->seed, B_STREAM);
+        (lab_type_is_quantized(b) ? fill_blocks : fill)(&data->b, problem, subject->seed, B_STREAM);
     }
     fill(&data->c, problem, subject->seed, problem->beta != 0 ? C_STREAM : NAN_STREAM);
     fill(&data->d, problem, subject->seed, NAN_STREAM);

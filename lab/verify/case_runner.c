@@ -173,6 +173,8 @@ static bool is_exact(const lab_tested_kernel *subject, const lab_case *problem)
                         lab_type_exact_integer_max(subject->product.out));
     if (lab_type_is_f8(subject->product.in)) /* the sums of engines have 14 bits */
         limit = fmin(limit, 0x1p13);
+    if (lab_type_pair_is_mixed(subject->product)) /* scales are no powers of two */
+        return false;
     return problem->content == LAB_CONTENT_SMALL_INTEGERS && problem->alpha == floor(problem->alpha) &&
            problem->beta == floor(problem->beta) && problem->epilogue.activation <= RUNG_ACTIVATION_RELU &&
            largest < limit;

@@ -39,6 +39,20 @@ lab_strides lab_strides_of_layout(lab_layout layout, int64_t rows, int64_t cols)
     return (lab_strides){wide, 1, 0, 0};
 }
 
+lab_strides lab_case_dense_b(const lab_case *problem)
+{
+    int64_t column = problem->k > 0 ? problem->k : problem->k_block;
+    return problem->k_block > 1 ? (lab_strides){1, column, 0, 0}
+                                : lab_strides_of_layout(LAB_LAYOUT_rows, problem->k, problem->n);
+}
+
+/* Returns a size of k with whole blocks. Small sizes count blocks, so that they stay different. */
+static int64_t whole_blocks(int64_t k, int64_t k_block)
+{
+    enum { COUNTS_BLOCKS_MAX = 8 };
+    return k_block <= 1 ? k : k <= COUNTS_BLOCKS_MAX ? k * k_block : rungi_round_up(k, k_block);
+}
+
 /* Adds a case. Returns NULL if memory is exhausted; the case is otherwise valid until the next one is added. */
 static lab_case *append(lab_case_list *list, lab_case added)
 {
@@ -59,10 +73,12 @@ static lab_case *add(lab_case_list *list, case_size_t size, lab_layout a, lab_la
                      int64_t beta, lab_content content)
 {
     bool is_integer = list->is_integer || content == LAB_CONTENT_SMALL_INTEGERS;
+    size.k = whole_blocks(size.k, list->k_block);
     return append(list, (lab_case){
                             .m = size.m,
                             .n = size.n,
                             .k = size.k,
+                            .k_block = list->k_block,
                             .a = lab_strides_of_layout(a, size.m, size.k),
                             .b = lab_strides_of_layout(b, size.k, size.n),
                             .c = lab_strides_of_layout(c, size.m, size.n),
@@ -224,6 +240,20 @@ static void add_batches(lab_case_list *list, const lab_kernel_traits *traits, bo
             }
 }
 
+/* Replaces the layout of B by the one that is most like it and has whole blocks along k: dense columns, columns with gaps, at an
+ * offset, or all the same. The items of a batch keep their arrangement. */
+static void set_block_layout(lab_case *problem)
+{
+    const lab_strides given = problem->b;
+    const int64_t k_block = problem->k_block;
+    int64_t gap = given.row_stride > problem->n && given.col_stride > 0 ? k_block : 0;
+    problem->b = lab_case_dense_b(problem);
+    problem->b.col_stride = given.col_stride == 0 ? 0 : problem->b.col_stride + gap;
+    problem->b.offset = given.offset % 4 * k_block;
+    int64_t extent = rungi_round_up(lab_strides_extent(problem->b, problem->k, problem->n), k_block);
+    problem->b.batch_stride = given.batch_stride == 0 ? 0 : extent + gap;
+}
+
 static const lab_epilogue epilogues[] = {
     {LAB_BIAS_COL, RUNG_ACTIVATION_GELU, true},   {LAB_BIAS_ROW, RUNG_ACTIVATION_RELU, false},
     {LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true},  {LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false},
@@ -340,8 +370,8 @@ static void add_aligned_case(lab_case_list *list, const lab_kernel_traits *trait
     lab_case *last = add_random_case(list, size);
     if (!last)
         return;
-    last->a = aligned_strides(layout & 1, size.m, size.k);
-    last->b = aligned_strides(!(layout & 2), size.k, size.n);
+    last->a = aligned_strides(layout & 1, last->m, last->k);
+    last->b = aligned_strides(!(layout & 2), last->k, last->n);
     bool has_epilogues = (traits->abilities & RUNG_ABILITY_EPILOGUE) != 0;
     if (has_epilogues && draw(list, 9, 6) == 0) {
         last->has_d = true;
@@ -388,9 +418,9 @@ static void add_tile(lab_case_list *list, case_size_t tile)
         LAB_LAYOUT_rows, 0, 3, LAB_CONTENT_UNIFORM); /* chunks of 16, and more tiles than stages */
 }
 
-lab_case_list lab_suite_cases(lab_suite suite, lab_kernel_traits traits)
+static lab_case_list list_suite(lab_suite suite, lab_kernel_traits traits)
 {
-    lab_case_list list = {.is_integer = traits.is_integer};
+    lab_case_list list = {.is_integer = traits.is_integer, .k_block = traits.k_block};
     case_size_t tile = {traits.bm, traits.bn, traits.bk};
     if (suite == LAB_SUITE_aligned) {
         add_aligned(&list, &traits);
@@ -420,6 +450,14 @@ lab_case_list lab_suite_cases(lab_suite suite, lab_kernel_traits traits)
     if ((suite == LAB_SUITE_full || suite == LAB_SUITE_types || suite == LAB_SUITE_scattered) &&
         traits.abilities & RUNG_ABILITY_BATCH_OFFSETS)
         add_batches(&list, &traits, true);
+    return list;
+}
+
+lab_case_list lab_suite_cases(lab_suite suite, lab_kernel_traits traits)
+{
+    lab_case_list list = list_suite(suite, traits);
+    for (int64_t i = 0; traits.k_block > 1 && i < list.count; i++)
+        set_block_layout(&list.cases[i]);
     return list;
 }
 

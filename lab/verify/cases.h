@@ -48,6 +48,7 @@ typedef struct lab_strides {
 
 typedef struct lab_case {
     int64_t m, n, k;
+    int64_t k_block; /* elements per block of B along k; 0 or 1: B has no blocks */
     lab_strides a, b, c;
     bool has_d; /* the result is stored in a separate matrix D */
     lab_strides d;
@@ -68,12 +69,14 @@ typedef struct lab_case_list {
     lab_case *cases;
     int64_t count;
     bool is_integer; /* scalars must be integers */
+    int64_t k_block; /* as in lab_case */
     bool out_of_memory;
 } lab_case_list;
 
 /* full: all cases. types: cases that depend on the element type. quick: about one minute. edges: sizes around the tile.
  * tile: a few of those. extras: batches by strides, epilogues, split-K. scattered: batches by offsets. aligned: all of
- * these with A and B in rows or columns that start at multiples of 16 elements, which some kernels require. */
+ * these with A and B in rows or columns that start at multiples of 16 elements, which some kernels require. If B has blocks,
+ * k is rounded up to whole blocks, sizes of up to 8 count blocks, and the layouts of B are those that have whole blocks. */
 #define LAB_SUITE_LIST(X) X(full) X(types) X(quick) X(edges) X(tile) X(extras) X(scattered) X(aligned)
 
 typedef enum lab_suite {
@@ -84,15 +87,19 @@ typedef enum lab_suite {
 } lab_suite;
 
 /* The properties of a kernel that select its cases: the block tile bm x bn, the step bk along k, whether the elements
- * are integers, and the RUNG_ABILITY_... bits. */
+ * are integers, the RUNG_ABILITY_... bits, and the blocks of B. */
 typedef struct lab_kernel_traits {
     int64_t bm, bn, bk;
     bool is_integer;
     unsigned abilities;
+    int64_t k_block; /* as in lab_case */
 } lab_kernel_traits;
 
 /* Returns the strides of a rows x cols matrix with this layout. */
 lab_strides lab_strides_of_layout(lab_layout layout, int64_t rows, int64_t cols);
+
+/* Returns the strides of a dense B: by rows, or by columns if B has blocks along k. */
+lab_strides lab_case_dense_b(const lab_case *problem);
 
 /* Returns the number of elements from the start of the memory to the end of an item. */
 int64_t lab_strides_extent(lab_strides form, int64_t rows, int64_t cols);

@@ -14,9 +14,16 @@ bool lab_strides_are_dense(lab_strides form, int64_t cols)
     return form.col_stride == 1 && form.row_stride == cols && form.offset == 0;
 }
 
+bool lab_case_has_dense_b(const lab_case *problem)
+{
+    const lab_strides dense = lab_case_dense_b(problem);
+    return problem->b.row_stride == dense.row_stride && problem->b.col_stride == dense.col_stride &&
+           problem->b.offset == 0;
+}
+
 bool lab_case_is_dense(const lab_case *problem)
 {
-    return lab_strides_are_dense(problem->a, problem->k) && lab_strides_are_dense(problem->b, problem->n) &&
+    return lab_strides_are_dense(problem->a, problem->k) && lab_case_has_dense_b(problem) &&
            lab_strides_are_dense(problem->c, problem->n);
 }
 

@@ -45,7 +45,7 @@
       "only if C has more than one column: compute column j of C from column j of B")                                  \
     X(A_STRIDES, !lab_strides_are_dense(p->a, p->k),                                                                   \
       "only if A is a strided or transposed view: index A by its strides, at(a_view, row, col), not by k")             \
-    X(B_STRIDES, !lab_strides_are_dense(p->b, p->n),                                                                   \
+    X(B_STRIDES, !lab_case_has_dense_b(p),                                                                             \
       "only if B is a strided or transposed view: index B by its strides, at(b_view, row, col), not by n")             \
     X(C_STRIDES, !lab_strides_are_dense(p->c, p->n),                                                                   \
       "only if C is a strided or transposed view: index C by its strides, at(c_view, row, col), not by n")             \
@@ -92,6 +92,9 @@ lab_case lab_case_for_kernel(const lab_case *problem);
 lab_case_level lab_case_level_of(const lab_case *problem);
 
 bool lab_strides_are_dense(lab_strides form, int64_t cols);
+
+/* Reports whether B is dense by rows, or along k if it has blocks. */
+bool lab_case_has_dense_b(const lab_case *problem);
 
 /* Returns whether A, B and C are dense and row-major. */
 bool lab_case_is_dense(const lab_case *problem);

@@ -12,14 +12,23 @@
 /* ORACLE_PRODUCTS_MAX products take the oracle a fraction of a second. */
 enum { FREIVALDS_ROUNDS = 2, SAMPLED_ROWS = 3, ORACLE_PRODUCTS_MAX = 1 << 24, ITEMS_CHECKED_MAX = 1 << 16 };
 
+static double small_integer(uint64_t seed, uint64_t stream, uint64_t index)
+{
+    return (double)(lab_random(seed, stream, index) % 9) - 4;
+}
+
 void lab_fill_small_integers(const rung_matrix *matrix, int64_t batch, uint64_t seed, uint64_t stream)
 {
     uint64_t index = 0;
     for (int64_t item = 0; item < batch; item++) {
         rung_matrix one = lab_batch_item(matrix, item);
+        if (lab_type_is_quantized(matrix->type)) {
+            lab_fill_blocks(&one, small_integer, seed, stream, &index);
+            continue;
+        }
         for (int64_t row = 0; row < one.rows; row++)
             for (int64_t col = 0; col < one.cols; col++)
-                lab_element_set(&one, row, col, (double)(lab_random(seed, stream, index++) % 9) - 4);
+                lab_element_set(&one, row, col, small_integer(seed, stream, index++));
     }
 }
 
@@ -92,35 +101,48 @@ static bool check_item(const rung_matrix *a, const rung_matrix *b, const rung_ma
     return true;
 }
 
-/* Checks one item against the error bound: all rows, or as many as take a fraction of a second. */
+/* Checks rows x cols elements of C from (row, col) on against the error bound. */
+static bool check_block(const rung_problem *item, int64_t row, int64_t col, int64_t rows, int64_t cols, char *error,
+                        size_t capacity)
+{
+    rung_problem part = *item;
+    part.a = rung_matrix_block(item->a, row, 0, rows, item->a.cols);
+    part.b = rung_matrix_block(item->b, 0, col, item->b.rows, cols);
+    part.c = rung_matrix_block(item->c, row, col, rows, cols);
+    if (item->bias.rows > 0)
+        part.bias = rung_matrix_block(item->bias, row, col, rows, cols);
+    if (item->residual.rows > 0)
+        part.residual = rung_matrix_block(item->residual, row, col, rows, cols);
+    lab_oracle_result result = lab_oracle_check(&part, &part.c, LAB_ACCURACY_BOUNDED);
+    return result.right ||
+           lab_set_reason(error, capacity, "element (%lld, %lld) is %.9g, expected %.9g (error bound %.3g)",
+                          (long long)(row + result.row), (long long)(col + result.col), result.got, result.expected,
+                          result.bound);
+}
+
+/* Checks one item against the error bound: all elements, or as many random rows and columns as take a fraction of a second. Each
+ * row and each column of C then has elements that are checked. */
 static bool check_by_bound(const rung_problem *item, uint64_t seed, char *error, size_t capacity)
 {
-    const rung_matrix *c = &item->c;
-    int64_t rows = ORACLE_PRODUCTS_MAX / (c->cols * (item->a.cols + 1) + 1) + SAMPLED_ROWS;
-    bool all = rows >= c->rows;
-    int64_t height = all ? c->rows : 1; /* all rows at once, or random rows one by one */
-    for (int64_t i = 0; i < (all ? 1 : rows); i++) {
-        int64_t row = all ? 0 : (int64_t)(lab_random(seed, 902, (uint64_t)i) % (uint64_t)c->rows);
-        rung_problem part = *item;
-        part.a = rung_matrix_block(item->a, row, 0, height, item->a.cols);
-        part.c = rung_matrix_block(*c, row, 0, height, c->cols);
-        if (item->bias.rows > 0)
-            part.bias = rung_matrix_block(item->bias, row, 0, height, c->cols);
-        if (item->residual.rows > 0)
-            part.residual = rung_matrix_block(item->residual, row, 0, height, c->cols);
-        lab_oracle_result result = lab_oracle_check(&part, &part.c, LAB_ACCURACY_BOUNDED);
-        if (!result.right)
-            return lab_set_reason(error, capacity, "element (%lld, %lld) is %.9g, expected %.9g (error bound %.3g)",
-                                  (long long)(row + result.row), (long long)result.col, result.got, result.expected,
-                                  result.bound);
-    }
+    int64_t m = item->c.rows, n = item->c.cols, k = item->a.cols;
+    int64_t rows = ORACLE_PRODUCTS_MAX / (n * (k + 1) + 1) + SAMPLED_ROWS;
+    int64_t cols = ORACLE_PRODUCTS_MAX / (m * (k + 1) + 1) + SAMPLED_ROWS;
+    if (rows >= m)
+        return check_block(item, 0, 0, m, n, error, capacity);
+    for (int64_t i = 0; i < rows; i++)
+        if (!check_block(item, (int64_t)(lab_random(seed, 902, (uint64_t)i) % (uint64_t)m), 0, 1, n, error, capacity))
+            return false;
+    for (int64_t i = 0; i < cols; i++)
+        if (!check_block(item, 0, (int64_t)(lab_random(seed, 903, (uint64_t)i) % (uint64_t)n), m, 1, error, capacity))
+            return false;
     return true;
 }
 
 /* Returns whether every sum is exact and stored unchanged. */
 static bool is_exact_product(const rung_problem *problem)
 {
-    return problem->bias.rows == 0 && problem->residual.rows == 0 && problem->activation == RUNG_ACTIVATION_NONE &&
+    return !lab_type_is_quantized(problem->b.type) && problem->bias.rows == 0 && problem->residual.rows == 0 &&
+           problem->activation == RUNG_ACTIVATION_NONE &&
            16.0 * (double)problem->a.cols < lab_type_exact_integer_max(problem->c.type);
 }
 

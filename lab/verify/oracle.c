@@ -90,22 +90,41 @@ typedef struct element_sums {
     uint32_t integer_sum; /* modulo 2^32, of integers; the other sums are then unused */
 } element_sums_t;
 
-/* Elements are summed by tiles of C and blocks of k, so that each input is read and converted once per tile. */
-enum { TILE = 16, K_BLOCK = 64 };
+/* Elements are summed by tiles of C and blocks of k, so that each input is read and converted once per tile. A block of k has
+ * whole blocks of every quantized type. */
+enum { TILE = 16, K_BLOCK = 256 };
 
-static void add_products(rung_type type, element_sums_t *to, const double *x, const double *y, int count)
+/* In mode q8, as many elements of a row of A share a scale. */
+enum { Q8_BLOCK = 32 };
+
+/* Reports whether the compute mode changes the inputs: those of F32, and all inputs if B is quantized. */
+static bool rounds_inputs(const rung_problem *problem)
+{
+    return problem->compute != RUNG_COMPUTE_STRICT &&
+           (problem->a.type == RUNG_F32 || lab_type_is_quantized(problem->b.type));
+}
+
+/* Reports whether elements of A count with the largest magnitude of their block. */
+static bool rounds_blocks(const rung_problem *problem)
+{
+    return problem->compute == RUNG_COMPUTE_Q8 && lab_type_is_quantized(problem->b.type);
+}
+
+/* Adds the products of x and y. `sizes` are the magnitudes of x, or of its blocks. */
+static void add_products(rung_type type, element_sums_t *to, const double *x, const double *sizes, const double *y,
+                         int count)
 {
     element_sums_t sums = *to; /* a local copy stays in registers */
     for (int i = 0; i < count; i++) {
-        double size = fabs(x[i]), other = fabs(y[i]), product = x[i] * y[i];
+        double size = sizes[i], other = fabs(y[i]), product = x[i] * y[i];
         double smaller = size < other ? size : other, larger = size > other ? size : other;
         if (type == RUNG_F64)
             sums.value = pair_add_product(sums.value, x[i], y[i]);
         else
             sums.value.high += product;
-        sums.products += fabs(product);
+        sums.products += size * other;
         sums.factors += size + other;
-        sums.denormal += smaller < 0x1p-126 ? fabs(product) : 0;
+        sums.denormal += smaller < 0x1p-126 ? size * other : 0;
         sums.largest = larger > sums.largest ? larger : sums.largest;
     }
     *to = sums;
@@ -118,29 +137,60 @@ static void add_integer_products(element_sums_t *sums, const double *x, const do
         sums->integer_sum += (uint32_t)(int32_t)x[i] * (uint32_t)(int32_t)y[i];
 }
 
+/* Reads `count` elements of `cols` columns of B, from (k0, col0) on. */
+static void read_columns(const rung_matrix *b, int64_t k0, int64_t col0, int count, int cols, double y[TILE][K_BLOCK])
+{
+    float values[K_BLOCK];
+    for (int col = 0; col < cols; col++) {
+        if (!lab_type_is_quantized(b->type)) {
+            for (int i = 0; i < count; i++)
+                y[col][i] = lab_element_get(b, k0 + i, col0 + col);
+            continue;
+        }
+        lab_blocks_get(b, k0, col0 + col, count, values);
+        for (int i = 0; i < count; i++)
+            y[col][i] = (double)values[i];
+    }
+}
+
+/* Computes the magnitudes of `count` elements, or of the blocks of which they are. */
+static void compute_sizes(const double *x, int count, bool by_blocks, double *sizes)
+{
+    for (int i = 0; i < count; i++)
+        sizes[i] = fabs(x[i]);
+    for (int first = 0; by_blocks && first < count; first += Q8_BLOCK) {
+        double largest = 0;
+        int end = first + Q8_BLOCK < count ? first + Q8_BLOCK : count;
+        for (int i = first; i < end; i++)
+            largest = fmax(largest, sizes[i]);
+        for (int i = first; i < end; i++)
+            sizes[i] = largest;
+    }
+}
+
 /* Sums the products of `rows` x `cols` elements from (row0, col0). If alpha is 0, A and B are not read. */
 static void sum_tile(const rung_problem *problem, const rung_matrix *views, int64_t row0, int64_t col0, int rows,
                      int cols, element_sums_t tile[TILE][TILE])
 {
     rung_type type = sum_type(problem);
-    double x[TILE][K_BLOCK], y[TILE][K_BLOCK];
+    double x[TILE][K_BLOCK], sizes[TILE][K_BLOCK], y[TILE][K_BLOCK];
     memset(tile, 0, sizeof(element_sums_t[TILE][TILE]));
     if (problem->alpha == 0)
         return;
     for (int64_t k0 = 0; k0 < problem->a.cols; k0 += K_BLOCK) {
         int count = (int)(problem->a.cols - k0 < K_BLOCK ? problem->a.cols - k0 : K_BLOCK);
-        for (int i = 0; i < count; i++) {
-            for (int row = 0; row < rows; row++)
+        for (int row = 0; row < rows; row++) {
+            for (int i = 0; i < count; i++)
                 x[row][i] = lab_element_get(&views[0], row0 + row, k0 + i);
-            for (int col = 0; col < cols; col++)
-                y[col][i] = lab_element_get(&views[1], k0 + i, col0 + col);
+            compute_sizes(x[row], count, rounds_blocks(problem), sizes[row]);
         }
+        read_columns(&views[1], k0, col0, count, cols, y);
         for (int row = 0; row < rows; row++)
             for (int col = 0; col < cols; col++)
                 if (lab_type_is_integer(type))
                     add_integer_products(&tile[row][col], x[row], y[col], count);
                 else
-                    add_products(type, &tile[row][col], x[row], y[col], count);
+                    add_products(type, &tile[row][col], x[row], sizes[row], y[col], count);
     }
 }
 
@@ -152,12 +202,12 @@ static double gamma_of(double steps, double unit)
 /* Returns the error that a compute mode adds to the products, and updates the number of rounding steps. */
 static double mode_error(const rung_problem *problem, const element_sums_t *sums, double *steps)
 {
-    if (problem->a.type != RUNG_F32 || problem->compute == RUNG_COMPUTE_STRICT)
+    if (!rounds_inputs(problem))
         return 0;
     double vanished = 3 * 0x1p-126 * sums->factors; /* factors below the smallest normal number */
     if (problem->compute == RUNG_COMPUTE_TF32)
         return (0x1p-10 + 0x1p-22) * sums->products + vanished;
-    if (problem->compute == RUNG_COMPUTE_BF16X1 || problem->compute == RUNG_COMPUTE_Q8) /* B is not quantized here */
+    if (problem->compute == RUNG_COMPUTE_BF16X1 || problem->compute == RUNG_COMPUTE_Q8)
         return (0x1p-7 + 0x1p-16) * sums->products + vanished;
     bool is_tf32x3 = problem->compute == RUNG_COMPUTE_TF32X3;
     *steps *= is_tf32x3 ? 3 : 6;
@@ -192,7 +242,7 @@ static reference_t reference_sum(const rung_problem *problem, const rung_matrix 
     rung_type type = sum_type(problem);
     double alpha = scalar_of(type, problem->alpha), beta = scalar_of(type, problem->beta);
     double steps = (double)problem->a.cols, size = 0, lost = 0;
-    bool rounds = problem->a.type == RUNG_F32 && problem->compute != RUNG_COMPUTE_STRICT;
+    bool rounds = rounds_inputs(problem);
     bool is_short = problem->a.type == RUNG_F16 || problem->a.type == RUNG_BF16;
     if (accuracy == LAB_ACCURACY_ENGINE && (is_short || rounds))
         steps *= 3;
@@ -203,6 +253,8 @@ static reference_t reference_sum(const rung_problem *problem, const rung_matrix 
                               short_sums_error(problem, sums, accuracy));
         size = fabs(alpha) * sums->products * (rounds ? 1.02 : 1); /* split and rounded factors may be larger */
         result.may_overflow = rounds && sums->largest > 0x1.fep127;
+        /* An infinite element makes the scale of its block infinite, and the sum infinite or NaN. */
+        result.may_overflow = result.may_overflow || (rounds_blocks(problem) && !isfinite(sums->value.high));
     }
     if (beta != 0) {
         double old = lab_element_get(&views[2], row, col);
@@ -308,7 +360,7 @@ static bool is_right(const rung_problem *problem, double got, reference_t expect
 {
     double value = expected.value.high, max_finite = rounding_of(problem->c.type).max_finite;
     /* In the modes that split or round factors, infinity may become NaN. */
-    bool may_be_nan = problem->compute != RUNG_COMPUTE_STRICT && problem->a.type == RUNG_F32;
+    bool may_be_nan = rounds_inputs(problem);
     if (expected.may_overflow && !isfinite(got))
         return true;
     if (isnan(value))

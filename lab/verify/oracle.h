@@ -7,7 +7,8 @@
  *
  * with gamma(n) = n u / (1 - n u), the unit roundoff u and the smallest denormal tiny. The bound grows by
  *
- *   a compute mode  the error of the products, as listed in rung.h
+ *   a compute mode  the error of the products, as listed in rung.h; in mode q8 with a quantized B, |A| is the largest
+ *                   magnitude of each block of 32 elements
  *   an engine       3 k instead of k for sums of 16-bit inputs or tf32
  *   BF16            factors and sums below 2^-126, which may be flushed to 0
  *   bias            one more rounding step, and the magnitude of the bias

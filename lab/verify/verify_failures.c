@@ -109,19 +109,26 @@ static bool fails_alone(lab_verify_session *session, const lab_verify_variant *v
 /* Resizes a problem. Dense matrices stay dense, and views keep their strides. */
 static void resize(lab_case *problem, int64_t m, int64_t n, int64_t k)
 {
-    bool a = lab_strides_are_dense(problem->a, problem->k), b = lab_strides_are_dense(problem->b, problem->n);
+    bool a = lab_strides_are_dense(problem->a, problem->k), b = lab_case_has_dense_b(problem);
     bool c = lab_strides_are_dense(problem->c, problem->n);
     problem->m = m;
     problem->n = n;
     problem->k = k;
     problem->a = a ? lab_strides_of_layout(LAB_LAYOUT_rows, m, k) : problem->a;
-    problem->b = b ? lab_strides_of_layout(LAB_LAYOUT_rows, k, n) : problem->b;
+    problem->b = b ? lab_case_dense_b(problem) : problem->b;
     problem->c = c ? lab_strides_of_layout(LAB_LAYOUT_rows, m, n) : problem->c;
 }
 
 static int64_t half(int64_t size)
 {
     return size > 1 ? size / 2 : size;
+}
+
+/* Returns half of k in whole blocks. */
+static int64_t half_k(const lab_case *problem)
+{
+    int64_t block = problem->k_block > 1 ? problem->k_block : 1;
+    return half(problem->k / block) * block;
 }
 
 /* Applies one simplification to a problem. Returns false after the last one. */
@@ -135,7 +142,7 @@ static bool simplify_step(lab_case *problem, int step)
         problem->beta = 0;
         return true;
     case 1: problem->c = lab_strides_of_layout(LAB_LAYOUT_rows, m, n); return true;
-    case 2: problem->b = lab_strides_of_layout(LAB_LAYOUT_rows, k, n); return true;
+    case 2: problem->b = lab_case_dense_b(problem); return true;
     case 3: problem->a = lab_strides_of_layout(LAB_LAYOUT_rows, m, k); return true;
     case 4: resize(problem, 1, n, k); return true;
     case 5: resize(problem, m < 2 ? m : 2, n, k); return true;
@@ -146,7 +153,7 @@ static bool simplify_step(lab_case *problem, int step)
     switch ((step - SINGLE_STEPS) / HALVINGS) {
     case 0: resize(problem, half(m), n, k); return true;
     case 1: resize(problem, m, half(n), k); return true;
-    case 2: resize(problem, m, n, half(k)); return true;
+    case 2: resize(problem, m, n, half_k(problem)); return true;
     default: return false;
     }
 }

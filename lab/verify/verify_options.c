@@ -94,6 +94,15 @@ static int parse_all_strides(const lab_options *options, lab_case *single)
     return LAB_EXIT_SUCCESS;
 }
 
+/* Reports a k that is no multiple of the blocks of B. */
+static int reject_k(int64_t k, const lab_dtype *dtype, int64_t block)
+{
+    char message[192];
+    snprintf(message, sizeof message, "k is %lld; with %s it must be a multiple of %lld, the elements per block of B",
+             (long long)k, dtype->name, (long long)block);
+    return usage(message);
+}
+
 static int parse_single_case(lab_verify_session *session)
 {
     const lab_options *options = session->options;
@@ -111,9 +120,13 @@ static int parse_single_case(lab_verify_session *session)
         return reject("--alpha", options->alpha, "use a number");
     if (options->beta && !lab_parse_number(options->beta, &single->beta))
         return reject("--beta", options->beta, "use a number");
-    for (int i = 0; i < session->dtype_count; i++)
+    for (int i = 0; i < session->dtype_count; i++) {
+        int64_t block = lab_type_pair_block(session->dtypes[i].product);
         if (!lab_oracle_can_check_k(session->dtypes[i].product, single->k))
             return usage("k is too large to check: the error bound would accept any result. Use a smaller --k");
+        if (single->k % block != 0)
+            return reject_k(single->k, &session->dtypes[i], block);
+    }
     return parse_all_strides(options, single);
 }
 
@@ -156,7 +169,8 @@ int lab_verify_parse_options(lab_verify_session *session)
         return reject("--suite", options->suite, "use full, types, quick, edges, tile, extras, scattered or aligned");
     if (lab_parameters_length_error(options->params))
         return usage(lab_parameters_length_error(options->params));
-    const char *dtype_error = lab_parse_dtypes(options, &session->compute, session->dtypes, &session->dtype_count);
+    const char *dtype_error = lab_parse_mixed_dtypes(options, &session->compute, session->dtypes,
+                                                     &session->dtype_count);
     if (dtype_error)
         return usage(dtype_error);
     if (!lab_epilogue_parse(options->epilogue, &session->epilogue))

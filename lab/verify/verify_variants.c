@@ -157,6 +157,7 @@ lab_kernel_traits lab_variant_traits(const lab_verify_variant *variant)
         .bn = tile_size(variant, "BN", 16),
         .bk = tile_size(variant, "BK", 8),
         .is_integer = lab_type_is_integer(variant->dtype.product.in),
+        .k_block = lab_type_pair_block(variant->dtype.product),
         .abilities = variant->kernel ? rung_kernel_describe(variant->kernel)->abilities
                                      : RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE,
     };
@@ -189,6 +190,19 @@ lab_case_list lab_cases_with_each_content(const lab_case *problem)
     return list;
 }
 
+/* Returns the cases of --m. By default, B is dense along k if it has blocks. */
+static lab_case_list single_cases(const lab_verify_session *session, const lab_verify_variant *variant)
+{
+    lab_case single = session->single_case;
+    single.k_block = lab_type_pair_block(variant->dtype.product);
+    if (!session->options->b_strides && single.k_block > 1) {
+        int64_t batch_stride = single.b.batch_stride; /* of dense rows, which have as many elements */
+        single.b = lab_case_dense_b(&single);
+        single.b.batch_stride = batch_stride;
+    }
+    return lab_cases_with_each_content(&single);
+}
+
 lab_case_list lab_variant_cases(const lab_verify_session *session, const lab_verify_variant *variant)
 {
     if (!session->options->m) {
@@ -200,5 +214,5 @@ lab_case_list lab_variant_cases(const lab_verify_session *session, const lab_ver
             apply_options(session, &suite.cases[i]);
         return suite;
     }
-    return lab_cases_with_each_content(&session->single_case);
+    return single_cases(session, variant);
 }

@@ -87,8 +87,11 @@ static void minimum_number_of_copies(void **state)
 
 static void inputs(void **state)
 {
-    lab_bench_problem problem = {
-        .device = device, .queue = queue, .product = {RUNG_I8, RUNG_I32}, .size = {64, 48, 50}, .batch = 1};
+    lab_bench_problem problem = {.device = device,
+                                 .queue = queue,
+                                 .product = {RUNG_I8, RUNG_I32, RUNG_TYPE_NONE},
+                                 .size = {64, 48, 50},
+                                 .batch = 1};
     int64_t large = 0, outside = 0;
     (void)state;
     assert_int_equal(lab_inputs_of("normal"), LAB_INPUTS_NORMAL);

@@ -21,7 +21,7 @@ enum { VENDOR, MKL, OPENBLAS, OURS, ROWS };
 /* FP32 of 1024 cubed by FMA, at a peak of 160 GFLOPS. */
 static lab_bench_row row_of(const char *kernel, int64_t ms)
 {
-    lab_bench_row row = {.product = {RUNG_F32, RUNG_F32},
+    lab_bench_row row = {.product = {RUNG_F32, RUNG_F32, RUNG_TYPE_NONE},
                          .size = {1024, 1024, 1024},
                          .verified = true,
                          .probe = LAB_CPU_PROBE_FMA_F32,
@@ -125,7 +125,7 @@ static void set_modes(lab_bench_row *row, int64_t fast, int64_t slow)
     row->mode = fast > 0 ? LAB_SPEED_MODE_FAST : slow > 0 ? LAB_SPEED_MODE_SLOW : LAB_SPEED_MODE_ANY;
     row->median_ns = 1000000 * (fast > 0 ? fast : slow);
     row->probe = LAB_CPU_PROBE_AMX_BF16;
-    row->product = (lab_type_pair){RUNG_BF16, RUNG_F32};
+    row->product = lab_type_pair_of(RUNG_BF16, RUNG_F32);
 }
 
 /* A time of the fast mode is never held against one of the slow. */
@@ -419,10 +419,10 @@ static void merged_calls(void **state)
 static void roofs(void **state)
 {
     (void)state;
-    assert_true(lab_cpu_probe_is_upper_bound(LAB_CPU_PROBE_AMX_BF16, (lab_type_pair){RUNG_BF16, RUNG_F32}));
-    assert_false(lab_cpu_probe_is_upper_bound(LAB_CPU_PROBE_FMA_F32, (lab_type_pair){RUNG_I8, RUNG_I32}));
-    assert_false(lab_cpu_probe_is_upper_bound(LAB_CPU_PROBE_NONE, (lab_type_pair){RUNG_F32, RUNG_F32}));
-    assert_true(lab_cpu_probe_is_upper_bound(LAB_CPU_PROBE_FMA_F32, (lab_type_pair){RUNG_F32, RUNG_F32}) ==
+    assert_true(lab_cpu_probe_is_upper_bound(LAB_CPU_PROBE_AMX_BF16, lab_type_pair_of(RUNG_BF16, RUNG_F32)));
+    assert_false(lab_cpu_probe_is_upper_bound(LAB_CPU_PROBE_FMA_F32, lab_type_pair_of(RUNG_I8, RUNG_I32)));
+    assert_false(lab_cpu_probe_is_upper_bound(LAB_CPU_PROBE_NONE, lab_type_pair_of(RUNG_F32, RUNG_F32)));
+    assert_true(lab_cpu_probe_is_upper_bound(LAB_CPU_PROBE_FMA_F32, lab_type_pair_of(RUNG_F32, RUNG_F32)) ==
                 (lab_cpu_fma_bits() > 0));
 }
 

@@ -193,10 +193,13 @@ static void probes_measure(void **state)
     static const struct {
         lab_type_pair product;
         rung_compute compute;
-    } all[] = {{{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT}, {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT},
-               {{RUNG_F64, RUNG_F32}, RUNG_COMPUTE_STRICT}, {{RUNG_BF16, RUNG_F32}, RUNG_COMPUTE_STRICT},
-               {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT},  {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_BF16X3},
-               {{RUNG_I32, RUNG_I32}, RUNG_COMPUTE_STRICT}};
+    } all[] = {{{RUNG_F32, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT},
+               {{RUNG_F64, RUNG_F64, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT},
+               {{RUNG_F64, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT},
+               {{RUNG_BF16, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT},
+               {{RUNG_I8, RUNG_I32, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT},
+               {{RUNG_F32, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_BF16X3},
+               {{RUNG_I32, RUNG_I32, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT}};
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         lab_cpu_probe probe = lab_cpu_probe_for(all[i].product, all[i].compute);
@@ -204,12 +207,12 @@ static void probes_measure(void **state)
         assert_true(lab_cpu_probe_run(probe, 1) > 0);
         assert_true(lab_cpu_probe_run(probe, 2) > 0);
     }
-    assert_int_equal(lab_cpu_probe_for((lab_type_pair){RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT),
+    assert_int_equal(lab_cpu_probe_for(lab_type_pair_of(RUNG_F32, RUNG_F32), RUNG_COMPUTE_STRICT),
                      LAB_CPU_PROBE_FMA_F32);
-    assert_int_equal(lab_cpu_probe_for((lab_type_pair){RUNG_F64, RUNG_F32}, RUNG_COMPUTE_STRICT),
+    assert_int_equal(lab_cpu_probe_for(lab_type_pair_of(RUNG_F64, RUNG_F32), RUNG_COMPUTE_STRICT),
                      LAB_CPU_PROBE_FMA_F64);
-    assert_int_equal(lab_cpu_probe_for((lab_type_pair){RUNG_F32, RUNG_F32}, RUNG_COMPUTE_BF16X3),
-                     lab_cpu_probe_for((lab_type_pair){RUNG_BF16, RUNG_F32}, RUNG_COMPUTE_STRICT));
+    assert_int_equal(lab_cpu_probe_for(lab_type_pair_of(RUNG_F32, RUNG_F32), RUNG_COMPUTE_BF16X3),
+                     lab_cpu_probe_for(lab_type_pair_of(RUNG_BF16, RUNG_F32), RUNG_COMPUTE_STRICT));
     assert_true(lab_cpu_probe_run(LAB_CPU_PROBE_NONE, 1) == 0);
     assert_false(lab_cpu_probe_has_modes(LAB_CPU_PROBE_FMA_F32));
     assert_true(lab_cpu_probe_has_modes(LAB_CPU_PROBE_AMX_I8));

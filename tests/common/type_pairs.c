@@ -36,6 +36,20 @@ static const struct {
 
 enum { EXPECTED = sizeof expected / sizeof *expected };
 
+/* Combinations with a quantized B. Later versions may have more. */
+static const struct {
+    rung_type a, b, out;
+    const char *word;
+} mixed[] = {
+    {RUNG_F32, RUNG_Q8_0, RUNG_F32, "f32*q8_0"},    {RUNG_F32, RUNG_Q4_0, RUNG_F32, "f32*q4_0"},
+    {RUNG_F16, RUNG_Q8_0, RUNG_F16, "f16*q8_0"},    {RUNG_F16, RUNG_Q8_0, RUNG_F32, "f16*q8_0:f32"},
+    {RUNG_F16, RUNG_Q4_0, RUNG_F16, "f16*q4_0"},    {RUNG_F16, RUNG_Q4_0, RUNG_F32, "f16*q4_0:f32"},
+    {RUNG_BF16, RUNG_Q8_0, RUNG_BF16, "bf16*q8_0"}, {RUNG_BF16, RUNG_Q8_0, RUNG_F32, "bf16*q8_0:f32"},
+    {RUNG_BF16, RUNG_Q4_0, RUNG_BF16, "bf16*q4_0"}, {RUNG_BF16, RUNG_Q4_0, RUNG_F32, "bf16*q4_0:f32"},
+};
+
+enum { MIXED = sizeof mixed / sizeof *mixed };
+
 static void products_are_found(void **state)
 {
     (void)state;
@@ -51,16 +65,81 @@ static void products_are_found(void **state)
     }
 }
 
+static void mixed_products_are_found(void **state)
+{
+    (void)state;
+    assert_true(lab_type_pair_total() >= EXPECTED + MIXED);
+    for (int i = 0; i < MIXED; i++) {
+        lab_type_pair found, product = {mixed[i].a, mixed[i].out, mixed[i].b};
+        assert_true(lab_type_pair_find(mixed[i].word, strlen(mixed[i].word), &found));
+        assert_true(lab_type_pair_equal(product, found));
+        assert_string_equal(lab_type_pair_name(product), mixed[i].word);
+        assert_int_equal(lab_type_pair_accumulator(product), RUNG_F32);
+        assert_int_equal(lab_type_pair_b(product), mixed[i].b);
+        assert_int_equal(lab_type_pair_block(product), 32);
+        assert_false(lab_type_pair_is(product, mixed[i].a, mixed[i].out));
+    }
+}
+
+/* Every mixed pair follows the others, has a name of its own, and is what the library supports. */
+static void mixed_products_follow_the_others(void **state)
+{
+    (void)state;
+    for (int i = 0; i < lab_type_pair_total(); i++) {
+        lab_type_pair product = lab_type_pair_at(i), found;
+        const char *name = lab_type_pair_name(product);
+        assert_int_equal(lab_type_pair_is_mixed(product), i >= lab_type_pair_count());
+        assert_int_equal(strchr(name, '*') != NULL, lab_type_pair_is_mixed(product));
+        assert_true(lab_type_pair_find(name, strlen(name), &found));
+        assert_int_equal(lab_type_pair_index(found), i);
+        if (lab_type_pair_is_mixed(product))
+            assert_int_equal(rung_accumulator_type(product.in, product.b, product.out),
+                             lab_type_pair_accumulator(product));
+    }
+}
+
+static lab_options options_of(const char *dtype, const char *compute)
+{
+    lab_options options;
+    memset(&options, 0, sizeof options);
+    options.dtype = dtype;
+    options.compute = compute;
+    return options;
+}
+
+/* Only some commands take them, and only if they are named. */
+static void mixed_products_are_taken_by_name(void **state)
+{
+    lab_dtype dtypes[LAB_DTYPES_MAX];
+    rung_compute compute;
+    int count;
+    (void)state;
+    lab_options none = options_of(NULL, NULL), both = options_of("f32*q4_0,f32,f16*q8_0:f32", "q8"),
+                wrong = options_of("f32*q8", NULL);
+    assert_null(lab_parse_mixed_dtypes(&none, &compute, dtypes, &count));
+    assert_int_equal(count, 1);
+    assert_string_equal(dtypes[0].name, "f32");
+    assert_null(lab_parse_mixed_dtypes(&both, &compute, dtypes, &count));
+    assert_int_equal(count, 3);
+    assert_string_equal(dtypes[0].name, "f32");
+    assert_string_equal(dtypes[1].name, "f32*q4_0");
+    assert_string_equal(dtypes[2].name, "f16*q8_0:f32");
+    for (int i = 0; i < count; i++)
+        assert_int_equal(dtypes[i].compute, RUNG_COMPUTE_Q8);
+    assert_non_null(strstr(lab_parse_dtypes(&both, &compute, dtypes, &count), "f32*q4_0 in --dtype has a quantized B"));
+    assert_non_null(strstr(lab_parse_mixed_dtypes(&wrong, &compute, dtypes, &count), "unknown type \"f32*q8\""));
+}
+
 static void other_type_pairs_are_rejected(void **state)
 {
-    const lab_type_pair none = {RUNG_I8, RUNG_I8};
+    const lab_type_pair none = lab_type_pair_of(RUNG_I8, RUNG_I8);
     lab_type_pair found;
     (void)state;
     assert_string_equal(lab_type_pair_name(none), "?");
-    assert_int_equal(lab_type_pair_index(none), EXPECTED);
+    assert_int_equal(lab_type_pair_index(none), lab_type_pair_total());
     assert_int_equal(lab_type_pair_accumulator(none), RUNG_TYPE_NONE);
     assert_int_equal(lab_type_pair_at(-1).in, RUNG_TYPE_NONE);
-    assert_int_equal(lab_type_pair_at(EXPECTED).in, RUNG_TYPE_NONE);
+    assert_int_equal(lab_type_pair_at(lab_type_pair_total()).in, RUNG_TYPE_NONE);
     assert_false(lab_type_pair_find("f3", 2, &found));
     assert_false(lab_type_pair_find("f32:", 4, &found));
     assert_false(lab_type_pair_find("i8:i32", 6, &found));
@@ -94,6 +173,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_found),
+        cmocka_unit_test(mixed_products_are_found),
+        cmocka_unit_test(mixed_products_follow_the_others),
+        cmocka_unit_test(mixed_products_are_taken_by_name),
         cmocka_unit_test(other_type_pairs_are_rejected),
         cmocka_unit_test(counts_are_the_library_s),
         cmocka_unit_test(modes_have_an_order),

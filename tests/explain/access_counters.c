@@ -183,7 +183,7 @@ static lab_access_branch branch_at(const view_t *view, const char *text)
  * of 128 bytes, 64 sectors and 16 lines. */
 static void naive(void **state)
 {
-    view_t view = count_kernel("01", "BLOCK=32", (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 64, 16);
+    view_t view = count_kernel("01", "BLOCK=32", lab_type_pair_of(RUNG_F32, RUNG_F32), 32, 64, 16);
     (void)state;
     expect_global(&view, "sum += widen(a[at(", LAB_ACCESS_GLOBAL_LOAD, "a", 4, 2 * 32 * 16, 32, 16, 4);
     expect_global(&view, "sum += widen(a[at(", LAB_ACCESS_GLOBAL_LOAD, "b", 4, 2 * 32 * 16, 1, 1, 1);
@@ -205,7 +205,7 @@ static void naive(void **state)
  *   A  one element for all lanes. B, C  32 floats side by side: 4 sectors, 1 line. */
 static void coalesced(void **state)
 {
-    view_t view = count_kernel("02", "BLOCK=32,UNROLL=4", (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 32, 16);
+    view_t view = count_kernel("02", "BLOCK=32,UNROLL=4", lab_type_pair_of(RUNG_F32, RUNG_F32), 32, 32, 16);
     (void)state;
     expect_global(&view, "sum += widen(a[at(a_view, row, i + step", LAB_ACCESS_GLOBAL_LOAD, "a", 4, 32 * 16, 1, 1, 1);
     expect_global(&view, "sum += widen(a[at(a_view, row, i + step", LAB_ACCESS_GLOBAL_LOAD, "b", 4, 32 * 16, 4, 1, 4);
@@ -222,7 +222,7 @@ static void coalesced(void **state)
  *            read the same ones; of B 16 words side by side, twice: 1 */
 static void shared16(void **state)
 {
-    view_t view = count_kernel("04", "TILE=16", (lab_type_pair){RUNG_F32, RUNG_F32}, 16, 16, 32);
+    view_t view = count_kernel("04", "TILE=16", lab_type_pair_of(RUNG_F32, RUNG_F32), 16, 16, 32);
     (void)state;
     expect_global(&view, "a_tile[tile_row][tile_col] =", LAB_ACCESS_GLOBAL_LOAD, "a", 4, 8 * 2, 4, 2, 4);
     expect_global(&view, "b_tile[tile_row][tile_col] =", LAB_ACCESS_GLOBAL_LOAD, "b", 4, 8 * 2, 4, 1, 4);
@@ -240,7 +240,7 @@ static void shared16(void **state)
 /* A warp has one row of 32: of A four words at once, of B 32 side by side. */
 static void shared32(void **state)
 {
-    view_t view = count_kernel("04", NULL, (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 32, 32);
+    view_t view = count_kernel("04", NULL, lab_type_pair_of(RUNG_F32, RUNG_F32), 32, 32, 32);
     (void)state;
     expect_shared(&view, "a_tile[tile_row][tile_col] =", LAB_ACCESS_SHARED_STORE, "a_tile", 4, 32, 1, 1);
     expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "a_tile", 16, 32 * 8, 2, 2);
@@ -260,7 +260,7 @@ static void shared32(void **state)
  *   C        4 rows of 32 bytes */
 static void padded32(void **state)
 {
-    view_t view = count_kernel("05", NULL, (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 32, 32);
+    view_t view = count_kernel("05", NULL, lab_type_pair_of(RUNG_F32, RUNG_F32), 32, 32, 32);
     (void)state;
     expect_global(&view, "in_t a_next =", LAB_ACCESS_GLOBAL_LOAD, "a", 4, 32, 4, 1, 4);
     expect_global(&view, "in_t b_next =", LAB_ACCESS_GLOBAL_LOAD, "b", 4, 32, 4, 4, 4);
@@ -277,7 +277,7 @@ static void padded32(void **state)
  *   A read     2 rows per half warp meet: 4; B read: 8 columns per half warp meet: 16 */
 static void padded_by_0(void **state)
 {
-    view_t view = count_kernel("05", "PAD=0", (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 32, 32);
+    view_t view = count_kernel("05", "PAD=0", lab_type_pair_of(RUNG_F32, RUNG_F32), 32, 32, 32);
     (void)state;
     expect_shared(&view, "b_tile[tile_col][tile_row] =", LAB_ACCESS_SHARED_STORE, "b_tile", 4, 32, 8, 1);
     expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "a_tile", 16, 32 * 8, 4, 2);
@@ -288,7 +288,7 @@ static void padded_by_0(void **state)
 /* Rows of 33 words are not aligned to 16 bytes: one word per load, of rows or columns in adjacent banks. */
 static void padded_by_1(void **state)
 {
-    view_t view = count_kernel("05", "PAD=1", (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 32, 32);
+    view_t view = count_kernel("05", "PAD=1", lab_type_pair_of(RUNG_F32, RUNG_F32), 32, 32, 32);
     (void)state;
     expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "a_tile", 4, 32 * 32, 1, 1);
     expect_shared(&view, "sum += widen(a_tile", LAB_ACCESS_SHARED_LOAD, "b_tile", 4, 32 * 32, 1, 1);
@@ -300,7 +300,7 @@ static void padded_by_1(void **state)
  * write 4 of k, and no conflict to read 16 bytes. */
 static void padded16(void **state)
 {
-    view_t view = count_kernel("05", "tile16", (lab_type_pair){RUNG_F32, RUNG_F32}, 16, 16, 16);
+    view_t view = count_kernel("05", "tile16", lab_type_pair_of(RUNG_F32, RUNG_F32), 16, 16, 16);
     (void)state;
     expect_shared(&view, "a_tile[load_row][load_col] =", LAB_ACCESS_SHARED_STORE, "a_tile", 4, 8, 2, 1);
     expect_shared(&view, "b_tile[tile_col][tile_row] =", LAB_ACCESS_SHARED_STORE, "b_tile", 4, 8, 1, 1);
@@ -319,7 +319,7 @@ static void padded16(void **state)
  *   C        4 rows, 8 floats in each, 32 bytes apart: 32 sectors, a row of 256 bytes is 2 lines */
 static void tile2d(void **state)
 {
-    view_t view = count_kernel("07", "BM=64,BN=64,BK=8,TM=8,TN=8", (lab_type_pair){RUNG_F32, RUNG_F32}, 64, 64, 16);
+    view_t view = count_kernel("07", "BM=64,BN=64,BK=8,TM=8,TN=8", lab_type_pair_of(RUNG_F32, RUNG_F32), 64, 64, 16);
     (void)state;
     expect_global(&view, "a_tile[row * BK + p] =", LAB_ACCESS_GLOBAL_LOAD, "a", 4, 2 * 8 * 2, 4, 2, 4);
     expect_global(&view, "b_tile[p * BN + col] =", LAB_ACCESS_GLOBAL_LOAD, "b", 4, 2 * 8 * 2, 4, 1, 4);
@@ -344,7 +344,7 @@ static void tile2d(void **state)
  *   C        4 rows of 128 bytes side by side: 16 sectors, 4 lines */
 static void vector(void **state)
 {
-    view_t view = count_kernel("08", "BM=64,BN=64,BK=8,TM=8,TN=8", (lab_type_pair){RUNG_F32, RUNG_F32}, 64, 64, 16);
+    view_t view = count_kernel("08", "BM=64,BN=64,BK=8,TM=8,TN=8", lab_type_pair_of(RUNG_F32, RUNG_F32), 64, 64, 16);
     (void)state;
     expect_global(&view, "load_tile(&a_tile[dk", LAB_ACCESS_GLOBAL_LOAD, "a", 16, 2 * 2 * 2, 16, 8, 16);
     expect_shared(&view, "load_tile(&a_tile[dk", LAB_ACCESS_SHARED_STORE, "a_tile", 4, 4 * 2 * 2 * 2, 1, 1);
@@ -367,7 +367,7 @@ static void vector(void **state)
  *   C        4 rows of 128 bytes, each a line */
 static void warptile(void **state)
 {
-    view_t view = count_kernel("09", "tiny", (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 32, 16);
+    view_t view = count_kernel("09", "tiny", lab_type_pair_of(RUNG_F32, RUNG_F32), 32, 32, 16);
     (void)state;
     expect_global(&view, "load_tile(&a_tile[dk", LAB_ACCESS_GLOBAL_LOAD, "a", 16, 2 * 2, 16, 8, 16);
     expect_shared(&view, "load_tile(&a_tile[dk", LAB_ACCESS_SHARED_STORE, "a_tile", 4, 4 * 2 * 2, 1, 1);
@@ -385,7 +385,7 @@ static void warptile(void **state)
  * would meet, 1 and 3. In parts of two pieces it is as above. */
 static void warptile_deep(void **state)
 {
-    view_t view = count_kernel("09", "BM=64,BN=64,BK=16,WM=64,WN=64,TM=8,TN=16", (lab_type_pair){RUNG_F32, RUNG_F32},
+    view_t view = count_kernel("09", "BM=64,BN=64,BK=16,WM=64,WN=64,TM=8,TN=16", lab_type_pair_of(RUNG_F32, RUNG_F32),
                                64, 64, 16);
     (void)state;
     expect_shared(&view, "load_tile(&a_tile[dk", LAB_ACCESS_SHARED_STORE, "a_tile", 4, 4 * 8, 1, 1);
@@ -398,7 +398,7 @@ static void warptile_deep(void **state)
  * The operands of a step are read one step ahead, the first of a tile before the last step of the tile before. */
 static void pipeline(void **state)
 {
-    view_t view = count_kernel("10", "tiny", (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 32, 16);
+    view_t view = count_kernel("10", "tiny", lab_type_pair_of(RUNG_F32, RUNG_F32), 32, 32, 16);
     (void)state;
     expect_global(&view, "copy_async(copies, to, from", LAB_ACCESS_GLOBAL_LOAD, "a", 4, 2 * 4 * 2, 4, 2, 4);
     expect_shared(&view, "copy_async(copies, to, from", LAB_ACCESS_SHARED_STORE, "stages", 4, 2 * 4 * 2, 1, 1);
@@ -417,7 +417,7 @@ static void pipeline(void **state)
  * LDSM.x4 of 16 bytes per lane, and wmma.store is four stores of two sums. */
 static void wmma(void **state)
 {
-    view_t view = count_kernel("11", "tiny", (lab_type_pair){RUNG_F16, RUNG_F16}, 16, 32, 32);
+    view_t view = count_kernel("11", "tiny", lab_type_pair_of(RUNG_F16, RUNG_F16), 16, 32, 32);
     lab_access_line a = lab_access_counters_sum(&view.counters, line_of(&view, "wmma_load(&a_fragment"),
                                                 LAB_ACCESS_SHARED_LOAD, "a_tile");
     lab_access_line c = lab_access_counters_sum(&view.counters, line_of(&view, "wmma_store(&c_tile"),
@@ -448,7 +448,7 @@ static void wmma(void **state)
  *   C         8 rows of 64 bytes, a row of C is 128: 16 sectors, 8 lines */
 static void matrix(void **state)
 {
-    view_t view = count_kernel("12", "tiny", (lab_type_pair){RUNG_F16, RUNG_F16}, 32, 64, 32);
+    view_t view = count_kernel("12", "tiny", lab_type_pair_of(RUNG_F16, RUNG_F16), 32, 64, 32);
     (void)state;
     expect_global(&view, "copy16_async(copies,", LAB_ACCESS_GLOBAL_LOAD, "a", 16, 2 * 2, 16, 4, 16);
     expect_global(&view, "copy16_async(copies,", LAB_ACCESS_GLOBAL_LOAD, "b", 16, 2 * 4, 16, 4, 16);
@@ -469,7 +469,7 @@ static void matrix(void **state)
  * lanes 16 read, 8 rows of 32 bytes, while all write as before. */
 static void matrix_split_k(void **state)
 {
-    view_t view = count_kernel("12", "tiny", (lab_type_pair){RUNG_F16, RUNG_F16}, 32, 64, 16);
+    view_t view = count_kernel("12", "tiny", lab_type_pair_of(RUNG_F16, RUNG_F16), 32, 64, 16);
     (void)state;
     lab_access_line a = lab_access_counters_sum(&view.counters, line_of(&view, "copy16_async(copies,"),
                                                 LAB_ACCESS_GLOBAL_LOAD, "a");
@@ -486,7 +486,7 @@ static void matrix_split_k(void **state)
 /* One warp, 16 steps, down a column of A: 32 rows of 64 bytes, two a line, as in 01. */
 static void user_uncoalesced(void **state)
 {
-    view_t view = count_kernel(KERNELS "/uncoalesced.cu", NULL, (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 1, 16);
+    view_t view = count_kernel(KERNELS "/uncoalesced.cu", NULL, lab_type_pair_of(RUNG_F32, RUNG_F32), 32, 1, 16);
     (void)state;
     expect_global(&view, "/* the load */", LAB_ACCESS_GLOBAL_LOAD, "a", 4, 16, 32, 16, 4);
     assert_string_equal(view.counters.file, "uncoalesced.cu");
@@ -501,7 +501,7 @@ static void user_column(void **state)
     static const char *const parameters[] = {"PAD=0", "PAD=1"};
     (void)state;
     for (int pad = 0; pad < 2; pad++) {
-        view_t view = count_kernel(KERNELS "/column.cu", parameters[pad], (lab_type_pair){RUNG_F32, RUNG_F32}, 32, 2,
+        view_t view = count_kernel(KERNELS "/column.cu", parameters[pad], lab_type_pair_of(RUNG_F32, RUNG_F32), 32, 2,
                                    32);
         expect_shared(&view, "/* down a column */", LAB_ACCESS_SHARED_LOAD, "tile", 4, 2 * 32, pad ? 1 : 32, 1);
         expect_shared(&view, "tile[i][lane] =", LAB_ACCESS_SHARED_STORE, "tile", 4, 2 * 32, 1, 1);
@@ -514,7 +514,7 @@ static void user_column(void **state)
  * 1 2 1 2 lines; the other reads 64 bytes, 2 sectors, always in one line. */
 static void user_half_empty(void **state)
 {
-    view_t view = count_kernel(KERNELS "/half_empty.cu", NULL, (lab_type_pair){RUNG_F32, RUNG_F32}, 2, 48, 4);
+    view_t view = count_kernel(KERNELS "/half_empty.cu", NULL, lab_type_pair_of(RUNG_F32, RUNG_F32), 2, 48, 4);
     (void)state;
     lab_access_line b = lab_access_counters_sum(&view.counters, line_of(&view, "/* the load */"),
                                                 LAB_ACCESS_GLOBAL_LOAD, "b");
@@ -529,7 +529,7 @@ static void user_half_empty(void **state)
     assert_int_equal(branch_at(&view, "if (col >= n)").divergent, 0);
     leave(&view);
     /* With 40 columns the half-empty warps part: 8 of their 16 lanes have nothing to do. */
-    view = count_kernel(KERNELS "/half_empty.cu", NULL, (lab_type_pair){RUNG_F32, RUNG_F32}, 2, 40, 4);
+    view = count_kernel(KERNELS "/half_empty.cu", NULL, lab_type_pair_of(RUNG_F32, RUNG_F32), 2, 40, 4);
     assert_int_equal(branch_at(&view, "if (col >= n)").passed, 4);
     assert_int_equal(branch_at(&view, "if (col >= n)").divergent, 2);
     leave(&view);
@@ -539,7 +539,7 @@ static void user_half_empty(void **state)
  * every other float is asked for: 4 sectors, where 64 bytes would fit 2. */
 static void user_alternating_lanes(void **state)
 {
-    view_t view = count_kernel(KERNELS "/alternating_lanes.cu", NULL, (lab_type_pair){RUNG_F32, RUNG_F32}, 1, 32, 8);
+    view_t view = count_kernel(KERNELS "/alternating_lanes.cu", NULL, lab_type_pair_of(RUNG_F32, RUNG_F32), 1, 32, 8);
     (void)state;
     lab_access_line b = lab_access_counters_sum(&view.counters, line_of(&view, "/* the loads */"),
                                                 LAB_ACCESS_GLOBAL_LOAD, "b");
@@ -558,7 +558,7 @@ static void user_alternating_lanes(void **state)
 static void *count_kernel_alone(void *user)
 {
     lab_access_request look = {
-        .kernel = "04", .parameters = user, .product = {RUNG_F32, RUNG_F32}, .m = 16, .n = 16, .k = 16};
+        .kernel = "04", .parameters = user, .product = {RUNG_F32, RUNG_F32, RUNG_TYPE_NONE}, .m = 16, .n = 16, .k = 16};
     lab_access_counters *counters = malloc(sizeof *counters);
     char why[1000];
     if (counters && !lab_access_counters_collect(&look, counters, why, sizeof why)) {
@@ -600,7 +600,7 @@ static void expect_refusal(lab_access_request look, const char *word)
 
 static void refusals(void **state)
 {
-    lab_access_request look = {.kernel = "04", .product = {RUNG_F32, RUNG_F32}, .m = 8, .n = 8, .k = 8};
+    lab_access_request look = {.kernel = "04", .product = {RUNG_F32, RUNG_F32, RUNG_TYPE_NONE}, .m = 8, .n = 8, .k = 8};
     lab_access_request other = look;
     (void)state;
     other.parameters = "TILE=64";
@@ -647,7 +647,8 @@ int main(void)
         cmocka_unit_test(concurrent_runs),
         cmocka_unit_test(refusals),
     };
-    lab_access_request first = {.kernel = "01", .product = {RUNG_F32, RUNG_F32}, .m = 1, .n = 1, .k = 1};
+    lab_access_request first = {
+        .kernel = "01", .product = {RUNG_F32, RUNG_F32, RUNG_TYPE_NONE}, .m = 1, .n = 1, .k = 1};
     lab_access_counters counters;
     char why[1000];
     if (!lab_access_counters_collect(&first, &counters, why, sizeof why) && strstr(why, "libnvrtc")) {

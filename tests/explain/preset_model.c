@@ -77,7 +77,7 @@ static void predicts_batches_and_slices(void **state)
 static void adds_slices_from_l2_or_dram(void **state)
 {
     lab_gpu gpu;
-    lab_type_pair f32 = {RUNG_F32, RUNG_F32};
+    lab_type_pair f32 = {.in = RUNG_F32, .out = RUNG_F32};
     lab_model_problem small = {256, 256, 1, 1, 4}, large = {4096, 4096, 1, 1, 4};
     (void)state;
     assert_true(lab_gpu_of_arch("sm_86", &gpu));

@@ -171,7 +171,7 @@ static void test_type_counts(void **state)
 static double rank(const lab_parameter_space *space, const char *parameters, int64_t size,
                    const rung_device_info *device)
 {
-    return lab_candidate_score(space->kernel, parameters, (lab_type_pair){RUNG_F32, RUNG_F32},
+    return lab_candidate_score(space->kernel, parameters, lab_type_pair_of(RUNG_F32, RUNG_F32),
                                (lab_shape){size, size, size}, device);
 }
 

@@ -175,7 +175,7 @@ static void test_sums_too_large_to_be_exact(void **state)
 static void test_batches_by_offsets(void **state)
 {
     (void)state;
-    naive_t naive = batch_of((lab_type_pair){RUNG_F32, RUNG_F32}, ITEM_K);
+    naive_t naive = batch_of(lab_type_pair_of(RUNG_F32, RUNG_F32), ITEM_K);
     naive.problem.a.batch_offsets = places;
     expect_each_to_count(&naive);
     naive.problem.a.batch_offsets = NULL;
@@ -202,8 +202,9 @@ static void expect_epilogue_to_count(lab_type_pair product, bool bias, bool acti
 
 static void test_epilogues(void **state)
 {
-    const lab_type_pair products[] = {
-        {RUNG_F32, RUNG_F32}, {RUNG_F16, RUNG_F16}, {RUNG_BF16, RUNG_F32}, {RUNG_F64, RUNG_F64}, {RUNG_I8, RUNG_I32}};
+    const lab_type_pair products[] = {lab_type_pair_of(RUNG_F32, RUNG_F32), lab_type_pair_of(RUNG_F16, RUNG_F16),
+                                      lab_type_pair_of(RUNG_BF16, RUNG_F32), lab_type_pair_of(RUNG_F64, RUNG_F64),
+                                      lab_type_pair_of(RUNG_I8, RUNG_I32)};
     (void)state;
     for (int i = 0; i < 5; i++)
         for (int parts = 1; parts < 8; parts++)
@@ -213,7 +214,7 @@ static void test_epilogues(void **state)
 static void test_a_bias_of_each_item(void **state)
 {
     (void)state;
-    naive_t naive = batch_of((lab_type_pair){RUNG_F32, RUNG_F32}, ITEM_K);
+    naive_t naive = batch_of(lab_type_pair_of(RUNG_F32, RUNG_F32), ITEM_K);
     naive.problem.bias = filled(RUNG_F32, bias_memory, NAIVE_ITEMS, 3);
     expect_each_to_count(&naive);
 }

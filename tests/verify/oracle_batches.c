@@ -77,7 +77,7 @@ static void test_items_in_another_order_are_seen(void **state)
 {
     (void)state;
     for (int by_offsets = 0; by_offsets < 2; by_offsets++) {
-        naive_t naive = batch_of((lab_type_pair){RUNG_F32, RUNG_F32}, by_offsets);
+        naive_t naive = batch_of(lab_type_pair_of(RUNG_F32, RUNG_F32), by_offsets);
         float *c = naive.problem.c.data, kept[C_STEP];
         memcpy(kept, c + C_STEP, sizeof kept);
         memcpy(c + C_STEP, c + 2 * C_STEP, sizeof kept);
@@ -93,7 +93,7 @@ static void test_an_ignored_batch_stride_is_detected(void **state)
 {
     (void)state;
     for (int which = 0; which < 5; which++) {
-        naive_t naive = batch_of((lab_type_pair){RUNG_F32, RUNG_F32}, false);
+        naive_t naive = batch_of(lab_type_pair_of(RUNG_F32, RUNG_F32), false);
         struct naive lazy = naive;
         rung_matrix *views[] = {&lazy.problem.a, &lazy.problem.b, &lazy.before, &lazy.problem.bias,
                                 &lazy.problem.residual};
@@ -109,7 +109,7 @@ static void test_an_ignored_batch_stride_is_detected(void **state)
 static void test_batch_count(void **state)
 {
     (void)state;
-    naive_t naive = batch_of((lab_type_pair){RUNG_F32, RUNG_F32}, false);
+    naive_t naive = batch_of(lab_type_pair_of(RUNG_F32, RUNG_F32), false);
     rung_matrix last = lab_batch_item(&naive.problem.c, NAIVE_ITEMS - 1);
     lab_element_set(&last, NAIVE_M - 1, NAIVE_N - 1, NAN);
     assert_false(naive_is_right(&naive));

@@ -83,7 +83,7 @@ static void test_missing_or_repeated_bias_is_detected(void **state)
 static void test_bias_along_the_wrong_side_is_seen(void **state)
 {
     (void)state;
-    naive_t naive = with_epilogue((lab_type_pair){RUNG_F16, RUNG_F16},
+    naive_t naive = with_epilogue(lab_type_pair_of(RUNG_F16, RUNG_F16),
                                   (lab_epilogue){LAB_BIAS_ROW, RUNG_ACTIVATION_NONE, false});
     naive_multiply(&naive);
     assert_true(naive_is_right(&naive));
@@ -131,7 +131,7 @@ static void test_another_activation_is_seen(void **state)
 
 static void test_an_integer_off_by_one_is_detected(void **state)
 {
-    const lab_type_pair products[] = {{RUNG_I8, RUNG_I32}, {RUNG_I32, RUNG_I32}};
+    const lab_type_pair products[] = {{RUNG_I8, RUNG_I32, RUNG_TYPE_NONE}, {RUNG_I32, RUNG_I32, RUNG_TYPE_NONE}};
     (void)state;
     for (int i = 0; i < 2; i++) {
         naive_t naive = with_epilogue(products[i], (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_RELU, true});
@@ -159,7 +159,7 @@ static bool takes_as(lab_type_pair product, rung_activation activation, double x
 static void test_a_bias_larger_than_the_sum(void **state)
 {
     (void)state;
-    naive_t naive = with_epilogue((lab_type_pair){RUNG_F32, RUNG_F32},
+    naive_t naive = with_epilogue(lab_type_pair_of(RUNG_F32, RUNG_F32),
                                   (lab_epilogue){LAB_BIAS_FULL, RUNG_ACTIVATION_NONE, false});
     for (int64_t i = 0; i < NAIVE_M * K; i++)
         lab_element_set(&naive.problem.a, i / K, i % K, 0x1p-20 * lab_element_get(&naive.problem.a, i / K, i % K));
@@ -174,7 +174,7 @@ static void test_a_bias_larger_than_the_sum(void **state)
 static void test_a_residual_has_one_rounding(void **state)
 {
     (void)state;
-    naive_t naive = with_epilogue((lab_type_pair){RUNG_F32, RUNG_F32},
+    naive_t naive = with_epilogue(lab_type_pair_of(RUNG_F32, RUNG_F32),
                                   (lab_epilogue){LAB_BIAS_NONE, RUNG_ACTIVATION_NONE, true});
     naive_set_all(&naive.problem.residual, 1000);
     naive_multiply(&naive);
@@ -187,7 +187,7 @@ static void test_a_residual_has_one_rounding(void **state)
 static void test_relu_of_what_is_surely_negative(void **state)
 {
     (void)state;
-    naive_t naive = naive_create((lab_type_pair){RUNG_F32, RUNG_F32}, 2);
+    naive_t naive = naive_create(lab_type_pair_of(RUNG_F32, RUNG_F32), 2);
     naive_set_all(&naive.problem.b, 1);
     for (int64_t row = 0; row < NAIVE_M; row++) {
         lab_element_set(&naive.problem.a, row, 0, 1e6);
@@ -208,9 +208,9 @@ static void test_gelu_by_a_rough_erf(void **state)
     for (int sign = -1; sign <= 1; sign += 2) {
         double rough = 0.5 * v * (1 + erf_v + sign * 16 * 0x1p-24);
         double rougher = 0.5 * v * (1 + erf_v + sign * 100 * 0x1p-24);
-        assert_true(takes_as((lab_type_pair){RUNG_F32, RUNG_F32}, RUNG_ACTIVATION_GELU, v, rough));
-        assert_false(takes_as((lab_type_pair){RUNG_F32, RUNG_F32}, RUNG_ACTIVATION_GELU, v, rougher));
-        assert_false(takes_as((lab_type_pair){RUNG_F64, RUNG_F64}, RUNG_ACTIVATION_GELU, v, rough));
+        assert_true(takes_as(lab_type_pair_of(RUNG_F32, RUNG_F32), RUNG_ACTIVATION_GELU, v, rough));
+        assert_false(takes_as(lab_type_pair_of(RUNG_F32, RUNG_F32), RUNG_ACTIVATION_GELU, v, rougher));
+        assert_false(takes_as(lab_type_pair_of(RUNG_F64, RUNG_F64), RUNG_ACTIVATION_GELU, v, rough));
     }
 }
 
@@ -224,9 +224,9 @@ static void test_sigmoid_by_a_rough_exponential(void **state)
         for (int sign = -1; sign <= 1; sign += 2) {
             double x = i == 0 ? 1.5957691216057307117 * (v + 0.044715 * v * v * v) : v, exact = v / (1 + exp(-x));
             double rough = exact + sign * 16 * 0x1p-24 * v, rougher = exact + sign * 100 * 0x1p-24 * v;
-            assert_true(takes_as((lab_type_pair){RUNG_F32, RUNG_F32}, all[i], v, rough));
-            assert_false(takes_as((lab_type_pair){RUNG_F32, RUNG_F32}, all[i], v, rougher));
-            assert_false(takes_as((lab_type_pair){RUNG_F64, RUNG_F64}, all[i], v, rough));
+            assert_true(takes_as(lab_type_pair_of(RUNG_F32, RUNG_F32), all[i], v, rough));
+            assert_false(takes_as(lab_type_pair_of(RUNG_F32, RUNG_F32), all[i], v, rougher));
+            assert_false(takes_as(lab_type_pair_of(RUNG_F64, RUNG_F64), all[i], v, rough));
         }
 }
 

@@ -80,7 +80,7 @@ static bool is_right_in(naive_t *naive, rung_compute compute)
 /* Every factor the same, so that what is left out of the products adds up. */
 static naive_t all_of(double factor)
 {
-    naive_t naive = naive_create((lab_type_pair){RUNG_F32, RUNG_F32}, K);
+    naive_t naive = naive_create(lab_type_pair_of(RUNG_F32, RUNG_F32), K);
     naive_set_all(&naive.problem.a, factor);
     naive_set_all(&naive.problem.b, factor);
     return naive;
@@ -96,7 +96,7 @@ static void test_strict_is_right_in_all(void **state)
     (void)state;
     for (int k = 1; k <= NAIVE_K_MAX; k = 3 * k + 1)
         for (int compute = 0; compute < LAB_COMPUTE_COUNT; compute++) {
-            naive_t naive = naive_create((lab_type_pair){RUNG_F32, RUNG_F32}, k);
+            naive_t naive = naive_create(lab_type_pair_of(RUNG_F32, RUNG_F32), k);
             naive_multiply(&naive);
             assert_true(is_right_in(&naive, (rung_compute)compute));
         }
@@ -104,7 +104,7 @@ static void test_strict_is_right_in_all(void **state)
 
 static void test_tf32_is_right_in_tf32_only(void **state)
 {
-    const lab_type_pair products[] = {{RUNG_F32, RUNG_F32}, {RUNG_F32, RUNG_F16}};
+    const lab_type_pair products[] = {{RUNG_F32, RUNG_F32, RUNG_TYPE_NONE}, {RUNG_F32, RUNG_F16, RUNG_TYPE_NONE}};
     (void)state;
     for (int i = 0; i < 2; i++) {
         naive_t naive = naive_create(products[i], K);
@@ -121,7 +121,7 @@ static void test_tf32_is_right_in_tf32_only(void **state)
 static void test_bf16x1_is_right_in_bf16x1_only(void **state)
 {
     (void)state;
-    naive_t naive = naive_create((lab_type_pair){RUNG_F32, RUNG_F32}, K);
+    naive_t naive = naive_create(lab_type_pair_of(RUNG_F32, RUNG_F32), K);
     naive.change = as_bf16;
     naive_multiply(&naive);
     assert_true(is_right_in(&naive, RUNG_COMPUTE_BF16X1));
@@ -165,7 +165,7 @@ static void assert_split_passes(double hard, int count, double (*rounded)(double
 {
     for (int k = 1; k <= NAIVE_K_MAX; k = 3 * k + 1)
         for (int same = 0; same < 2; same++) {
-            naive_t naive = naive_create((lab_type_pair){RUNG_F32, RUNG_F32}, k);
+            naive_t naive = naive_create(lab_type_pair_of(RUNG_F32, RUNG_F32), k);
             if (same) {
                 naive_set_all(&naive.problem.a, hard);
                 naive_set_all(&naive.problem.b, hard);
@@ -237,7 +237,7 @@ static void test_modes_are_for_f32(void **state)
 static void test_infinity_split_into_bf16_may_be_nan(void **state)
 {
     (void)state;
-    naive_t naive = naive_create((lab_type_pair){RUNG_F32, RUNG_F32}, K);
+    naive_t naive = naive_create(lab_type_pair_of(RUNG_F32, RUNG_F32), K);
     for (int i = 0; i < NAIVE_M; i++)
         lab_element_set(&naive.problem.a, i, 3, INFINITY);
     multiply_split(&naive, 3, as_bf16);
@@ -253,7 +253,7 @@ static void test_a_finite_sum_may_not_be_nan(void **state)
 {
     (void)state;
     for (int compute = 0; compute < LAB_COMPUTE_COUNT; compute++) {
-        naive_t naive = naive_create((lab_type_pair){RUNG_F32, RUNG_F32}, K);
+        naive_t naive = naive_create(lab_type_pair_of(RUNG_F32, RUNG_F32), K);
         naive_multiply(&naive);
         lab_element_set(&naive.problem.c, 5, 4, NAN);
         assert_false(is_right_in(&naive, (rung_compute)compute));

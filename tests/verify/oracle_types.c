@@ -135,13 +135,13 @@ static void test_truncating_engines(void **state)
         int products; /* that are added per product */
         bool by_engine;
     } cases[] = {
-        {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, 0, 1, true},
-        {{RUNG_BF16, RUNG_F32}, RUNG_COMPUTE_STRICT, 0, 1, true},
-        {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, 0, 1, false},
-        {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, 0, 1, false},
-        {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_BF16X3, 0x1p-24, 6, true},
-        {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32X3, 0x1p-21, 3, true},
-        {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32, 0x1p-10, 1, true},
+        {{RUNG_F16, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT, 0, 1, true},
+        {{RUNG_BF16, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT, 0, 1, true},
+        {{RUNG_F32, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT, 0, 1, false},
+        {{RUNG_F64, RUNG_F64, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT, 0, 1, false},
+        {{RUNG_F32, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_BF16X3, 0x1p-24, 6, true},
+        {{RUNG_F32, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_TF32X3, 0x1p-21, 3, true},
+        {{RUNG_F32, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_TF32, 0x1p-10, 1, true},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -165,7 +165,7 @@ static void test_truncating_engines(void **state)
 /* Sums of doubles that were kept in floats. */
 static void test_f64_in_float_is_seen(void **state)
 {
-    const lab_type_pair products[] = {{RUNG_F64, RUNG_F64}, {RUNG_F64, RUNG_F32}};
+    const lab_type_pair products[] = {{RUNG_F64, RUNG_F64, RUNG_TYPE_NONE}, {RUNG_F64, RUNG_F32, RUNG_TYPE_NONE}};
     (void)state;
     for (int i = 0; i < 2; i++) {
         naive_t naive = naive_create(products[i], 300);
@@ -219,7 +219,7 @@ static void test_f64_reference_has_more_bits(void **state)
 {
     const int64_t k = 1001;
     (void)state;
-    naive_t naive = row_of((lab_type_pair){RUNG_F64, RUNG_F64}, k);
+    naive_t naive = row_of(lab_type_pair_of(RUNG_F64, RUNG_F64), k);
     naive_set_all(&naive.problem.a, 1);
     lab_element_set(&naive.problem.a, 0, 0, 1e16);
     lab_element_set(&naive.problem.a, 0, k - 1, -1e16);
@@ -239,7 +239,7 @@ static void test_f64_reference_has_more_bits(void **state)
 static void test_f64_products_are_exact(void **state)
 {
     (void)state;
-    naive_t naive = row_of((lab_type_pair){RUNG_F64, RUNG_F64}, 2);
+    naive_t naive = row_of(lab_type_pair_of(RUNG_F64, RUNG_F64), 2);
     lab_element_set(&naive.problem.a, 0, 0, 1 + 0x1p-30);
     lab_element_set(&naive.problem.b, 0, 0, 1 - 0x1p-30);
     lab_element_set(&naive.problem.a, 0, 1, -1);
@@ -252,7 +252,7 @@ static void test_f64_comparison_has_more_bits(void **state)
 {
     const double high = 1 + 0x1p-25;
     (void)state;
-    naive_t naive = row_of((lab_type_pair){RUNG_F64, RUNG_F64}, 1);
+    naive_t naive = row_of(lab_type_pair_of(RUNG_F64, RUNG_F64), 1);
     lab_element_set(&naive.problem.a, 0, 0, 1 + 0x1p-28);
     lab_element_set(&naive.problem.b, 0, 0, 1 + 7 * 0x1p-28);
     assert_true(result_of(&naive, NAN).expected == high);
@@ -264,11 +264,11 @@ static void test_f64_comparison_has_more_bits(void **state)
 static void test_scalars_are_of_the_sums_type(void **state)
 {
     (void)state;
-    naive_t naive = row_of((lab_type_pair){RUNG_F32, RUNG_F32}, 1);
+    naive_t naive = row_of(lab_type_pair_of(RUNG_F32, RUNG_F32), 1);
     naive_set_all(&naive.problem.a, 1);
     naive.problem.alpha = 0.1;
     assert_true(result_of(&naive, NAN).expected == 0.1f);
-    naive = row_of((lab_type_pair){RUNG_F64, RUNG_F64}, 1);
+    naive = row_of(lab_type_pair_of(RUNG_F64, RUNG_F64), 1);
     naive_set_all(&naive.problem.a, 1);
     naive.problem.alpha = 0.1;
     assert_true(result_of(&naive, NAN).expected == 0.1);
@@ -280,7 +280,7 @@ static void test_f64_survives_much_cancelling(void **state)
     const int64_t k = 1500;
     double small = 0;
     (void)state;
-    naive_t naive = row_of((lab_type_pair){RUNG_F64, RUNG_F64}, k);
+    naive_t naive = row_of(lab_type_pair_of(RUNG_F64, RUNG_F64), k);
     for (int64_t i = 0; i < k / 3; i++) {
         double large = ldexp(1 + lab_random_uniform(7, 9, (uint64_t)i), 60), one = (double)(i % 17) - 8;
         lab_element_set(&naive.problem.a, 0, i, large);
@@ -295,7 +295,7 @@ static void test_f64_survives_much_cancelling(void **state)
 
 static void test_past_the_largest_f16(void **state)
 {
-    const lab_type_pair products[] = {{RUNG_F16, RUNG_F16}, {RUNG_F32, RUNG_F16}};
+    const lab_type_pair products[] = {{RUNG_F16, RUNG_F16, RUNG_TYPE_NONE}, {RUNG_F32, RUNG_F16, RUNG_TYPE_NONE}};
     (void)state;
     for (int i = 0; i < 2; i++) {
         naive_t naive = row_of(products[i], 3);
@@ -317,7 +317,7 @@ static void test_past_the_largest_f16(void **state)
 static void test_past_the_largest_bf16(void **state)
 {
     (void)state;
-    naive_t naive = row_of((lab_type_pair){RUNG_F32, RUNG_BF16}, 1);
+    naive_t naive = row_of(lab_type_pair_of(RUNG_F32, RUNG_BF16), 1);
     lab_element_set(&naive.problem.a, 0, 0, -0x1.ffp127);
     assert_true(result_of(&naive, -INFINITY).right);
     assert_false(result_of(&naive, INFINITY).right);
@@ -351,7 +351,7 @@ static void test_infinite_inputs(void **state)
  * wrong, and so is one that is two of them off. */
 static void test_denormal_f16(void **state)
 {
-    const lab_type_pair products[] = {{RUNG_F16, RUNG_F16}, {RUNG_F32, RUNG_F16}};
+    const lab_type_pair products[] = {{RUNG_F16, RUNG_F16, RUNG_TYPE_NONE}, {RUNG_F32, RUNG_F16, RUNG_TYPE_NONE}};
     (void)state;
     for (int i = 0; i < 2; i++)
         for (int sign = -1; sign <= 1; sign += 2) {
@@ -369,7 +369,7 @@ static void test_denormal_f16(void **state)
 static void test_denormal_f32(void **state)
 {
     (void)state;
-    naive_t naive = row_of((lab_type_pair){RUNG_F32, RUNG_F32}, 1);
+    naive_t naive = row_of(lab_type_pair_of(RUNG_F32, RUNG_F32), 1);
     lab_element_set(&naive.problem.a, 0, 0, 100 * 0x1p-149);
     assert_true(result_of(&naive, 100 * 0x1p-149).right);
     assert_false(result_of(&naive, 0).right);
@@ -380,7 +380,7 @@ static void test_denormal_f32(void **state)
 static void test_denormal_bf16(void **state)
 {
     (void)state;
-    naive_t naive = row_of((lab_type_pair){RUNG_BF16, RUNG_F32}, 1);
+    naive_t naive = row_of(lab_type_pair_of(RUNG_BF16, RUNG_F32), 1);
     naive_set_all(&naive.problem.b, 0x1p100);
     lab_element_set(&naive.problem.a, 0, 0, 0x1p-127);
     assert_true(result_of(&naive, 0x1p-27).right);
