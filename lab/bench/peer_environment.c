@@ -61,7 +61,7 @@ const char *lab_peers_add(rung_context *context, const char *text, const rung_ke
     }
     return found > 0 && (all || found == word_count(text))
                ? NULL
-               : "--peers must be all, or a list of mkl, openblas, blis and onednn";
+               : "--peers must be all, or a list of mkl, openblas, blis, onednn and ggml";
 }
 
 /* ---- The environment -------------------------------------------------------------------------------- */
@@ -94,17 +94,21 @@ static void examine_library(const char *name, library_probe_t *found)
     rung_device *device = NULL;
     rung_kernel *kernel = NULL;
     rung_plan *plan = NULL;
-    rung_matrix matrix = rung_matrix_of(RUNG_F32, 8, 8, NULL);
+    rung_matrix matrix = rung_matrix_of(RUNG_F32, 32, 32, NULL);
+    rung_matrix blocks = rung_matrix_transpose(rung_matrix_of(RUNG_Q8_0, 32, 32, NULL));
     rung_problem problem = rung_problem_of(matrix, matrix, matrix);
     rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
     alarm(PROBE_SECONDS_MAX);
     if (rung_context_create(&options, &context) == RUNG_OK && rung_device_open(context, "cpu", &device) == RUNG_OK &&
-        rung_kernel_find(context, "cpu", name, &kernel) == RUNG_OK &&
-        rung_plan_create(device, &problem,
-                         &(rung_plan_options){.size = sizeof(rung_plan_options), .kernel = kernel, .threads = 1},
-                         &plan) == RUNG_OK) {
-        found->is_installed = true;
-        snprintf(found->warning, sizeof found->warning, "%s", rung_plan_describe(plan)->warning);
+        rung_kernel_find(context, "cpu", name, &kernel) == RUNG_OK) {
+        rung_plan_options plan_options = {.size = sizeof(rung_plan_options), .kernel = kernel, .threads = 1};
+        if (!rung_kernel_supports(kernel, RUNG_F32, RUNG_F32, RUNG_F32, NULL)) {
+            problem.b = blocks;
+            problem.compute = RUNG_COMPUTE_Q8;
+        }
+        found->is_installed = rung_plan_create(device, &problem, &plan_options, &plan) == RUNG_OK;
+        if (found->is_installed)
+            snprintf(found->warning, sizeof found->warning, "%s", rung_plan_describe(plan)->warning);
     }
     _exit(0);
 }
@@ -139,7 +143,8 @@ static bool is_default_vendor(const char *name)
     if (wanted && *wanted)
         return strcmp(strchr(name, ':') + 1, wanted) == 0 && probe_library(name).is_installed;
     for (int64_t i = 0; rung_kernel_at(NULL, "cpu", i, &kernel) == RUNG_OK; i++)
-        if (lab_kernel_peer_name(kernel) && probe_library(rung_kernel_describe(kernel)->name).is_installed)
+        if (lab_kernel_peer_name(kernel) && rung_kernel_supports(kernel, RUNG_F32, RUNG_F32, RUNG_F32, NULL) &&
+            probe_library(rung_kernel_describe(kernel)->name).is_installed)
             return strcmp(rung_kernel_describe(kernel)->name, name) == 0;
     return false;
 }
@@ -187,6 +192,7 @@ static const struct {
     {"00_vendor:mkl", "KMP_BLOCKTIME", "1"},                 /* milliseconds; 200 by itself */
     {"00_vendor:openblas", "OPENBLAS_THREAD_TIMEOUT", "21"}, /* 2^21 cycles; 2^26 by itself */
     {"00_vendor:onednn", "GOMP_SPINCOUNT", "20000"},         /* iterations of a loop; 300,000 by itself */
+    {"00_vendor:ggml", "GOMP_SPINCOUNT", "20000"},           /* if it is compiled with OpenMP */
 };
 
 void lab_peers_prepare(const rung_kernel *const *kernels, int count, int64_t threads, lab_env_settings *settings)
@@ -195,7 +201,7 @@ void lab_peers_prepare(const rung_kernel *const *kernels, int count, int64_t thr
         if (is_measured(kernels, count, core_types[i].kernel))
             set_core_type(i, settings);
     for (size_t i = 0; threads != 1 && i < sizeof spin_limits / sizeof *spin_limits; i++)
-        if (is_measured(kernels, count, spin_limits[i].kernel))
+        if (!getenv(spin_limits[i].variable) && is_measured(kernels, count, spin_limits[i].kernel))
             set_variable(
                 settings, spin_limits[i].variable, spin_limits[i].value,
                 "the library's threads then sleep a millisecond after a call and do not disturb other kernels");

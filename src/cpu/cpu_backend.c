@@ -235,18 +235,26 @@ static const rungi_peer_kind peer_kinds[] = {
 #undef X
 };
 
-#define VENDOR_STEP(call, idea, takes, kind)   \
-    {.name = call,                             \
-     .file = call,                             \
-     .source = "/* " call " - " idea ". */\n", \
-     .types = takes,                           \
-     .is_vendor = true,                        \
+/* Lines of a kernel's source about its types and compute modes. GGML always rounds A to 8-bit blocks. */
+#define VENDOR_LINES_MKL ""
+#define VENDOR_LINES_OPENBLAS ""
+#define VENDOR_LINES_BLIS ""
+#define VENDOR_LINES_ONEDNN ""
+#define VENDOR_LINES_GGML "// takes: f32*q8_0,f32*q4_0\n// computes: q8\n"
+
+#define VENDOR_STEP(call, idea, takes, lines, kind)  \
+    {.name = call,                                   \
+     .file = call,                                   \
+     .source = "/* " call " - " idea ". */\n" lines, \
+     .types = takes,                                 \
+     .is_vendor = true,                              \
      .function = kind},
-#define X(id, word, title, takes, install) \
-    VENDOR_STEP("00_vendor:" word, "a GEMM of " title ", for comparison", takes, &peer_kinds[RUNGI_PEER_##id])
+#define X(id, word, title, takes, install)                                                          \
+    VENDOR_STEP("00_vendor:" word, "a GEMM of " title ", for comparison", takes, VENDOR_LINES_##id, \
+                &peer_kinds[RUNGI_PEER_##id])
 #define VENDOR(number, step)                                                                                           \
     VENDOR_STEP(#number "_" #step, "the GEMM of the first library that is found, for comparison", RUNGI_PEER_PRODUCTS, \
-                &any_peer)                                                                                             \
+                "", &any_peer)                                                                                         \
     RUNGI_PEER_LIST(X)
 #define CPU(number, step)                                             \
     {.name = #number "_" #step,                                       \
@@ -264,7 +272,8 @@ _Static_assert(sizeof ladder / sizeof *ladder <= RUNGI_LADDER_MAX, "the ladder f
 static unsigned abilities(const rung_kernel *kernel)
 {
     const rungi_cpu_kernel *table = cpu_kernel_of(kernel);
-    return table && table->pack ? RUNG_ABILITY_PACKED_B : 0;
+    bool is_ggml = kernel->step && kernel->step->function == &peer_kinds[RUNGI_PEER_GGML];
+    return is_ggml || (table && table->pack) ? RUNG_ABILITY_PACKED_B : 0;
 }
 
 static bool needs_engine(const rung_kernel *kernel)

@@ -377,6 +377,8 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
 rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                                 const rung_run_options *options)
 {
+    if (plan->kernel->step->is_vendor)
+        return rungi_cpu_peer_plan_pack(plan, b, packed, options);
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const rungi_cpu_kernel *kernel = plan->kernel->step->function;
     const cpu_plan_t *state = plan->state;
@@ -403,7 +405,8 @@ rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_m
 rung_status rungi_cpu_packed_check(const rung_plan *plan, const void *header)
 {
     const cpu_plan_t *state = plan->state;
-    return rungi_packed_header_check(&state->header, header);
+    return plan->kernel->step->is_vendor ? rungi_cpu_peer_packed_check(plan, header)
+                                         : rungi_packed_header_check(&state->header, header);
 }
 
 /* ---- Groups ---------------------------------------------------------------------------------------- */

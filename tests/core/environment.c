@@ -50,7 +50,7 @@ static const struct {
     {"RUNG_THREADS", "0", "1 to 8192"},
     {"RUNG_THREADS", "8193", "1 to 8192"},
     {"RUNG_THREADS", "4 ", "1 to 8192"},
-    {"RUNG_CPU_VENDOR", "mlk", "mkl openblas blis onednn"},
+    {"RUNG_CPU_VENDOR", "mlk", "mkl openblas blis onednn ggml"},
     {"RUNG_DEVICE", "gpu", "cpu"},
     {"RUNG_DEVICE", "opencl:", "opencl"},
     {"RUNG_DEVICE", "cpu:x", "opencl"},

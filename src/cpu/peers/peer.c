@@ -11,6 +11,7 @@
 #include "base/dynamic_library.h"
 #include "base/python_package.h"
 #include "core/device_list.h"
+#include "cpu/peers/ggml.h"
 #include "cpu/peers/onednn.h"
 
 /* ---- Where libraries are ------------------------------------------------------------------------------- */
@@ -19,8 +20,10 @@
 static const rungi_library_location search_folders[] = {
     {rungi_own_packages, "/../.."},
     {rungi_own_packages, "/scipy_openblas32/lib"},
+    {rungi_own_packages, "/llama_cpp/lib"},
     {"VIRTUAL_ENV", "/lib"},
     {"VIRTUAL_ENV", "/lib/python3*/site-packages/scipy_openblas32/lib"},
+    {"VIRTUAL_ENV", "/lib/python3*/site-packages/llama_cpp/lib"},
     {"CONDA_PREFIX", "/lib"},
     {"MKLROOT", "/lib"},
     {"MKLROOT", "/lib/intel64"},
@@ -28,9 +31,12 @@ static const rungi_library_location search_folders[] = {
     {NULL, "/opt/intel/oneapi/mkl/latest/lib"},
     {"HOME", "/.local/lib"},
     {"HOME", "/.local/lib/python3*/site-packages/scipy_openblas32/lib"},
+    {"HOME", "/.local/lib/python3*/site-packages/llama_cpp/lib"},
     {NULL, "/usr/local/lib"},
     {NULL, "/usr/local/lib/python3*/dist-packages/scipy_openblas32/lib"},
     {NULL, "/usr/local/lib/python3*/site-packages/scipy_openblas32/lib"},
+    {NULL, "/usr/local/lib/python3*/dist-packages/llama_cpp/lib"},
+    {NULL, "/usr/local/lib/python3*/site-packages/llama_cpp/lib"},
 };
 
 /* File names of each library, preferred ones first. */
@@ -39,6 +45,7 @@ static const char *const files[RUNGI_PEER_COUNT][4] = {
     [RUNGI_PEER_OPENBLAS] = {"libscipy_openblas.so", "libopenblas.so.0", "libopenblas.so"},
     [RUNGI_PEER_BLIS] = {"libblis.so.4", "libblis.so"},
     [RUNGI_PEER_ONEDNN] = {"libdnnl.so.3"},
+    [RUNGI_PEER_GGML] = {"libggml.so.0", "libggml.so"},
 };
 
 static const struct {
@@ -106,6 +113,7 @@ static bool (*const is_usable[RUNGI_PEER_COUNT])(void *library) = {
     [RUNGI_PEER_OPENBLAS] = is_openblas,
     [RUNGI_PEER_BLIS] = is_blis,
     [RUNGI_PEER_ONEDNN] = rungi_onednn_is_usable,
+    [RUNGI_PEER_GGML] = rungi_ggml_is_usable,
 };
 
 static rungi_peer_kind detect_kind(void *library)
@@ -220,6 +228,7 @@ static bool describe_library(rungi_peer *peer, const rungi_cpu_features *feature
         describe_blis(peer, features->isa);
         break;
     case RUNGI_PEER_ONEDNN: rungi_onednn_describe(peer, features); return true;
+    case RUNGI_PEER_GGML: rungi_ggml_describe(peer, features); return true;
     case RUNGI_PEER_OTHER:
     case RUNGI_PEER_ANY: is_there = rungi_cblas_load(peer, "", ""); break;
     }
@@ -299,7 +308,7 @@ static rung_status find_kind(rungi_peer_kind kind, const rungi_cpu_features *fea
 static rung_status find_first(const rungi_cpu_features *features, rungi_peer *peer)
 {
     for (int kind = 0; kind < RUNGI_PEER_COUNT; kind++)
-        if (search_library((rungi_peer_kind)kind, features, peer))
+        if (kind != RUNGI_PEER_GGML && search_library((rungi_peer_kind)kind, features, peer))
             return RUNG_OK;
     return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                       "00_vendor: no library to compare with was found; install MKL (%s) or "
@@ -320,7 +329,7 @@ rung_status rungi_peer_find(rungi_peer_kind kind, const rungi_cpu_features *feat
         return find_kind((rungi_peer_kind)kind_from_word(text), features, peer);
     return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                       "00_vendor: RUNG_CPU_VENDOR is \"%.80s\"; valid values are mkl, openblas, blis, "
-                      "onednn and the path of a library",
+                      "onednn, ggml and the path of a library",
                       text);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peer_library.h - the GEMM libraries that rung is compared with as kernel 00 (MKL, OpenBLAS, BLIS, oneDNN or any CBLAS),
- * opened at run time and never linked. cblas.c and onednn.h declare what is used of their interfaces, so that no header of
+/* peer_library.h - the GEMM libraries that rung is compared with as kernel 00 (MKL, OpenBLAS, BLIS, oneDNN, GGML or any CBLAS),
+ * opened at run time and never linked. cblas.c, onednn.h and ggml.h declare what is used of their interfaces, so that no header of
  * theirs is needed. */
 #pragma once
 
@@ -8,7 +8,8 @@
 #include "core/plan_types.h"
 #include "cpu/features.h"
 
-/* The libraries in the order in which 00_vendor searches for them: word, title, supported types, and how to install. */
+/* The libraries in the order in which 00_vendor searches for them: word, title, supported types, and how to install. 00_vendor
+ * itself does not use GGML, which multiplies only by quantized matrices here. */
 /* clang-format off */
 #define RUNGI_PEER_LIST(X)                                                                               \
     X(MKL, "mkl", "MKL",                                                                                 \
@@ -19,7 +20,9 @@
       "pip install scipy-openblas32, or apt install libopenblas0-pthread")                               \
     X(BLIS, "blis", "BLIS", 1u << RUNGI_F32_TO_F32 | 1u << RUNGI_F64_TO_F64, "apt install libblis4-pthread") \
     X(ONEDNN, "onednn", "oneDNN",                                                                        \
-      1u << RUNGI_F32_TO_F32 | 1u << RUNGI_BF16_TO_F32 | 1u << RUNGI_I8_TO_I32, "pip install onednn-cpu-gomp")
+      1u << RUNGI_F32_TO_F32 | 1u << RUNGI_BF16_TO_F32 | 1u << RUNGI_I8_TO_I32, "pip install onednn-cpu-gomp")   \
+    X(GGML, "ggml", "GGML", 1u << RUNGI_F32_Q8_0_TO_F32 | 1u << RUNGI_F32_Q4_0_TO_F32,                     \
+      "pip install llama-cpp-python")
 /* clang-format on */
 
 typedef enum rungi_peer_kind {
@@ -31,11 +34,14 @@ typedef enum rungi_peer_kind {
     RUNGI_PEER_ANY                       /* the library that RUNG_CPU_VENDOR selects, else the first that is found */
 } rungi_peer_kind;
 
+/* The types of 00_vendor. */
 enum {
-    RUNGI_PEER_PRODUCTS = 0
+    RUNGI_PEER_PRODUCTS = (0
 #define X(id, word, title, products, install) | (products)
-    RUNGI_PEER_LIST(X)
+                           RUNGI_PEER_LIST(X)
 #undef X
+                               ) &
+                          RUNGI_GEMM_TYPES_SAME
 };
 
 typedef void rungi_peer_function(void); /* the caller casts it to its real type */
@@ -61,7 +67,7 @@ typedef struct rungi_peer {
     rungi_peer_threads threads;
 } rungi_peer;
 
-/* C = alpha * A * B + beta * C with row-major C and m, n, k > 0. */
+/* C = alpha * A * B + beta * C, with row-major C and m, n, k > 0. */
 typedef struct rungi_peer_gemm_args {
     rung_type in;
     int64_t m, n, k;
@@ -118,6 +124,9 @@ void rungi_cblas_run_i8(const rungi_peer *peer, const rungi_peer_gemm_args *args
  * rungi_cpu_peer_plan_destroy in this case too. */
 size_t rungi_cpu_peer_plan_bytes(void);
 rung_status rungi_cpu_peer_plan_configure(rung_plan *plan);
+rung_status rungi_cpu_peer_plan_pack(rung_plan *plan, const rung_matrix *b, rung_buffer *packed,
+                                     const rung_run_options *options);
+rung_status rungi_cpu_peer_packed_check(const rung_plan *plan, const void *header);
 rung_status rungi_cpu_peer_plan_run(rung_plan *plan, const rung_problem *problem, rungi_gemm_sizes sizes,
                                     const rung_run_options *options);
 void rungi_cpu_peer_plan_destroy(rung_plan *plan);

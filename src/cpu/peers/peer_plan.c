@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peer_plan.c - plans of kernel 00 on the CPU: 00_vendor, and one kernel per library such as 00_vendor:mkl. */
 #include "base/cancellation.h"
+#include "cpu/peers/ggml.h"
 #include "cpu/peers/onednn.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "cpu/cpu_device.h"
+#include "cpu/packed_header.h"
 
 typedef struct peer_plan {
     rungi_peer peer;
     rungi_onednn onednn;        /* used if the peer is oneDNN */
+    rungi_ggml ggml;            /* used if the peer is GGML */
+    rungi_packed_header header; /* of a B that GGML packs */
     rungi_peer_gemm_args shape; /* the GEMM, transposed if C is column-major, without addresses */
     char library[512];          /* "MKL 2026.2, /usr/lib/libmkl_rt.so.3" */
     int32_t *sums;              /* for I8: A * B before alpha and beta are applied, */
     char *scratch;              /* and scratch of rungi_cblas_run_i8 */
 } peer_plan_t;
+
+/* What a packed buffer has besides its header: a serial number. */
+enum { GGML_PACKED_BYTES = 64 };
 
 /* Serializes calls: most of these libraries have one number of threads per process, which is set before each call. */
 static pthread_mutex_t call_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -66,6 +74,47 @@ static rung_status check_shape(const rung_plan *plan, peer_plan_t *made)
     return RUNG_OK;
 }
 
+/* GGML multiplies dense matrices: A and C by rows, and B by columns. */
+static rung_status check_shape_of_ggml(const rung_plan *plan, peer_plan_t *made)
+{
+    const rung_problem *problem = &plan->problem;
+    const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
+    bool is_dense = a->col_stride == 1 && (a->rows <= 1 || a->row_stride == a->cols) && b->row_stride == 1 &&
+                    (b->cols <= 1 || b->col_stride == b->rows) && (c->cols <= 1 || c->col_stride == 1) &&
+                    (c->rows <= 1 || c->row_stride == c->cols);
+    made->shape = (rungi_peer_gemm_args){.in = a->type, .m = c->rows, .n = c->cols, .k = a->cols};
+    if (problem->batch != 1 || !is_dense || a->cols == 0)
+        return rungi_fail(
+            RUNG_STATUS_UNSUPPORTED,
+            "%s: GGML is called only with batch 1, k > 0, and dense matrices: A and C by rows, B by columns",
+            plan->kernel->info.name);
+    return RUNG_OK;
+}
+
+/* Prepares GGML. A packed B is in memory of GGML, and belongs to this plan: the packed buffer has only a header and the serial
+ * number of the B. */
+static rung_status configure_ggml(rung_plan *plan, peer_plan_t *made)
+{
+    const rungi_packed_layout layout = {.packed_type = plan->problem.b.type,
+                                        .width = 1,
+                                        .k_block = rung_type_block_elements(plan->problem.b.type),
+                                        .bytes = GGML_PACKED_BYTES};
+    rung_status status = RUNG_OK;
+    plan->info.compute = RUNG_COMPUTE_Q8;
+    TRY(check_shape_of_ggml(plan, made));
+    if (made->shape.m == 0 || made->shape.n == 0)
+        return RUNG_OK;
+    pthread_mutex_lock(&call_lock);
+    status = rungi_ggml_create(plan->device->context, &made->peer, &made->shape, plan->problem.b.type, plan->packed_b,
+                               plan->info.threads, &made->ggml);
+    pthread_mutex_unlock(&call_lock);
+    if (plan->packed_b) {
+        rungi_packed_header_fill(plan, &layout, &made->header);
+        plan->info.packed_b_bytes = (int64_t)sizeof made->header + GGML_PACKED_BYTES;
+    }
+    return status;
+}
+
 /* Checks that this build of the library supports the type. */
 static rung_status check_type(const rung_plan *plan, const peer_plan_t *made)
 {
@@ -74,6 +123,9 @@ static rung_status check_type(const rung_plan *plan, const peer_plan_t *made)
     const char *name = plan->kernel->info.name;
     rung_type in = plan->problem.a.type;
     bool is_onednn = peer->kind == RUNGI_PEER_ONEDNN;
+    if (peer->kind == RUNGI_PEER_GGML) /* RUNG_CPU_VENDOR chooses it for 00_vendor */
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s: GGML is called only with a quantized B, as 00_vendor:ggml",
+                          name);
     bool has = in == RUNG_F32    ? is_onednn || peer->f32
                : in == RUNG_F64  ? !is_onednn && peer->f64
                : in == RUNG_BF16 ? is_onednn || peer->bf16
@@ -106,6 +158,16 @@ static rung_status allocate_scratch(rung_context *context, peer_plan_t *made)
     return made->sums && made->scratch ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
 }
 
+static rung_status configure_blas(rung_plan *plan, peer_plan_t *made)
+{
+    TRY(check_type(plan, made));
+    TRY(check_shape(plan, made));
+    TRY(allocate_scratch(plan->device->context, made));
+    if (made->peer.kind == RUNGI_PEER_ONEDNN && made->shape.m > 0 && made->shape.n > 0)
+        TRY(rungi_onednn_create(&made->peer, &made->shape, &made->onednn));
+    return RUNG_OK;
+}
+
 size_t rungi_cpu_peer_plan_bytes(void)
 {
     return sizeof(peer_plan_t);
@@ -117,15 +179,15 @@ rung_status rungi_cpu_peer_plan_configure(rung_plan *plan)
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const rungi_peer_kind *kind = plan->kernel->step->function;
     TRY(rungi_peer_find(*kind, &device->features, &made->peer));
-    TRY(check_type(plan, made));
-    TRY(check_shape(plan, made));
-    TRY(allocate_scratch(device->base.context, made));
-    if (made->peer.kind == RUNGI_PEER_ONEDNN && made->shape.m > 0 && made->shape.n > 0)
-        TRY(rungi_onednn_create(&made->peer, &made->shape, &made->onednn));
-    snprintf(made->library, sizeof made->library, "%s%s%s, %s", made->peer.title, *made->peer.version ? " " : "",
-             made->peer.version, made->peer.path);
     plan->info.compute = RUNG_COMPUTE_STRICT;
     plan->info.threads = plan->threads_requested > 0 ? plan->threads_requested : rungi_pool_threads(device->pool);
+    if (*kind == RUNGI_PEER_GGML)
+        TRY(configure_ggml(plan, made));
+    else
+        TRY(configure_blas(plan, made));
+    snprintf(made->library, sizeof made->library, "%s%s%s, %s%s%s", made->peer.title, *made->peer.version ? " " : "",
+             made->peer.version, *kind == RUNGI_PEER_GGML ? rungi_ggml_kind(&made->ggml) : "",
+             *kind == RUNGI_PEER_GGML ? " buffer, " : "", made->peer.path);
     plan->info.library = made->library;
     plan->info.warning = made->peer.warning;
     return RUNG_OK;
@@ -135,6 +197,7 @@ void rungi_cpu_peer_plan_destroy(rung_plan *plan)
 {
     peer_plan_t *made = plan->state;
     rungi_onednn_destroy(&made->onednn);
+    rungi_ggml_destroy(plan->device->context, &made->ggml);
     rungi_release(plan->device->context, made->sums);
     rungi_release(plan->device->context, made->scratch);
 }
@@ -175,12 +238,56 @@ static rung_status call_library_i8(peer_plan_t *made, const rungi_peer_gemm_args
     return RUNG_OK;
 }
 
+/* Multiplies by GGML. The caller has the lock. */
+static rung_status call_ggml(rung_plan *plan, peer_plan_t *made, const rungi_peer_gemm_args *args,
+                             const rung_run_options *options)
+{
+    if (plan->packed_b) {
+        const char *packed = rungi_cpu_buffer_data(options->packed_b);
+        uint64_t serial;
+        TRY(rungi_packed_header_check(&made->header, packed));
+        memcpy(&serial, packed + sizeof made->header, sizeof serial);
+        if (!made->ggml.is_packed || serial != made->ggml.serial)
+            return rungi_invalid("the packed B of %s belongs to another plan, or was replaced by a later "
+                                 "rung_plan_pack_b; call rung_plan_pack_b with this plan again",
+                                 plan->kernel->info.name);
+    }
+    return rungi_ggml_run(&made->ggml, args, rungi_plan_threads(plan, options));
+}
+
+rung_status rungi_cpu_peer_plan_pack(rung_plan *plan, const rung_matrix *b, rung_buffer *packed,
+                                     const rung_run_options *options)
+{
+    RUNGI_DISABLE_CANCELLATION;
+    peer_plan_t *made = plan->state;
+    char *bytes = rungi_cpu_buffer_data(packed);
+    int64_t started = rungi_clock_ns();
+    uint64_t serial = 0;
+    rungi_cpu_buffer_prepare_packed(packed);
+    if (made->ggml.packed.tensor) {
+        pthread_mutex_lock(&call_lock);
+        serial = rungi_ggml_pack(&made->ggml, rungi_cpu_item_data(b, 0));
+        pthread_mutex_unlock(&call_lock);
+    }
+    memcpy(bytes, &made->header, sizeof made->header);
+    memcpy(bytes + sizeof made->header, &serial, sizeof serial);
+    rungi_cpu_signal(options, started);
+    return RUNG_OK;
+}
+
+rung_status rungi_cpu_peer_packed_check(const rung_plan *plan, const void *header)
+{
+    const peer_plan_t *made = plan->state;
+    return rungi_packed_header_check(&made->header, header);
+}
+
 rung_status rungi_cpu_peer_plan_run(rung_plan *plan, const rung_problem *problem, rungi_gemm_sizes sizes,
                                     const rung_run_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
     peer_plan_t *made = plan->state;
-    rung_problem by_rows = transpose_column_major(problem);
+    const bool is_ggml = made->peer.kind == RUNGI_PEER_GGML;
+    rung_problem by_rows = is_ggml ? *problem : transpose_column_major(problem);
     rungi_peer_gemm_args args = made->shape;
     int64_t started = rungi_clock_ns();
     rung_status status = RUNG_OK;
@@ -193,7 +300,9 @@ rung_status rungi_cpu_peer_plan_run(rung_plan *plan, const rung_problem *problem
     if (sizes.m > 0 && sizes.n > 0) {
         pthread_mutex_lock(&call_lock);
         int64_t before = rungi_peer_set_threads(&made->peer, rungi_plan_threads(plan, options));
-        status = args.in == RUNG_I8 ? call_library_i8(made, &args) : call_library(made, &args);
+        status = is_ggml              ? call_ggml(plan, made, &args, options)
+                 : args.in == RUNG_I8 ? call_library_i8(made, &args)
+                                      : call_library(made, &args);
         rungi_peer_set_threads(&made->peer, before);
         pthread_mutex_unlock(&call_lock);
     }

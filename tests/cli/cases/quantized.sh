@@ -31,3 +31,10 @@ jq -c '.results[] | select(.m == 1 and .dtype == "f32*q8_0") | .b_gbytes_per_sec
 rung bench --device cpu --kernels 10 --dtype 'f32*q8_0' --sizes 2x64x64 --compute q8 --cache cold --inputs normal --seed 1 --threads 1 --budget 0.02 --json |
     jq -c '.results[] | [.compute, .computed, .verified]'
 rung bench --device cpu --kernels 10 --dtype 'f32*q4_0' --sizes 8x64x64 --batch 3 --epilogue bias_col --threads 1 --budget 0.02 --csv | cut -d, -f 2,5-9
+
+# GGML is nowhere, unless this machine has it where every program finds it. rung is measured all the same.
+HOME=/nonexistent VIRTUAL_ENV= CONDA_PREFIX= MKLROOT= RUNG_CPU_VENDOR= \
+    rung bench --device cpu --peers all --kernels 10 --dtype 'f32*q8_0' --sizes 1x64x64 --threads 1 --budget 0.02 --json |
+    jq -r '.results[] | if .kernel == "10_pipeline" then [.kernel, .verified]
+           elif .verified then [.kernel, false, "00_vendor:ggml: libggml.so.0 of GGML was not found; install it (pip install llama-cpp-python), or set RUNG_CPU_VENDOR=/path/to/library.so"]
+           else [.kernel, .verified, .why_not] end | @tsv'

@@ -178,7 +178,7 @@ static void library_is_reported(void **state)
             assert_non_null(strstr(dependency->found, "9.8.7 (Prescott), "));
     }
     rung_dependency_list_destroy(list);
-    assert_int_equal(seen, 4);
+    assert_int_equal(seen, 5);
 
     assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
     assert_string_equal(rung_plan_describe(plan)->library, "");
@@ -258,7 +258,7 @@ static void refusals(void **state)
     (void)state;
     setenv("RUNG_CPU_VENDOR", "gotoblas", 1);
     assert_refused("00_vendor", &problem,
-                   "RUNG_CPU_VENDOR is \"gotoblas\"; valid values are mkl, openblas, blis, onednn");
+                   "RUNG_CPU_VENDOR is \"gotoblas\"; valid values are mkl, openblas, blis, onednn, ggml");
     setenv("RUNG_CPU_VENDOR", "/nowhere/libblas.so", 1);
     assert_refused("00_vendor", &problem, "that RUNG_CPU_VENDOR names cannot be opened");
     setenv("RUNG_CPU_VENDOR", FAKE_BLAS_NO_GEMM, 1);
