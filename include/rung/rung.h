@@ -428,12 +428,13 @@ static inline rung_quantization rung_quantization_default(void)
 RUNG_API rung_status rung_quantize(rung_matrix from, rung_matrix to, const rung_quantization *quantization);
 RUNG_API rung_status rung_dequantize(rung_matrix from, const rung_quantization *quantization, rung_matrix to);
 
-/* D = activation(alpha * A * B + beta * C + bias) + residual
+/* D = activation(alpha * A * B + beta * C + bias) * multiplier + residual
  *
- * A is m x k, B is k x n; C, D, bias and residual are m x n. Sizes may be 0. If alpha is 0, A and B
+ * A is m x k, B is k x n; C, D, bias, multiplier and residual are m x n. The multiplier is applied element by
+ * element. Sizes may be 0. If alpha is 0, A and B
  * are not read, but they must be valid views. If beta is 0, C is not read: a NaN in C has no
- * effect. If beta is 0 and D is present, C is ignored and may be absent. The bias, the activation
- * and the residual are called the epilogue.
+ * effect. If beta is 0 and D is present, C is ignored and may be absent. The bias, the activation,
+ * the multiplier and the residual are called the epilogue.
  *
  * Create a problem with rung_problem_of() and set the fields that you need. Most callers store the
  * result in C and leave D absent:
@@ -441,6 +442,9 @@ RUNG_API rung_status rung_dequantize(rung_matrix from, const rung_quantization *
  *     rung_problem problem = rung_problem_of(a, b, c);
  *     problem.activation = RUNG_ACTIVATION_SILU;
  *     rung_status status = rung_multiply(NULL, &problem, NULL);
+ *
+ * The multiplier gates the result, as in the SwiGLU layer of a language model: with `up` computed by an
+ * earlier multiplication, problem.multiplier = up makes this one store silu(A * B) * up.
  *
  * A batch consists of `batch` multiplications (items) of the same form that run as one unit of
  * work; see rung_matrix for the addresses of the items. If the batch_stride of an input is 0 and
@@ -464,6 +468,8 @@ typedef struct rung_problem {
     rung_matrix              bias;       /* may be absent; has the result's type; usually broadcast; no batch_offsets */
     rung_matrix              residual;   /* may be absent; has the result's type; no batch_offsets */
     const rung_quantization *a_quantization, *b_quantization, *d_quantization; /* default NULL: no quantization */
+    rung_matrix              multiplier; /* may be absent; has the result's type; no batch_offsets; CPU only in this
+                                          * version: other devices fail with RUNG_STATUS_UNSUPPORTED */
 } rung_problem;
 
 /* Returns the problem C = A * B, with the defaults that are listed in rung_problem. */
@@ -529,7 +535,7 @@ RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *pr
 
 /* A group: an array of problems with different sizes that run as one unit of work, for example the
  * experts of a mixture-of-experts layer. All problems of a group have the same types, the same
- * compute mode and activation, and either all or none of them have a bias, and likewise a residual.
+ * compute mode and activation, and either all or none of them have a bias, likewise a multiplier and a residual.
  * m, n, k, strides, alpha and beta may differ. m, n and k may be 0; a problem with an m or n of 0 stores
  * nothing and needs no bias. Batches are not supported: list each item as a problem.
  *
@@ -922,7 +928,7 @@ enum { RUNG_PARAMETERS_BYTES = 688 };
 /* Bits of rung_kernel_info.abilities. */
 enum {
     RUNG_ABILITY_BATCH_OFFSETS = 1, /* batches with batch_offsets */
-    RUNG_ABILITY_EPILOGUE      = 2, /* bias, activation, residual */
+    RUNG_ABILITY_EPILOGUE      = 2, /* bias, activation, multiplier, residual */
     RUNG_ABILITY_SPLIT_K       = 4,
     RUNG_ABILITY_PACKED_B      = 8
 };

@@ -15,7 +15,7 @@ import numpy
 from ._arrays import TYPE_BYTES, View
 from ._library import Matrix, Problem
 
-OPERANDS = ("a", "b", "c", "bias", "residual")
+OPERANDS = ("a", "b", "c", "bias", "multiplier", "residual")
 
 # Indices of 8-byte words of rung_problem: the addresses of the operands, alpha and beta.
 DATA_WORDS = tuple((getattr(Problem, name).offset + Matrix.data.offset) // 8 for name in OPERANDS)
@@ -158,8 +158,8 @@ def _is_even(dimensions: list, operand: int) -> bool:
 
 
 def _fits_one_call(dimensions: list, count: int) -> bool:
-    """Whether the library takes these batch dimensions at once. Bias and residual take no list of offsets, and the
-    offsets of an output must ascend."""
+    """Whether the library takes these batch dimensions at once. Operands of the epilogue take no list of offsets, and
+    the offsets of an output must ascend."""
     if len(dimensions) < 2:
         return True
     if not all(_is_even(dimensions, operand) for operand in range(3, count)):
@@ -170,7 +170,7 @@ def _fits_one_call(dimensions: list, count: int) -> bool:
 
 
 def make_form(views: list, activation: int, compute: int) -> Form:
-    """Returns the form of operands (a, b, out, bias, residual); the last two may be None.
+    """Returns the form of operands (a, b, out, bias, multiplier, residual); the last three may be None or missing.
 
     The views must be direct, and their shapes must match.
     """

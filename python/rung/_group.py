@@ -21,12 +21,13 @@ def group_matmul(
     beta: float = 0,
     bias: Any = None,
     activation: str | None = None,
+    multiplier: Any = None,
     residual: Any = None,
     compute: str | None = None,
     device: str | None = None,
     threads: int | None = None,
 ) -> list:
-    """Returns [activation(alpha * a[i] @ b[i] + beta * out[i] + bias[i]) + residual[i] for each i].
+    """Returns [activation(alpha * a[i] @ b[i] + beta * out[i] + bias[i]) * multiplier[i] + residual[i] for each i].
 
     The sizes of the matrices may differ, for example the rows of each expert in a mixture of experts. All
     multiplications run as one unit of work: on the CPU, in one pass of the threads.
@@ -34,7 +35,7 @@ def group_matmul(
     a, b
         Sequences of the same number of two-dimensional arrays, as for rung.matmul(), all of one type. A
         matrix may occur several times. Sizes may be 0.
-    out, bias, residual
+    out, bias, multiplier, residual
         Sequences with one array per multiplication, or None. No two results may overlap.
 
     The other arguments are those of rung.matmul(). Arrays on CUDA devices are not supported.
@@ -46,7 +47,7 @@ def group_matmul(
     [[[2.0, 2.0]], [], [[6.0, 6.0], [6.0, 6.0]]]
     """
     a, b = list(a), list(b)
-    items = [Operands(*arrays[:3], beta, *arrays[3:]) for arrays in _zip(a, b, out, bias, residual)]
+    items = [Operands(*arrays[:3], beta, *arrays[3:]) for arrays in _zip(a, b, out, bias, multiplier, residual)]
     for index, item in enumerate(items):
         if len(item.a.shape) != 2 or len(item.b.shape) != 2:
             raise ValueError(f"a[{index}] has shape {item.a.shape} and b[{index}] {item.b.shape}; both need two dimensions")
@@ -62,9 +63,9 @@ def group_matmul(
 
 
 def _zip(a: list, b: list, *optional):
-    """Returns (a, b, out, bias, residual) of each multiplication."""
+    """Returns (a, b, out, bias, multiplier, residual) of each multiplication."""
     lists = [a, b]
-    for name, values in zip(("out", "bias", "residual"), optional):
+    for name, values in zip(("out", "bias", "multiplier", "residual"), optional):
         lists.append([None] * len(a) if values is None else list(values))
         if len(lists[-1]) != len(a):
             raise ValueError(f"{name} has {len(lists[-1])} arrays and a has {len(a)}; pass one array per multiplication")

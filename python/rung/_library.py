@@ -113,6 +113,7 @@ class Problem(Structure):
         ("a_quantization", c_void_p),
         ("b_quantization", c_void_p),
         ("d_quantization", c_void_p),
+        ("multiplier", Matrix),
     ]
 
 

@@ -64,12 +64,13 @@ def matmul(
     beta: float = 0,
     bias: Any = None,
     activation: str | None = None,
+    multiplier: Any = None,
     residual: Any = None,
     compute: str | None = None,
     device: str | None = None,
     threads: int | None = None,
 ) -> Any:
-    """Returns activation(alpha * a @ b + beta * out + bias) + residual.
+    """Returns activation(alpha * a @ b + beta * out + bias) * multiplier + residual.
 
     Shapes are those of numpy.matmul: operands may have one dimension, and leading dimensions are
     batches, which are broadcast. Arrays with any strides >= 0 are used in place. Operands with negative
@@ -85,8 +86,8 @@ def matmul(
         default is a new NumPy array. Its type is that of the operands, but int32 for int8 and float32
         for 8-bit floats. Other types of ``out``: float16 and bfloat16 for float32, float32 for float64,
         float16 and bfloat16, bfloat16 for 8-bit floats.
-    bias, residual
-        Arrays of the result's type, or numbers, that can be broadcast to the result.
+    bias, multiplier, residual
+        Arrays of the result's type, or numbers, that can be broadcast to the result. Only the CPU applies a multiplier.
     activation
         None, "relu", "gelu", "gelu_tanh" or "silu".
     compute
@@ -116,6 +117,7 @@ def matmul(
         and type(b) is ndarray
         and bias is None
         and activation is None
+        and multiplier is None
         and residual is None
         and compute is None
         and device is None
@@ -178,7 +180,7 @@ def matmul(
                         return out
                     if status != _library.ALIASED:
                         check(status)
-    return _matmul(a, b, out, alpha, beta, bias, activation, residual, compute, device, threads)
+    return _matmul(a, b, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads)
 
 
 # ---- The general path ---------------------------------------------------------------------------
@@ -208,11 +210,11 @@ class KnownForms:
         return tuple(parts)
 
     def multiply(self, key, arrays: tuple, alpha, beta, run):
-        """Multiplies (a, b, out, bias, residual) if the form is known. Returns the result, or None."""
+        """Multiplies (a, b, out, bias, multiplier, residual) if the form is known. Returns the result, or None."""
         form = self.forms.get(key)
         if form is None:
             return None
-        a, b, c, bias, residual = arrays
+        c = arrays[2]
         if c is None:
             if beta != 0:
                 return None
@@ -221,7 +223,7 @@ class KnownForms:
             return None
         slot = form.take()
         words, bits = slot.words, 0
-        for word, array in zip(DATA_WORDS, (a, b, c, bias, residual)):
+        for word, array in zip(DATA_WORDS, (*arrays[:2], c, *arrays[3:])):
             if array is not None:
                 words[word] = address = _memory[id(array) + _data_offset >> 3]
                 bits |= address
@@ -257,24 +259,24 @@ class KnownForms:
 _known = KnownForms()
 
 
-def _matmul(a, b, out, alpha, beta, bias, activation, residual, compute, device, threads):
+def _matmul(a, b, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads):
     if hasattr(b, "multiply_packed"):
-        return b.multiply_packed(a, out, alpha, beta, bias, activation, residual, compute, device, threads)
+        return b.multiply_packed(a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads)
     if hasattr(b, "multiply_quantized"):
-        return b.multiply_quantized(a, out, alpha, beta, bias, activation, residual, compute, device, threads)
+        return b.multiply_quantized(a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads)
     options = _threads.current_options if threads is None else _threads.options_of(threads)
 
     def run(_, slot):
         return _multiply(context, slot.reference, options)
 
-    arrays = (a, b, out, bias, residual)
+    arrays = (a, b, out, bias, multiplier, residual)
     key = KnownForms.key(arrays, activation, compute)
     if key is not None:
         context = _library.context_of(device)
         found = _known.multiply(key, arrays, alpha, beta, run)
         if found is not None:
             return found
-    operands = Operands(a, b, out, beta, bias, residual)
+    operands = Operands(a, b, out, beta, bias, multiplier, residual)
     form = operands.form(activation, compute)
     if operands.device is not None:
         from ._device import multiply_on_cuda
@@ -284,8 +286,9 @@ def _matmul(a, b, out, alpha, beta, bias, activation, residual, compute, device,
     context = _library.context_of(device)
     operands.multiply(form, alpha, beta, run)
     known = _known.remember(key, arrays, operands, form)
-    if known is not None:
-        _remember_plain(known, a, b, out, bias, activation, residual, compute)
+    is_plain = all(option is None for option in (bias, activation, multiplier, residual, compute))
+    if known is not None and is_plain:
+        _remember_plain(known, a, b, out)
     return operands.finish()
 
 
@@ -300,7 +303,7 @@ def check_activation(activation) -> int:
 class Operands:
     """The views of one call. Views that the library cannot use in place are replaced by copies."""
 
-    def __init__(self, a, b, out, beta, bias, residual, result_type=None) -> None:
+    def __init__(self, a, b, out, beta, bias, multiplier, residual, result_type=None) -> None:
         self.given_a, self.given_b, self.given_out = a, b, out
         self.a = view_of(a, "a")
         self.b = b if type(b) is View else view_of(b, "b")
@@ -315,6 +318,7 @@ class Operands:
         self.c = self._output(out, beta, result_type or RESULT_TYPES[kind][0])
         self.out_view = self.c
         self.bias = self._addend(bias, "bias")
+        self.multiplier = self._addend(multiplier, "multiplier")
         self.residual = self._addend(residual, "residual")
         self._check_devices()
         if self.device is None:
@@ -364,16 +368,16 @@ class Operands:
         return view
 
     def views(self) -> list:
-        return [self.a, self.b, self.c, self.bias, self.residual]
+        return [self.a, self.b, self.c, self.bias, self.multiplier, self.residual]
 
     def _check_devices(self) -> None:
-        for name, view in zip(("a", "b", "out", "bias", "residual"), self.views()):
+        for name, view in zip(("a", "b", "out", "bias", "multiplier", "residual"), self.views()):
             if view is not None and view.device != self.device:
                 where = ["memory" if d is None else f"CUDA device {d}" for d in (self.device, view.device)]
                 raise ValueError(f"a is in {where[0]} and {name} is in {where[1]}; move them to one place")
 
     def _copy_where_needed(self, beta) -> None:
-        for name in ("a", "b", "bias", "residual"):
+        for name in ("a", "b", "bias", "multiplier", "residual"):
             view = getattr(self, name)
             if view is not None and not view.is_direct:
                 self._copy(name)
@@ -428,7 +432,7 @@ class Operands:
 
     def _copy_overlapping_inputs(self) -> None:
         output = self.c.as_array()
-        for name in ("a", "b", "bias", "residual"):
+        for name in ("a", "b", "bias", "multiplier", "residual"):
             view = getattr(self, name)
             if view is not None and view.address and numpy.may_share_memory(view.as_array(), output):
                 self._copy(name)
@@ -466,10 +470,8 @@ def view_of_array_as(array: ndarray, kind: int) -> View:
     return View(address_of(array), array.shape, array.strides, kind, None, True, array, array)
 
 
-def _remember_plain(known: Form, a, b, out, bias, activation, residual, compute) -> None:
+def _remember_plain(known: Form, a, b, out) -> None:
     """Lets later calls without epilogue use the first path of matmul()."""
-    if not (bias is None and activation is None and residual is None and compute is None):
-        return
     form = Form(known.template, known.calls, known.offsets, known.items)  # its slots have alpha = 1 and beta = 0
     form.mask, form.shape, form.dtype = known.mask, known.shape, known.dtype
     table = _plain_forms if out is None else _out_forms

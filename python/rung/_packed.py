@@ -58,7 +58,7 @@ class Packed:
         k, n = self.shape
         a = View(0, (rows, k), (k * size, size), self._type, None, False, None)
         c = View(0, (rows, n), (n * result, result), self._result_type, None, True, None)
-        return make_form([a, self._view(), c, None, None], 0, check_compute(self.compute))
+        return make_form([a, self._view(), c], 0, check_compute(self.compute))
 
     def _make_plan(self, form, threads: int, kernel, parameters) -> LibraryPlan:
         return LibraryPlan(self._device, form.template, kernel, parameters, threads, packed=True)
@@ -66,7 +66,7 @@ class Packed:
     def _pack(self, b: View) -> None:
         library = _library.load()
         self._buffer = Buffer(create(library.rung_buffer_create, self._device.handle, self.nbytes))
-        problem = make_form([self._form_a(), b, self._form_c(), None, None], 0, 0).template
+        problem = make_form([self._form_a(), b, self._form_c()], 0, 0).template
         problem.b.data = b.address
         queue = self._device.take_queue()
         try:
@@ -94,7 +94,7 @@ class Packed:
             self._plans[key] = plan
         return plan
 
-    def multiply_packed(self, a, out, alpha, beta, bias, activation, residual, compute, device, threads):
+    def multiply_packed(self, a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads):
         """Multiplies a by the packed matrix, for rung.matmul."""
         if device not in (None, "cpu"):
             raise ValueError(f"device is {device!r}; a packed matrix can be used on the CPU only")
@@ -106,12 +106,12 @@ class Packed:
         def run(form, slot):
             return self._plan_for(form, number).run(slot, handle)
 
-        arrays = (a, None, out, bias, residual)
+        arrays = (a, None, out, bias, multiplier, residual)
         key = KnownForms.key(arrays, activation)
         found = self._known.multiply(key, arrays, alpha, beta, run)
         if found is not None:
             return found
-        operands = Operands(a, self._view(), out, beta, bias, residual, self._result_type)
+        operands = Operands(a, self._view(), out, beta, bias, multiplier, residual, self._result_type)
         if operands.c.type != self._result_type:
             raise TypeError(
                 f"out has type {type_name(operands.c.type)}; the matrix was packed for results of type "

@@ -39,6 +39,7 @@ class Plan:
         *,
         bias: Any = None,
         activation: str | None = None,
+        multiplier: Any = None,
         residual: Any = None,
         compute: str | None = None,
         device: str | None = None,
@@ -46,11 +47,11 @@ class Plan:
         kernel: str | None = None,
         parameters: str | None = None,
     ) -> None:
-        operands = Operands(a, b, out, 0, bias, residual)
+        operands = Operands(a, b, out, 0, bias, multiplier, residual)
         form = operands.form(activation, compute)
         self._device = open_device(device) if operands.device is None else cuda_device_of(operands, device)
         if len(form.calls) > 1:
-            raise ValueError("the batch cannot be described by one plan; pass bias and residual without batches")
+            raise ValueError("the batch cannot be described by one plan; pass bias, multiplier and residual without batches")
         if form.is_empty:
             raise ValueError(f"the result has shape {operands.shape}; a plan needs at least one element")
         self._key = operands.key()
@@ -85,15 +86,16 @@ class Plan:
         alpha: float = 1,
         beta: float = 0,
         bias: Any = None,
+        multiplier: Any = None,
         residual: Any = None,
     ) -> Any:
         """Returns the result of a multiplication whose arrays have the form of the plan."""
-        arrays = (a, b, out, bias, residual)
+        arrays = (a, b, out, bias, multiplier, residual)
         key = KnownForms.key(arrays)
         found = self._known.multiply(key, arrays, alpha, beta, self._run)
         if found is not None:
             return found
-        operands = Operands(a, b, out, beta, bias, residual)
+        operands = Operands(a, b, out, beta, bias, multiplier, residual)
         if operands.key() != self._key:
             raise ValueError(
                 f"arrays that differ in type, shape or strides from those of the plan: {self._differences(operands)}"
@@ -115,5 +117,5 @@ class Plan:
         return self._plan.run(slot)
 
     def _differences(self, operands) -> str:
-        names = ("a", "b", "out", "bias", "residual")
+        names = ("a", "b", "out", "bias", "multiplier", "residual")
         return ", ".join(name for name, mine, other in zip(names, self._key, operands.key()) if mine != other)

@@ -140,7 +140,7 @@ class Quantized:
         )
         return result
 
-    def multiply_quantized(self, a, out, alpha, beta, bias, activation, residual, compute, device, threads):
+    def multiply_quantized(self, a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads):
         """Multiplies a by the quantized array, for rung.matmul."""
         if len(self.shape) != 2:
             raise ValueError(f"b has shape {self.shape}; a quantized b has two dimensions")
@@ -165,7 +165,7 @@ class Quantized:
         # An array with the type of a in place of b, whose memory is not used.
         size = TYPE_BYTES[a_view.type]
         dense = View(0, self.shape, (self.shape[1] * size, size), a_view.type, None, False, None)
-        operands = Operands(a, dense, out, beta, bias, residual)
+        operands = Operands(a, dense, out, beta, bias, multiplier, residual)
         if operands.c.type not in (operands.a.type, _library.TYPES["F32"]):
             raise TypeError(
                 f"out has type {type_name(operands.c.type)}; with a quantized b it must be float32 or the type of a, "

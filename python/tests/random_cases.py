@@ -108,13 +108,14 @@ def calls(draw):
         "ones": ones,
         "dtype": dtype,
         "result": numpy.dtype(draw(strategies.sampled_from(RESULTS[dtype]))),
-        "layouts": [draw(strategies.sampled_from(INPUT_LAYOUTS)) for _ in "abcr"],
+        "layouts": [draw(strategies.sampled_from(INPUT_LAYOUTS)) for _ in "abcmr"],
         "read_only": draw(strategies.booleans()),
         "out": out,
         "alpha": draw(strategies.sampled_from([1, 1, 1, 2, -1, 0])),
         "beta": draw(strategies.sampled_from([0, 0, 1, -2])),
         "bias": draw(strategies.sampled_from([None, None, "full", "row", "column", "scalar", "number"])),
         "activation": draw(strategies.sampled_from([None, None, "relu", "gelu", "gelu_tanh", "silu"])),
+        "multiplier": draw(strategies.sampled_from([None, None, None, "full", "row", "number"])),
         "residual": draw(strategies.sampled_from([None, None, "full", "row"])),
         "threads": draw(strategies.sampled_from([None, None, 1, 2])),
         "packed": draw(strategies.integers(0, 9)) == 0,
@@ -181,14 +182,17 @@ def check(call):
     if out is None:
         result, beta = default, 0
     bias = addend(call["bias"], shape, result, call["layouts"][2], generator)
-    residual = addend(call["residual"], shape, result, call["layouts"][3], generator)
+    residual = addend(call["residual"], shape, result, call["layouts"][4], generator)
+    multiplier = addend(call["multiplier"], shape, result, call["layouts"][3], generator)
     before = 0 if beta == 0 else beta * double(out)
     expected = call["alpha"] * product + before + (0 if bias is None else double(bias))
-    expected = activate(expected, activation) + (0 if residual is None else double(residual))
+    product = activate(expected, activation) * (1 if multiplier is None else double(multiplier))
+    expected = product + (0 if residual is None else double(residual))
+    magnitude = 1 + numpy.abs(product) + numpy.abs(expected)
     if beta == 0 and out is not None and kind != "a" and result.kind != "i":
         out[...] = numpy.nan  # must not be read
     if call["read_only"]:
-        for array in (a, b, bias, residual):
+        for array in (a, b, bias, multiplier, residual):
             if isinstance(array, numpy.ndarray) and array is not out:
                 array.flags.writeable = False
 
@@ -214,31 +218,40 @@ def check(call):
             beta=beta,
             bias=bias,
             activation=activation,
+            multiplier=multiplier,
             residual=residual,
             threads=call["threads"],
         )
     assert found.dtype == result, (found.dtype, result)
     assert found.shape == shape, (found.shape, shape)
     assert out is None or found is out
-    compare(found, expected, result, activation)
+    compare(found, expected, magnitude, result, activation)
     if surroundings is not None:
         check_surroundings(out, surroundings)
     if beta == 0 and kind != "a" and result == default:  # the same shapes with other strides
         dense = [numpy.array(x, x.dtype.newbyteorder("=") if x.dtype.kind in "fi" else x.dtype) for x in (a, b)]
         compare(
-            rung.matmul(*dense, alpha=call["alpha"], bias=bias, activation=activation, residual=residual),
+            rung.matmul(
+                *dense,
+                alpha=call["alpha"],
+                bias=bias,
+                activation=activation,
+                multiplier=multiplier,
+                residual=residual,
+            ),
             expected,
+            magnitude,
             result,
             activation,
         )
-    count(call, result, kind, bias, activation, residual, beta)
+    count(call, result, kind, bias, activation, multiplier, residual, beta)
 
 
-def compare(found, expected, result, activation):
+def compare(found, expected, magnitude, result, activation):
     found = double(found)
     tolerance = ROUNDING[result.name]
     if activation in ("gelu", "gelu_tanh", "silu"):
-        allowed = (1e-10 if result == numpy.float64 else tolerance + 2.0**-18) * (1 + numpy.abs(expected))
+        allowed = (1e-10 if result == numpy.float64 else tolerance + 2.0**-18) * magnitude
     elif result.name in ("float16", "bfloat16"):
         allowed = tolerance * numpy.abs(expected)
     else:
@@ -260,7 +273,7 @@ def check_surroundings(out, before):
     assert (same | inside).all(), "memory between the elements of out changed"
 
 
-def count(call, result, kind, bias, activation, residual, beta):
+def count(call, result, kind, bias, activation, multiplier, residual, beta):
     covered["calls"] += 1
     covered[f"operands {call['dtype'].name}"] += 1
     covered[f"result {result.name}"] += 1
@@ -273,6 +286,7 @@ def count(call, result, kind, bias, activation, residual, beta):
     covered["read-only"] += call["read_only"]
     covered["bias"] += bias is not None
     covered[f"activation {activation or 'none'}"] += 1
+    covered["multiplier"] += multiplier is not None
     covered["residual"] += residual is not None
     covered["beta"] += beta != 0
 

@@ -45,11 +45,14 @@ def test_epilogue_and_out():
     shapes = [(m, n) for m, n, _ in SIZES]
     bias = [ints(shape[1:], seed=7) for shape in shapes]
     residual = [ints(shape, seed=8) for shape in shapes]
+    multiplier = [ints(shape, seed=10) for shape in shapes]
     out = [ints(shape, seed=9) for shape in shapes]
     expected = [
-        numpy.maximum(2 * (x @ y) - c + d, 0) + r for x, y, c, d, r in zip(a, b, out, bias, residual)
+        numpy.maximum(2 * (x @ y) - c + d, 0) * f + r
+        for x, y, c, d, f, r in zip(a, b, out, bias, multiplier, residual)
     ]
-    results = rung.group_matmul(a, b, out, alpha=2, beta=-1, bias=bias, activation="relu", residual=residual)
+    epilogue = {"bias": bias, "activation": "relu", "multiplier": multiplier, "residual": residual}
+    results = rung.group_matmul(a, b, out, alpha=2, beta=-1, **epilogue)
     for result, array, right in zip(results, out, expected):
         assert result is array and (array == right).all()
 

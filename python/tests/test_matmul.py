@@ -177,6 +177,14 @@ def test_scalars_and_epilogue():
         rung.matmul(a, b, out, alpha=0.5, beta=-1)
         assert (out == 0.5 * (a @ b) - c).all()
     assert (rung.matmul(a, b, alpha=2) == 2 * a @ b).all()
+    for multiplier in (ints((3, 5), "d", 5), ints((5,), "d", 6), ints((6, 10), "d", 7)[::2, ::2], 3):
+        for _ in range(2):  # a new form, then a known one
+            found = rung.matmul(a, b, bias=bias, activation="relu", multiplier=multiplier, residual=residual)
+            assert (found == numpy.maximum(a @ b + bias, 0) * multiplier + residual).all()
+            assert (rung.matmul(a, b, multiplier=multiplier) == a @ b * multiplier).all()
+            assert (rung.matmul(a, b) == a @ b).all()
+    with pytest.raises(ValueError, match="multiplier has shape"):
+        rung.matmul(a, b, multiplier=ints((4, 5), "d"))
     assert (rung.matmul(a, b, bias=1.5) == a @ b + 1.5).all()
     silu = a @ b / (1 + numpy.exp(-(a @ b)))
     assert numpy.allclose(rung.matmul(a, b, activation="silu"), silu)

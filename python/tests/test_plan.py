@@ -28,6 +28,12 @@ def test_plan_with_a_kernel_and_an_epilogue():
     plan = rung.Plan(a, b, bias=bias, activation="relu", kernel="01", threads=1)
     assert plan.kernel == "01_naive" and plan.threads == 1
     assert (plan(a, b, bias=bias) == numpy.maximum(a @ b + bias, 0)).all()
+    up = ints((6, 5), seed=3)
+    plan = rung.Plan(a, b, activation="relu", multiplier=up)
+    for values in (up, -up):  # a new form, then a known one
+        assert (plan(a, b, multiplier=values) == numpy.maximum(a @ b, 0) * values).all()
+    with pytest.raises(ValueError, match="plan: multiplier"):
+        plan(a, b)
 
 
 def test_plan_rejects_other_arrays():

@@ -38,7 +38,8 @@ typedef struct rungi_backend {
     /* Optional: derive a kernel's abilities, and its need for a matrix engine, from the kernel's text. */
     unsigned (*abilities)(const rung_kernel *kernel);
     bool (*needs_engine)(const rung_kernel *kernel);
-    bool has_engine; /* every device has a matrix engine, or rejects kernels that need one itself */
+    bool has_multiplier; /* kernels with an epilogue apply the multiplier of a problem */
+    bool has_engine;     /* every device has a matrix engine, or rejects kernels that need one itself */
 
     /* Loads libraries and symbols, once per context. The context remembers a failure and reports it to later calls. */
     rung_status (*load)(rung_context *context, void **state);

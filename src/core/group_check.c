@@ -41,7 +41,7 @@ static bool has_output(const rung_problem *problem)
     return !rungi_matrix_is_empty(rungi_problem_output(problem));
 }
 
-/* Checks that a problem has the bias and the residual that another has. A problem without elements needs neither. */
+/* Checks that a problem has the bias, the multiplier and the residual that another has. A problem without elements needs neither. */
 static rung_status check_epilogue_like(const rung_problem *problem, const rung_problem *other, int64_t other_index)
 {
     for (int i = RUNGI_BIAS; i <= RUNGI_RESIDUAL && has_output(problem) && has_output(other); i++)

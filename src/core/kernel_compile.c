@@ -43,6 +43,7 @@ static rung_status fill_code(rungi_code *code, const rung_kernel *kernel, const 
     rungi_problem_normalize(&normalized);
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++) /* a plan has none, and the arguments of a launch do */
         rungi_problem_operand(&plan.problem, i)->offset = rungi_problem_view(&normalized, i)->offset;
+    TRY(rungi_choose_check_multiplier(kernel->backend, &normalized));
     TRY(rungi_choose_set_kernel(&plan, kernel, parameters && *parameters ? parameters : NULL, RUNG_ORIGIN_GIVEN,
                                 "given"));
     rung_status status = kernel->backend->compile(&plan, code);

@@ -161,9 +161,9 @@ static bool can_run_fast(const rung_plan *plan, const rung_queue *queue, const r
            plan->device->context->logger.verbose == 0 && queue->device == plan->device &&
            rungi_problem_items(problem) == 1 && problem->compute == form->compute &&
            problem->activation == RUNG_ACTIVATION_NONE && rungi_matrix_is_empty(&problem->bias) &&
-           rungi_matrix_is_empty(&problem->residual) && rungi_matrix_is_absent(&problem->d) &&
-           !problem->a_quantization && !problem->b_quantization && !problem->d_quantization &&
-           is_exact_scalar(plan, problem->alpha) && is_exact_scalar(plan, problem->beta) &&
+           rungi_matrix_is_empty(&problem->multiplier) && rungi_matrix_is_empty(&problem->residual) &&
+           rungi_matrix_is_absent(&problem->d) && !problem->a_quantization && !problem->b_quantization &&
+           !problem->d_quantization && is_exact_scalar(plan, problem->alpha) && is_exact_scalar(plan, problem->beta) &&
            matches_host_view(&problem->a, &form->a, plan->spans[RUNGI_A], &a) &&
            (packed ? matches_packed_buffer(plan, &problem->b, packed, &b)
                    : matches_host_view(&problem->b, &form->b, plan->spans[RUNGI_B], &b)) &&

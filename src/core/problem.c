@@ -15,8 +15,8 @@
 
 rung_matrix *rungi_problem_operand(rung_problem *problem, rungi_operand operand)
 {
-    rung_matrix *const operands[] = {&problem->a,    &problem->b,        &problem->c,
-                                     &problem->bias, &problem->residual, &problem->d};
+    rung_matrix *const operands[] = {&problem->a,          &problem->b,        &problem->c, &problem->bias,
+                                     &problem->multiplier, &problem->residual, &problem->d};
     RUNGI_ASSERT(operand < RUNGI_OPERAND_COUNT);
     return operands[operand];
 }
@@ -28,7 +28,7 @@ const rung_matrix *rungi_problem_view(const rung_problem *problem, rungi_operand
 
 const char *rungi_operand_name(rungi_operand operand)
 {
-    static const char *const names[] = {"A", "B", "C", "the bias", "the residual", "D"};
+    static const char *const names[] = {"A", "B", "C", "the bias", "the multiplier", "the residual", "D"};
     RUNGI_ASSERT(operand < RUNGI_OPERAND_COUNT);
     return names[operand];
 }
@@ -129,7 +129,7 @@ static rung_status check_scalar(const char *name, double value, rung_type type)
     return RUNG_OK;
 }
 
-/* Checks a bias or a residual. */
+/* Checks a bias, a multiplier or a residual. */
 static rung_status check_epilogue_operand(const rung_problem *problem, rungi_operand operand)
 {
     const char *name = rungi_operand_name(operand);
@@ -157,6 +157,7 @@ static rung_status check_epilogue(const rung_problem *problem)
                              rung_activation_name(problem->activation), output_name(problem),
                              rung_type_name(output->type));
     TRY(check_epilogue_operand(problem, RUNGI_BIAS));
+    TRY(check_epilogue_operand(problem, RUNGI_MULTIPLIER));
     return check_epilogue_operand(problem, RUNGI_RESIDUAL);
 }
 

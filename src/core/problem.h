@@ -17,6 +17,7 @@ typedef enum rungi_operand {
     RUNGI_B,
     RUNGI_C,
     RUNGI_BIAS,
+    RUNGI_MULTIPLIER,
     RUNGI_RESIDUAL,
     RUNGI_D,
     RUNGI_OPERAND_COUNT,
@@ -87,7 +88,7 @@ rung_problem rungi_problem_form(const rung_problem *problem);
 /* Makes A and B of a normalized problem empty (k = 0), which computes the same as alpha = 0. */
 void rungi_problem_drop_inputs(rung_problem *normalized);
 
-/* Returns whether a normalized problem has a bias, a residual, an activation or an addend. */
+/* Returns whether a normalized problem has a bias, an activation, a multiplier, a residual or an addend. */
 bool rungi_problem_has_epilogue(const rung_problem *normalized);
 
 /* Returns whether a matrix of a normalized problem has batch offsets. */

@@ -111,7 +111,8 @@ void rungi_problem_drop_inputs(rung_problem *normalized)
 bool rungi_problem_has_epilogue(const rung_problem *normalized)
 {
     return normalized->activation != RUNG_ACTIVATION_NONE || !rungi_matrix_is_empty(&normalized->bias) ||
-           !rungi_matrix_is_empty(&normalized->residual) || !rungi_matrix_is_empty(rungi_problem_addend(normalized));
+           !rungi_matrix_is_empty(&normalized->multiplier) || !rungi_matrix_is_empty(&normalized->residual) ||
+           !rungi_matrix_is_empty(rungi_problem_addend(normalized));
 }
 
 bool rungi_problem_has_batch_offsets(const rung_problem *normalized)

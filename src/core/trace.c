@@ -101,6 +101,8 @@ static void format_entry(rungi_trace_entry *entry, const rung_plan *plan, const 
     if (problem->compute != RUNG_COMPUTE_STRICT)
         append(entry->head, "%s requested, %s used ", rung_compute_name(problem->compute),
                rung_compute_name(plan->info.compute));
+    if (!rungi_matrix_is_empty(&problem->multiplier)) /* which `rung verify` does not have */
+        append(entry->head, "with multiplier ");
     if (threads > 1)
         append(entry->head, "%lld threads ", (long long)threads);
 

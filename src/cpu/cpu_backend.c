@@ -292,6 +292,7 @@ const rungi_backend rungi_cpu_backend = {
     .ladder = ladder,
     .ladder_count = sizeof ladder / sizeof *ladder,
     .needs_engine = needs_engine,
+    .has_multiplier = true,
     .has_engine = true,
     .load = load,
     .unload = unload,

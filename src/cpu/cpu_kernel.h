@@ -48,9 +48,9 @@ typedef struct rungi_cpu_job {
         *quantization; /* of such a B: its views are in host memory, and block sizes are not 0. NULL: none */
     int64_t scales_offset, zero_points_offset; /* elements from `data` to element (0, 0), for this item of a batch */
     rungi_cpu_output c;
-    rungi_cpu_input bias, residual; /* first is NULL if there is none */
-    rungi_cpu_input addend;         /* the C that is read if D is another matrix, else NULL; beta is 0 then ... */
-    double addend_factor;           /* ... and the problem's beta is here */
+    rungi_cpu_input bias, multiplier, residual; /* first is NULL if there is none */
+    rungi_cpu_input addend; /* the C that is read if D is another matrix, else NULL; beta is 0 then ... */
+    double addend_factor;   /* ... and the problem's beta is here */
     rung_activation activation;
     const rungi_cpu_kernel_config *config;
     const rungi_cpu_features *features;

@@ -98,6 +98,7 @@ static rungi_cpu_job item_job(const rung_problem *problem, rungi_gemm_sizes size
         .a = operand_of(&problem->a, item),
         .c = {rungi_cpu_item_data(&problem->c, item), problem->c.row_stride, problem->c.col_stride},
         .bias = operand_of(&problem->bias, item),
+        .multiplier = operand_of(&problem->multiplier, item),
         .residual = operand_of(&problem->residual, item),
         .addend = operand_of(addend, item),
         .addend_factor = problem->beta,
@@ -124,6 +125,7 @@ static void transpose_job(rungi_cpu_job *job)
     job->c.row_stride = job->c.col_stride;
     job->c.col_stride = row_stride;
     job->bias = transposed(job->bias);
+    job->multiplier = transposed(job->multiplier);
     job->residual = transposed(job->residual);
     job->addend = transposed(job->addend);
 }
@@ -138,6 +140,7 @@ static void restrict_to_block(rungi_cpu_job *job, int64_t i, int64_t j, int64_t 
         job->b.first = element_address(&job->b, job->b_type, 0, j);
     job->c.first = (char *)job->c.first + (i * job->c.row_stride + j * job->c.col_stride) * rung_type_size(job->out);
     job->bias.first = element_address(&job->bias, job->out, i, j);
+    job->multiplier.first = element_address(&job->multiplier, job->out, i, j);
     job->residual.first = element_address(&job->residual, job->out, i, j);
     job->addend.first = element_address(&job->addend, job->out, i, j);
     job->m = m;

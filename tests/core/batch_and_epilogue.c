@@ -33,7 +33,7 @@ static int close_device(void **state)
 
 /* ---- A sound batch --------------------------------------------------------------- */
 
-static float a_data[64], b_data[64], c_data[64], bias_data[64], residual_data[64];
+static float a_data[64], b_data[64], c_data[64], bias_data[64], multiplier_data[64], residual_data[64];
 
 static rung_matrix batch_of(int64_t rows, int64_t cols, float *data, int64_t stride)
 {
@@ -56,6 +56,7 @@ static rung_problem with_epilogue(void)
     rung_problem problem = valid_problem();
     problem.bias = batch_of(2, 4, bias_data, 8);
     problem.activation = RUNG_ACTIVATION_RELU;
+    problem.multiplier = batch_of(2, 4, multiplier_data, 8);
     problem.residual = batch_of(2, 4, residual_data, 8);
     return problem;
 }
@@ -72,11 +73,12 @@ static void check_status(int line, const rung_problem *problem, rung_status expe
 
 static rung_matrix *operand(rung_problem *problem, int index)
 {
-    rung_matrix *operands[] = {&problem->a, &problem->b, &problem->c, &problem->bias, &problem->residual};
+    rung_matrix *operands[] = {&problem->a,    &problem->b,          &problem->c,
+                               &problem->bias, &problem->multiplier, &problem->residual};
     return operands[index];
 }
 
-enum { A, B, C, BIAS, RESIDUAL, OPERANDS };
+enum { A, B, C, BIAS, MULTIPLIER, RESIDUAL, OPERANDS };
 
 static void valid_batches_pass(void **state)
 {
@@ -792,6 +794,8 @@ static double expected_of(const rung_problem *problem, int64_t item, int64_t i, 
     if (problem->bias.rows > 0)
         value += element(&problem->bias, item, i, j);
     value = activated(problem->activation, value);
+    if (problem->multiplier.rows > 0)
+        value *= element(&problem->multiplier, item, i, j);
     if (problem->residual.rows > 0)
         value += element(&problem->residual, item, i, j);
     return value;
@@ -806,14 +810,14 @@ static void fill(uint64_t *seed, rung_type type, void *memory)
 }
 
 /* C's memory, gaps and all, is what the loops make of it. Numbers are small and whole,
- * so nothing but an activation rounds. */
+ * so nothing rounds but an activation, and BF16 where a multiplier makes larger numbers. */
 static void check_result(const rung_problem *problem, const char *what)
 {
     static double expected[SPACE];
     static const double errors[RUNGI_TYPE_COUNT] = {
         [RUNG_F32] = 1e-6, [RUNG_F64] = 1e-14, [RUNG_F16] = 1e-3, [RUNG_BF16] = 1e-2};
     rung_type type = problem->c.type;
-    bool rounds = problem->activation > RUNG_ACTIVATION_RELU;
+    bool rounds = problem->activation > RUNG_ACTIVATION_RELU || (problem->multiplier.rows > 0 && type == RUNG_BF16);
     for (int64_t i = 0; i < SPACE; i++)
         expected[i] = get(type, problem->c.data, i);
     for (int64_t item = 0; item < problem->batch; item++)
@@ -870,7 +874,30 @@ static void set_layout(rung_problem *problem, int layout)
     }
 }
 
-enum { LAYOUTS = 4, EPILOGUES = 11 };
+enum { LAYOUTS = 4, EPILOGUES = 16 };
+
+/* Epilogues 11 to 15: a multiplier alone, one row for all rows, one number per item, after SiLU, and
+ * between everything else. */
+static void set_multiplier(rung_problem *problem, int which)
+{
+    rung_type type = problem->c.type;
+    rung_matrix multiplier = rung_matrix_of(type, M, N, memories[MULTIPLIER]);
+    multiplier.batch_stride = 25;
+    if (which == 12)
+        multiplier = rung_matrix_broadcast(rung_matrix_of(type, 1, N, memories[MULTIPLIER]), M, N);
+    else if (which == 13)
+        multiplier = rung_matrix_broadcast(rung_matrix_of(type, 1, 1, memories[MULTIPLIER]), M, N);
+    else if (which == 14)
+        multiplier.row_stride = 2 * N + 1;
+    else if (which == 15)
+        multiplier = rung_matrix_transpose(rung_matrix_of(type, N, M, memories[MULTIPLIER]));
+    if (which >= 13)
+        multiplier.batch_stride = 31;
+    multiplier.offset = which;
+    problem->multiplier = multiplier;
+    if (which == 14 && type != RUNG_I32)
+        problem->activation = RUNG_ACTIVATION_SILU;
+}
 
 static void set_epilogue(rung_problem *problem, int which)
 {
@@ -886,15 +913,17 @@ static void set_epilogue(rung_problem *problem, int which)
         bias = rung_matrix_broadcast(rung_matrix_of(type, 1, 1, memories[BIAS]), M, N);
     if (which == 2 || which == 8)
         bias.batch_stride = 7; /* each item its own */
-    if (which == 1 || which == 2 || which == 3 || which == 4 || which == 8)
+    if (which == 1 || which == 2 || which == 3 || which == 4 || which == 8 || which == 15)
         epilogue->bias = bias;
-    if (which == 5 || which == 8)
+    if (which == 5 || which == 8 || which == 15)
         epilogue->activation = RUNG_ACTIVATION_RELU;
     if (which == 6 && type != RUNG_I32)
         epilogue->activation = RUNG_ACTIVATION_GELU;
-    if (which > 8 && type != RUNG_I32)
+    if (which >= 11)
+        set_multiplier(problem, which);
+    if ((which == 9 || which == 10) && type != RUNG_I32)
         epilogue->activation = which == 9 ? RUNG_ACTIVATION_GELU_TANH : RUNG_ACTIVATION_SILU;
-    if (which == 7 || which == 8) {
+    if (which == 7 || which == 8 || which == 15) {
         epilogue->residual = rung_matrix_transpose(rung_matrix_of(type, N, M, memories[RESIDUAL]));
         epilogue->residual.offset = 2;
         epilogue->residual.batch_stride = 13;
@@ -935,7 +964,7 @@ static void scalars_of_zero_in_a_batch(void **state)
     problem.alpha = 0;
     problem.beta = 0;
     problem.bias = rung_matrix_broadcast(rung_matrix_of(RUNG_F32, 1, 1, memories[BIAS]), M, N);
-    for (int i = 0; i < OPERANDS - 2; i++)
+    for (int i = A; i <= C; i++)
         for (int64_t j = 0; j < SPACE; j++)
             put(RUNG_F32, memories[i], j, (double)NAN);
     assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
@@ -952,6 +981,39 @@ static void relu_keeps_a_nan(void **state)
     problem.activation = RUNG_ACTIVATION_RELU;
     assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
     assert_true(isnan(c[0]) && c[1] == 0 && c[2] == 1);
+}
+
+/* Sets every element of an m x n matrix of a floating-point type. */
+static void set_all(rung_type type, void *memory, int64_t count, double value)
+{
+    for (int64_t i = 0; i < count; i++)
+        put(type, memory, i, value);
+}
+
+/* Also where the activation makes 0, with every type and with kernels for few and for many rows. */
+static void a_multiplier_keeps_a_nan(void **state)
+{
+    enum { SIDE = 80 };
+    static const int64_t rows[] = {1, 7, SIDE};
+    static double memory[4][SIDE * SIDE];
+    (void)state;
+    for (int product = 0; product < PRODUCTS && products[product].in <= RUNG_BF16; product++)
+        for (int i = 0; i < 3; i++) {
+            rung_type in = products[product].in, out = products[product].out;
+            int64_t m = rows[i], nan_at = m / 2 * SIDE + 3;
+            set_all(in, memory[0], m * SIDE, -1);
+            set_all(in, memory[1], SIDE * SIDE, 1);
+            set_all(out, memory[3], m * SIDE, 2);
+            put(out, memory[3], nan_at, (double)NAN);
+            rung_problem problem = rung_problem_of(rung_matrix_of(in, m, SIDE, memory[0]),
+                                                   rung_matrix_of(in, SIDE, SIDE, memory[1]),
+                                                   rung_matrix_of(out, m, SIDE, memory[2]));
+            problem.activation = RUNG_ACTIVATION_RELU;
+            problem.multiplier = rung_matrix_of(out, m, SIDE, memory[3]);
+            assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
+            for (int64_t j = 0; j < m * SIDE; j++)
+                assert_true(j == nan_at ? isnan(get(out, memory[2], j)) : get(out, memory[2], j) == 0);
+        }
 }
 
 /* Modulo 2^32, and the sign is what wrapping leaves. */
@@ -999,7 +1061,7 @@ static void a_batch_of_zero_is_one_item(void **state)
         c_data[0] = -1;
     }
     one.activation = zero.activation = RUNG_ACTIVATION_NONE; /* the short path */
-    one.bias = zero.bias = one.residual = zero.residual = (rung_matrix){0};
+    one.bias = zero.bias = one.residual = zero.residual = one.multiplier = zero.multiplier = (rung_matrix){0};
     one.c.data = c_data;
     assert_int_equal(rung_plan_create(device, &zero, NULL, &plan), RUNG_OK);
     assert_int_equal(rung_plan_create(device, &one, NULL, &other), RUNG_OK);
@@ -1044,7 +1106,7 @@ static void strides_of_empty_batches(void **state)
     rung_problem problem = valid_problem();
     problem.batch = 5;
     problem.bias = (rung_matrix){.batch_stride = INT64_MAX};
-    problem.residual = (rung_matrix){.batch_stride = INT64_MAX, .offset = INT64_MAX};
+    problem.residual = problem.multiplier = (rung_matrix){.batch_stride = INT64_MAX, .offset = INT64_MAX};
     assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_OK);
     problem = valid_problem();
     problem.batch = 6;
@@ -1059,10 +1121,10 @@ static void plans_reject_other_forms(void **state)
     static const int64_t offsets[] = {0, 8, 16};
     rung_plan *plan;
     rung_queue *queue;
-    rung_problem form = with_epilogue(), others[10];
+    rung_problem form = with_epilogue(), others[12];
     int count = 0;
     (void)state;
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 12; i++)
         others[i] = form;
     others[count++].batch = 2;
     others[count++].compute = RUNG_COMPUTE_TF32;
@@ -1071,6 +1133,8 @@ static void plans_reject_other_forms(void **state)
     others[count++].residual = (rung_matrix){0};
     others[count++].bias.row_stride = 0;
     others[count++].residual.batch_stride = 0;
+    others[count++].multiplier = (rung_matrix){0};
+    others[count++].multiplier.batch_stride = 0;
     others[count++].a.batch_stride = 0;
     others[count++].b.batch_offsets = offsets;
     others[count++].c.batch_offsets = offsets;
@@ -1081,6 +1145,26 @@ static void plans_reject_other_forms(void **state)
         assert_checked(&others[i], RUNG_OK);
         if (rung_plan_run(plan, queue, &others[i], NULL) != RUNG_STATUS_INVALID)
             fail_msg("form %d was taken for the plan's", i);
+    }
+    rung_queue_destroy(queue);
+    rung_plan_destroy(plan);
+}
+
+/* The short path of a plan without an epilogue takes no problem with one. */
+static void plans_without_an_epilogue_reject_one(void **state)
+{
+    rung_plan *plan;
+    rung_queue *queue;
+    rung_problem form = valid_problem();
+    (void)state;
+    form.batch = 1;
+    assert_int_equal(rung_plan_create(device, &form, NULL, &plan), RUNG_OK);
+    assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
+    for (int i = BIAS; i <= RESIDUAL; i++) {
+        rung_problem other = form, all = with_epilogue();
+        *operand(&other, i) = *operand(&all, i);
+        assert_int_equal(rung_plan_run(plan, queue, &form, NULL), RUNG_OK);
+        assert_int_equal(rung_plan_run(plan, queue, &other, NULL), RUNG_STATUS_INVALID);
     }
     rung_queue_destroy(queue);
     rung_plan_destroy(plan);
@@ -1131,11 +1215,13 @@ int main(void)
         cmocka_unit_test(results_match_plain_loops),
         cmocka_unit_test(scalars_of_zero_in_a_batch),
         cmocka_unit_test(relu_keeps_a_nan),
+        cmocka_unit_test(a_multiplier_keeps_a_nan),
         cmocka_unit_test(integers_wrap_before_relu),
         cmocka_unit_test(a_batch_of_zero_is_one_item),
         cmocka_unit_test(rung_multiply_rejects_buffers),
         cmocka_unit_test(strides_of_empty_batches),
         cmocka_unit_test(plans_reject_other_forms),
+        cmocka_unit_test(plans_without_an_epilogue_reject_one),
         cmocka_unit_test(the_cpu_rejects_split_k),
     };
     unit_clean_environment();

@@ -117,6 +117,8 @@ static void problems_must_have_one_form(void **state)
     assert_rejected(RUNG_STATUS_INVALID, "problem 3");
     problems[3].residual = rung_matrix_of(RUNG_F32, M + 3, N, bias_data);
     assert_rejected(RUNG_STATUS_INVALID, "problem 3");
+    problems[3].multiplier = rung_matrix_of(RUNG_F32, M + 3, N, bias_data);
+    assert_rejected(RUNG_STATUS_INVALID, "problem 3");
     for (int i = 1; i < ITEMS; i++) /* the first problem stores nothing and needs no bias */
         problems[i].bias = rung_matrix_of(RUNG_F32, M + i, N, bias_data);
     problems[0].a.rows = problems[0].c.rows = 0;
@@ -151,12 +153,36 @@ static void outputs_must_be_apart(void **state)
         problems[i].residual = rung_matrix_of(RUNG_F32, M + i, N, bias_data);
     problems[1].residual.data = c_data;
     assert_rejected(RUNG_STATUS_ALIASED, "problem 1");
+    for (int i = 0; i < ITEMS; i++)
+        problems[i].multiplier = rung_matrix_of(RUNG_F32, M + i, N, bias_data);
+    problems[1].multiplier.data = c_data;
+    assert_rejected(RUNG_STATUS_ALIASED, "problem 1");
     for (int i = 0; i < ITEMS; i++) {
         problems[i].d = rung_matrix_of(RUNG_F32, M + i, N, c_data + 1024 + 64 * i);
         problems[i].beta = 1;
     }
     problems[1].c.data = c_data + 1024 + 64 * 2; /* C is read, and is the D of problem 2 */
     assert_rejected(RUNG_STATUS_ALIASED, "problem 1");
+}
+
+/* Each problem of a group has its own multiplier; the bits are those of single multiplications. */
+static void multipliers_of_a_group(void **state)
+{
+    float expected[SPACE];
+    (void)state;
+    for (int is_group = 0; is_group < 2; is_group++) {
+        reset_problems();
+        for (int i = 0; i < ITEMS; i++) {
+            problems[i].activation = RUNG_ACTIVATION_SILU;
+            problems[i].multiplier = rung_matrix_of(RUNG_F32, M + i, N, bias_data + 64 * i);
+            if (!is_group)
+                assert_int_equal(rung_multiply(NULL, &problems[i], NULL), RUNG_OK);
+        }
+        if (!is_group)
+            memcpy(expected, c_data, sizeof expected);
+    }
+    assert_int_equal(multiply(), RUNG_OK);
+    assert_memory_equal(c_data, expected, sizeof expected);
 }
 
 /* A long output range that begins first must be found behind short ones. */
@@ -263,15 +289,11 @@ static void many_problems(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(valid_groups_are_multiplied),
-        cmocka_unit_test(invalid_arguments),
-        cmocka_unit_test(each_problem_is_checked),
-        cmocka_unit_test(problems_must_have_one_form),
-        cmocka_unit_test(outputs_must_be_apart),
-        cmocka_unit_test(long_ranges_are_found),
-        cmocka_unit_test(empty_problems_are_skipped),
-        cmocka_unit_test(larger_structs_are_stepped_over),
-        cmocka_unit_test(many_problems),
+        cmocka_unit_test(valid_groups_are_multiplied),     cmocka_unit_test(invalid_arguments),
+        cmocka_unit_test(each_problem_is_checked),         cmocka_unit_test(problems_must_have_one_form),
+        cmocka_unit_test(outputs_must_be_apart),           cmocka_unit_test(multipliers_of_a_group),
+        cmocka_unit_test(long_ranges_are_found),           cmocka_unit_test(empty_problems_are_skipped),
+        cmocka_unit_test(larger_structs_are_stepped_over), cmocka_unit_test(many_problems),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@
 
 /* ---- Memory that ends where it ends ---------------------------------------------------------- */
 
-enum { PAGE = 65536, PAGES = 16, SCRATCH_PAGES = 512, OPERANDS = 5 };
+enum { PAGE = 65536, PAGES = 16, SCRATCH_PAGES = 512, OPERANDS = 6 };
 
 typedef struct region {
     char *start;
@@ -28,14 +28,14 @@ typedef struct region {
 
 static region_t regions[OPERANDS], scratch;
 
-/* A, B, C, bias and residual. */
+/* A, B, C, bias, multiplier and residual. */
 typedef struct page_operand {
     rung_type type;
     int64_t rows, cols, row_stride, col_stride;
     char *first;
 } page_operand_t;
 
-enum { A, B, C, BIAS, RESIDUAL };
+enum { A, B, C, BIAS, MULTIPLIER, RESIDUAL };
 
 static region_t make_region(int64_t pages)
 {
@@ -110,7 +110,7 @@ static int64_t value_at(int which, int64_t i, int64_t j, int64_t size)
 
 static void fill(page_operand_t *operand, int which)
 {
-    const int64_t sizes[OPERANDS] = {1, 2, 9, 9, 9};
+    const int64_t sizes[OPERANDS] = {1, 2, 9, 9, 1, 9};
     for (int64_t i = 0; i < operand->rows; i++)
         for (int64_t j = 0; j < operand->cols; j++)
             set(operand, i, j, value_at(which, operand->row_stride ? i : 0, operand->col_stride ? j : 0, sizes[which]));
@@ -124,7 +124,7 @@ typedef struct page_case {
     int64_t m, n, k, alpha, beta;
     page_operand_t operands[OPERANDS];
     rung_activation activation;
-    bool has_epilogue;
+    bool has_epilogue, has_multiplier;
 } page_case_t;
 
 static const struct {
@@ -156,11 +156,13 @@ static page_case_t make_case(rungi_gemm_types product, int64_t m, int64_t n, int
     made.alpha = unit_random(seed, 2) ? 1 : -1;
     made.beta = unit_random(seed, 3) - 1;
     made.has_epilogue = unit_random(seed, 4) == 0;
+    made.has_multiplier = unit_random(seed, 4) == 0;
     made.activation = made.has_epilogue ? RUNG_ACTIVATION_RELU : RUNG_ACTIVATION_NONE;
     made.operands[A] = make_operand(made.in, m, k, unit_random(seed, LAYOUTS));
     made.operands[B] = make_operand(made.in, k, n, unit_random(seed, LAYOUTS));
     made.operands[C] = make_operand(made.out, m, n, unit_random(seed, LAYOUTS_C));
     made.operands[BIAS] = make_operand(made.out, m, n, unit_random(seed, LAYOUTS));
+    made.operands[MULTIPLIER] = make_operand(made.out, m, n, unit_random(seed, LAYOUTS));
     made.operands[RESIDUAL] = make_operand(made.out, m, n, unit_random(seed, LAYOUTS));
     for (int i = 0; i < OPERANDS; i++) {
         put(&made.operands[i], regions[i], at_end);
@@ -189,10 +191,13 @@ static int64_t expected(const page_case_t *c, int64_t i, int64_t j)
     for (int64_t p = 0; p < c->k; p++)
         sum += a_numbers[i * c->k + p] * b_numbers[j * c->k + p];
     sum = c->alpha * sum + c->beta * value_at(C, i, j, 9);
-    if (!c->has_epilogue)
-        return sum;
-    sum += (int64_t)get(&c->operands[BIAS], i, j);
-    return (sum < 0 ? 0 : sum) + (int64_t)get(&c->operands[RESIDUAL], i, j);
+    if (c->has_epilogue)
+        sum += (int64_t)get(&c->operands[BIAS], i, j);
+    if (c->has_epilogue && sum < 0)
+        sum = 0;
+    if (c->has_multiplier)
+        sum *= (int64_t)get(&c->operands[MULTIPLIER], i, j);
+    return c->has_epilogue ? sum + (int64_t)get(&c->operands[RESIDUAL], i, j) : sum;
 }
 
 /* ---- Running them ------------------------------------------------------------------------------------ */
@@ -244,6 +249,8 @@ static rungi_cpu_job job_of(const page_case_t *c)
         job.bias = input_of(&c->operands[BIAS]);
         job.residual = input_of(&c->operands[RESIDUAL]);
     }
+    if (c->has_multiplier)
+        job.multiplier = input_of(&c->operands[MULTIPLIER]);
     return job;
 }
 

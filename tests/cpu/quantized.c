@@ -13,7 +13,7 @@ typedef struct quantized_case {
     rung_type a_type, b_type, c_type;
     rung_compute compute;
     int64_t m, n, k, a_gap, b_gap, c_gap;
-    bool is_a_transposed, is_c_transposed, has_bias, has_packed_b;
+    bool is_a_transposed, is_c_transposed, has_bias, has_multiplier, has_packed_b;
     double alpha, beta;
     rung_activation activation;
     const char *kernel; /* NULL: the library chooses */
@@ -22,8 +22,8 @@ typedef struct quantized_case {
 /* Memory of one problem, and A and B as they count. */
 typedef struct quantized_data {
     rung_problem problem;
-    unsigned char *memory[4];
-    double *a, *b, *bias, *c;
+    unsigned char *memory[5];
+    double *a, *b, *bias, *multiplier, *c;
     int64_t c_bytes;
 } quantized_data_t;
 
@@ -140,6 +140,24 @@ static rung_matrix make_c(const quantized_case_t *given, quantized_data_t *data,
     return c;
 }
 
+/* Adds a multiplier whose rows lie five elements apart; 1 for problems without one. */
+static void add_multiplier(const quantized_case_t *given, quantized_data_t *data, uint64_t *seed)
+{
+    int64_t stride = given->n + 5;
+    data->memory[4] = allocate(given->m * stride * rung_type_size(given->c_type));
+    data->multiplier = allocate(given->m * given->n * (int64_t)sizeof(double));
+    for (int64_t i = 0; i < given->m; i++)
+        for (int64_t j = 0; j < given->n; j++) {
+            put(given->c_type, data->memory[4], i * stride + j, random_value(seed));
+            data->multiplier[i * given->n + j] = given->has_multiplier
+                                                     ? get(given->c_type, data->memory[4], i * stride + j)
+                                                     : 1;
+        }
+    if (given->has_multiplier)
+        data->problem.multiplier = rung_matrix_ld(given->c_type, given->m, given->n, stride, RUNG_ORDER_ROW_MAJOR,
+                                                  data->memory[4]);
+}
+
 static quantized_data_t make_data(const quantized_case_t *given, uint64_t *seed)
 {
     quantized_data_t data = {.c_bytes = 0};
@@ -158,17 +176,19 @@ static quantized_data_t make_data(const quantized_case_t *given, uint64_t *seed)
     if (given->has_bias)
         data.problem.bias = rung_matrix_broadcast(rung_matrix_of(given->c_type, 1, given->n, data.memory[3]), given->m,
                                                   given->n);
+    add_multiplier(given, &data, seed);
     return data;
 }
 
 static void free_data(quantized_data_t *data)
 {
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         free(data->memory[i]);
     free(data->a);
     free(data->b);
     free(data->c);
     free(data->bias);
+    free(data->multiplier);
 }
 
 /* ---- The result ------------------------------------------------------------------------------------------------ */
@@ -222,6 +242,8 @@ static int count_wrong(const quantized_case_t *given, const quantized_data_t *da
             double linear = given->alpha * sum + addend + bias, expected = activate(given->activation, linear);
             bound = 1.1 * fabs(given->alpha) * bound +
                     8 * 0x1p-24 * (fabs(given->alpha * sum) + fabs(addend) + fabs(bias) + fabs(linear));
+            expected *= data->multiplier[i * given->n + j];
+            bound *= fabs(data->multiplier[i * given->n + j]);
             bound += 1.001 * rounding_of(given->c_type) * (fabs(expected) + bound) + 0x1p-24;
             double found = get(given->c_type, c->data, i * c->row_stride + j * c->col_stride);
             if (fabs(expected) + bound > 65504 && given->c_type == RUNG_F16) /* may overflow */
@@ -332,6 +354,7 @@ static quantized_case_t random_case(uint64_t *seed)
                               .is_a_transposed = unit_random(seed, 4) == 0,
                               .is_c_transposed = unit_random(seed, 4) == 0,
                               .has_bias = unit_random(seed, 3) == 0,
+                              .has_multiplier = unit_random(seed, 3) == 0,
                               .has_packed_b = unit_random(seed, 5) == 0,
                               .alpha = scalars[unit_random(seed, 5)],
                               .beta = scalars[unit_random(seed, 5)],

@@ -98,6 +98,30 @@ static void a_plan_from_end_to_end(void **state)
     destroy_operands(&operands);
 }
 
+/* The kernels for GPUs do not apply a multiplier yet. The message says what to do. */
+static void a_multiplier_is_refused(void **state)
+{
+    opencl_operands_t operands;
+    rung_plan *plan;
+    rung_kernel *kernel;
+    float memory[3][16] = {{0}}, multiplier[16] = {0};
+    (void)state;
+    make_operands(device, &operands);
+    rung_problem problem = operands.problem;
+    problem.multiplier = problem.c;
+    assert_int_equal(rung_kernel_find(context, "opencl", "07", &kernel), RUNG_OK);
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = kernel};
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(rung_error_text(), "on the device \"cpu\""));
+    assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_STATUS_UNSUPPORTED);
+    problem = rung_problem_of(rung_matrix_of(RUNG_F32, 4, 4, memory[0]), rung_matrix_of(RUNG_F32, 4, 4, memory[1]),
+                              rung_matrix_of(RUNG_F32, 4, 4, memory[2]));
+    problem.multiplier = rung_matrix_of(RUNG_F32, 4, 4, multiplier);
+    assert_int_equal(rung_multiply(context, &problem, NULL), RUNG_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(rung_error_text(), "multiplier"));
+    destroy_operands(&operands);
+}
+
 /* Neither data of this process nor buffers of another device are reached. */
 static void plans_reject_unreachable_operands(void **state)
 {
@@ -340,6 +364,7 @@ int main(void)
         cmocka_unit_test(buffers_of_no_bytes),
         cmocka_unit_test(buffers_too_large),
         cmocka_unit_test(a_plan_from_end_to_end),
+        cmocka_unit_test(a_multiplier_is_refused),
         cmocka_unit_test(plans_reject_unreachable_operands),
         cmocka_unit_test(scalars_of_zero),
         cmocka_unit_test(unread_operands_are_not_accessed),

@@ -438,10 +438,21 @@ static rung_status choose_named(rung_plan *plan, const rung_kernel *kernel, cons
     return report_attempt(plan, visitor, kernel->info.name, "", status);
 }
 
+rung_status rungi_choose_check_multiplier(const rungi_backend *backend, const rung_problem *problem)
+{
+    if (backend->has_multiplier || rungi_matrix_is_empty(&problem->multiplier))
+        return RUNG_OK;
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                      "the problem has a multiplier, which kernels of %s do not apply in this version; multiply on the "
+                      "device \"cpu\", or leave the multiplier absent and multiply the result element by element",
+                      backend->name);
+}
+
 rung_status rungi_choose_kernel(rung_plan *plan, const rung_plan_options *options, const rungi_attempt_visitor *visitor)
 {
     rung_status status;
     rungi_saved_error saved = rungi_error_save();
+    TRY(rungi_choose_check_multiplier(plan->device->backend, &plan->problem));
     if (options && options->kernel)
         status = choose_named(plan, options->kernel, options->parameters, visitor);
     else if (options && options->parameters && *options->parameters)

@@ -35,6 +35,9 @@ rung_status rungi_choose_set_kernel(rung_plan *plan, const rung_kernel *kernel, 
  * Tuning records contain only such kernels. */
 rung_status rungi_choose_check_automatic(const rung_kernel *kernel, const rung_problem *problem);
 
+/* Checks that the kernels of a backend apply the multiplier of a normalized problem, if it has one. */
+rung_status rungi_choose_check_multiplier(const rungi_backend *backend, const rung_problem *problem);
+
 /* Returns whether a failure is specific to one kernel, so that another kernel may succeed. */
 static inline bool rungi_choose_is_rejection(rung_status status)
 {

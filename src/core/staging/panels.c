@@ -136,7 +136,7 @@ rung_problem rungi_panels_problem(const rungi_panels *panels, const rung_problem
         panel.batch = count;
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++) {
         rung_matrix *view = rungi_problem_operand(&panel, i);
-        bool is_optional = i == RUNGI_BIAS || i == RUNGI_RESIDUAL || i == RUNGI_ADDEND;
+        bool is_optional = i > RUNGI_C;
         if (panels->axis == RUNGI_PANELS_ITEMS)
             skip_items(view, first);
         else if (i != (is_rows ? RUNGI_B : RUNGI_A) && !(is_optional && rungi_matrix_is_empty(view)))

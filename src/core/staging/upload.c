@@ -45,7 +45,7 @@ typedef struct transfer {
 /* Packs and copies on the lane's queue. The copy signals *done, or the timeline's event, which then replaces *done. */
 static rung_status upload(rungi_pipeline *pipeline, int lane, const transfer_t *transfer, rung_event **done)
 {
-    static const char *const names[] = {"A up", "B up", "C up", "bias up", "residual up", "C up"};
+    static const char *const names[] = {"A up", "B up", "C up", "bias up", "multiplier up", "residual up", "C up"};
     rung_event *timed;
     void *from = transfer->staging;
     RUNGI_ASSERT(transfer->dense.buffer && transfer->bytes >= 0 && transfer->offset >= 0 &&

@@ -61,6 +61,8 @@ static inline void epilogue_store(const rungi_cpu_job *job, int64_t i, int64_t j
     if (job->bias.first)
         value += load_as_double(job->out, job->bias.first, element_offset(job->bias, i, j));
     value = rungi_activation_apply(job->activation, value);
+    if (job->multiplier.first)
+        value *= load_as_double(job->out, job->multiplier.first, element_offset(job->multiplier, i, j));
     if (job->residual.first)
         value += load_as_double(job->out, job->residual.first, element_offset(job->residual, i, j));
     store_rounded(job->out, job->c.first, offset, value);
@@ -83,8 +85,8 @@ static inline __attribute__((always_inline)) void epilogue_store_plain(const run
 
 static inline bool has_plain_output(const rungi_cpu_job *job)
 {
-    return job->c.col_stride == 1 && !job->addend.first && !job->bias.first && !job->residual.first &&
-           job->activation == RUNG_ACTIVATION_NONE;
+    return job->c.col_stride == 1 && !job->addend.first && !job->bias.first && !job->multiplier.first &&
+           !job->residual.first && job->activation == RUNG_ACTIVATION_NONE;
 }
 
 #else

@@ -12,7 +12,8 @@ enum { EPILOGUE_CHUNK = 64 };
 
 bool rungi_cpu_has_epilogue(const rungi_cpu_job *job)
 {
-    return job->addend.first || job->bias.first || job->residual.first || job->activation != RUNG_ACTIVATION_NONE;
+    return job->addend.first || job->bias.first || job->multiplier.first || job->residual.first ||
+           job->activation != RUNG_ACTIVATION_NONE;
 }
 
 /* ---- Floating point -------------------------------------------------------------------- */
@@ -59,6 +60,18 @@ static void add_operand(const rungi_cpu_job *job, const rungi_cpu_input *view, d
         values[l] += factor * operand[l];
 }
 
+/* Multiplies by elements of a view, unless the view is absent. */
+static void multiply_by_operand(const rungi_cpu_job *job, const rungi_cpu_input *view, int64_t i, int64_t j, int count,
+                                double *values)
+{
+    double operand[EPILOGUE_CHUNK];
+    if (!view->first)
+        return;
+    load_chunk(job->out, view->first, i * view->row_stride + j * view->col_stride, view->col_stride, count, operand);
+    for (int l = 0; l < count; l++)
+        values[l] *= operand[l];
+}
+
 static void activate_chunk(rung_activation activation, int count, double *values)
 {
     if (activation == RUNG_ACTIVATION_RELU) /* a separate loop, which the compiler vectorizes */
@@ -87,6 +100,7 @@ static void epilogue_chunk(const rungi_cpu_job *job, int64_t i, int64_t j, int c
     add_operand(job, &job->addend, job->addend_factor, i, j, count, values);
     add_operand(job, &job->bias, 1, i, j, count, values);
     activate_chunk(job->activation, count, values);
+    multiply_by_operand(job, &job->multiplier, i, j, count, values);
     add_operand(job, &job->residual, 1, i, j, count, values);
     store_chunk_rounded(job->out, job->c.first, at, job->c.col_stride, count, values);
 }

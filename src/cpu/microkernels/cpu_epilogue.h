@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_epilogue.h - turns a block of sums into C: alpha, beta, bias, activation and residual. For kernels that keep sums
+/* cpu_epilogue.h - turns a block of sums into C: alpha, beta, bias, activation, multiplier and residual. For kernels that keep sums
  * outside C, because the type of C is narrower, its columns are strided, or an epilogue follows. */
 #pragma once
 
 #include "cpu/cpu_kernel.h"
 
-/* Returns whether an addend, bias, activation or residual follows alpha * A * B + beta * C. */
+/* Returns whether an addend, bias, activation, multiplier or residual follows alpha * A * B + beta * C. */
 bool rungi_cpu_has_epilogue(const rungi_cpu_job *job);
 
 /* The rows x cols block of C that begins at (i, j). */

@@ -164,6 +164,11 @@ RUNGI_TARGET_AVX512 static RUNGI_ALWAYS_INLINE f64x16_t add_f64(f64x16_t x, f64x
     return (f64x16_t){_mm512_add_pd(x.low, y.low), _mm512_add_pd(x.high, y.high)};
 }
 
+RUNGI_TARGET_AVX512 static RUNGI_ALWAYS_INLINE f64x16_t multiply_f64(f64x16_t x, f64x16_t y)
+{
+    return (f64x16_t){_mm512_mul_pd(x.low, y.low), _mm512_mul_pd(x.high, y.high)};
+}
+
 RUNGI_TARGET_AVX512 static RUNGI_ALWAYS_INLINE f64x16_t scale_f64(f64x16_t x, double by)
 {
     return (f64x16_t){_mm512_mul_pd(x.low, _mm512_set1_pd(by)), _mm512_mul_pd(x.high, _mm512_set1_pd(by))};
@@ -188,6 +193,8 @@ RUNGI_TARGET_AVX512 static RUNGI_ALWAYS_INLINE void epilogue_float(rung_type out
         value = (f64x16_t){gelu_tanh(value.low), gelu_tanh(value.high)};
     else if (job->activation == RUNG_ACTIVATION_SILU)
         value = (f64x16_t){sigmoid_times(value.low, value.low), sigmoid_times(value.high, value.high)};
+    if (job->multiplier.first)
+        value = multiply_f64(value, widen_to_f64(load_chunk_f32(out, &job->multiplier, chunk)));
     if (job->residual.first)
         value = add_f64(value, widen_to_f64(load_chunk_f32(out, &job->residual, chunk)));
     store_chunk_f32(out, &job->c, chunk, narrow_to_f32(value));
@@ -212,6 +219,8 @@ RUNGI_TARGET_AVX512 static RUNGI_ALWAYS_INLINE void epilogue_integer_avx512(cons
         value = _mm512_add_epi32(value, load_raw_chunk(4, &job->bias, chunk));
     if (job->activation == RUNG_ACTIVATION_RELU)
         value = _mm512_max_epi32(value, _mm512_setzero_si512());
+    if (job->multiplier.first)
+        value = _mm512_mullo_epi32(value, load_raw_chunk(4, &job->multiplier, chunk));
     if (job->residual.first)
         value = _mm512_add_epi32(value, load_raw_chunk(4, &job->residual, chunk));
     store_raw_chunk(4, &job->c, chunk, value);

@@ -48,6 +48,8 @@ static inline void rungi_integer_epilogue(const rungi_cpu_job *job, int64_t i, i
         value += rungi_integer_at(&job->bias, i, j);
     if (job->activation == RUNG_ACTIVATION_RELU && value > INT32_MAX)
         value = 0;
+    if (job->multiplier.first)
+        value *= rungi_integer_at(&job->multiplier, i, j);
     if (job->residual.first)
         value += rungi_integer_at(&job->residual, i, j);
     *out = value;

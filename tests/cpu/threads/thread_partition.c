@@ -427,6 +427,7 @@ static thread_operands_t make_operands(const thread_shape_t *shape, rung_type in
     made.problem.beta = -2;
     if (shape->m % 2 == 0 || shape->by_columns) { /* what follows is cut as well */
         made.problem.bias = filled(&seed, out, shape->m, shape->n, shape->batch, false);
+        made.problem.multiplier = filled(&seed, out, shape->m, shape->n, shape->batch, shape->m % 4 == 0);
         made.problem.residual = filled(&seed, out, shape->m, shape->n, shape->batch, true);
         made.problem.activation = RUNG_ACTIVATION_RELU;
     }
@@ -442,6 +443,7 @@ static void free_operands(thread_operands_t *made)
     free(made->problem.b.data);
     free(made->problem.c.data);
     free(made->problem.bias.data);
+    free(made->problem.multiplier.data);
     free(made->problem.residual.data);
     free(made->before);
 }
