@@ -9,7 +9,6 @@
 #endif
 #include "transformer.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -101,7 +100,7 @@ static bool run_and_check(const model_t *model, values_t *values, oracle_text_t 
         return false;
     }
     printf("%s, %lld token%s\n", first == 0 ? "prefill" : "decode", (long long)count, count == 1 ? "" : "s");
-    bool is_good = oracle_check_stages(model, values, is_tiny ? 0 : SAMPLE);
+    bool is_good = oracle_check_stages(model, values, is_tiny ? 0 : SAMPLE, stdout);
     return (!is_tiny || oracle_check_output(model, values, text)) && is_good;
 }
 

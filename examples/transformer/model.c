@@ -3,9 +3,10 @@
 #include "transformer.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { ALIGNMENT = 64 };
 
 /* The rescaling of low frequencies in Llama's rotary embedding is left out: it changes numbers, not work. */
 static const shape_t shapes[] = {
@@ -52,17 +53,19 @@ static bool store_row(rung_matrix row, float *numbers)
 }
 
 /* Makes an n x k matrix whose products with vectors of variance 1 have variance 1. */
-static bool make_weights(rung_type type, int64_t n, int64_t k, uint64_t *state, rung_matrix *weights)
+static bool make_weights(model_t *model, int which, rung_type type, int64_t n, int64_t k, uint64_t *state)
 {
-    int64_t block = rung_type_block_elements(type);
+    int64_t bytes = n * k / rung_type_block_elements(type) * rung_type_block_bytes(type);
     float scale = sqrtf(3.0f / (float)k), *row = malloc((size_t)k * sizeof *row);
-    void *data = malloc((size_t)(n * k / block * rung_type_block_bytes(type)));
-    bool is_good = row && data;
-    *weights = rung_matrix_of(type, n, k, data);
+    char *memory = malloc((size_t)bytes + ALIGNMENT);
+    bool is_good = row && memory;
+    model->memory[which] = memory;
+    if (is_good)
+        model->weights[which] = rung_matrix_of(type, n, k, memory + (ALIGNMENT - (uintptr_t)memory % ALIGNMENT));
     for (int64_t i = 0; i < n && is_good; i++) {
         for (int64_t p = 0; p < k; p++)
             row[p] = scale * next_random(state);
-        is_good = store_row(rung_matrix_block(*weights, i, 0, 1, k), row);
+        is_good = store_row(rung_matrix_block(model->weights[which], i, 0, 1, k), row);
     }
     free(row);
     return is_good;
@@ -77,7 +80,7 @@ bool model_create(model_t *model, const shape_t *shape, rung_type type)
     uint64_t state = 1;
     model->shape = shape;
     for (int i = 0; i < WEIGHTS; i++)
-        if (!make_weights(type, sizes[i][0], sizes[i][1], &state, &model->weights[i]))
+        if (!make_weights(model, i, type, sizes[i][0], sizes[i][1], &state))
             return false;
     for (int i = W_QUERIES; i <= W_VALUES; i++) {
         model->bias[i] = random_vector(sizes[i][0], 0, &state);
@@ -94,7 +97,7 @@ bool model_create(model_t *model, const shape_t *shape, rung_type type)
 void model_destroy(model_t *model)
 {
     for (int i = 0; i < WEIGHTS; i++)
-        free(model->weights[i].data);
+        free(model->memory[i]);
     for (int i = W_QUERIES; i <= W_VALUES; i++)
         free(model->bias[i]);
     free(model->attention_norm);

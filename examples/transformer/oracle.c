@@ -9,7 +9,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static const double U = 0x1p-24; /* unit roundoff of F32 */
@@ -202,7 +201,7 @@ static int64_t sampled(int64_t i, int64_t count, int64_t all)
     return count < 2 ? all - 1 : (int64_t)((double)i * (double)(all - 1) / (double)(count - 1));
 }
 
-static bool check_stage(const source_t *source, int stage, int64_t sample)
+static bool check_stage(const source_t *source, int stage, int64_t sample, FILE *log)
 {
     const values_t *values = source->values;
     int64_t width = stage_width(source->model->shape, stage);
@@ -218,17 +217,18 @@ static bool check_stage(const source_t *source, int stage, int64_t sample)
         worst = fmax(worst, part);
         largest = error > largest || isnan(error) ? error : largest;
     }
-    printf("  %-9s %9lld elements, largest error %.2e, at most %.3f of its bound\n", stage_name(stage),
-           (long long)(tokens * columns), largest, worst);
+    if (log)
+        fprintf(log, "  %-9s %9lld elements, largest error %.2e, at most %.3f of its bound\n", stage_name(stage),
+                (long long)(tokens * columns), largest, worst);
     return worst <= 1;
 }
 
-bool oracle_check_stages(const model_t *model, const values_t *values, int64_t sample)
+bool oracle_check_stages(const model_t *model, const values_t *values, int64_t sample, FILE *log)
 {
     source_t source = source_of(model, values, NULL);
     bool is_good = source.weights != NULL;
     for (int stage = NORMED; stage < STAGES && source.weights; stage++)
-        is_good = check_stage(&source, stage, sample) && is_good;
+        is_good = check_stage(&source, stage, sample, log) && is_good;
     free(source.weights);
     return is_good;
 }
@@ -260,6 +260,12 @@ static double mean_error(const model_t *model)
     return (is_narrow ? 0x1p-7 : 0) + U * sqrt((double)model->shape->mlp);
 }
 
+double oracle_output_limit(const model_t *model)
+{
+    enum { MULTIPLICATIONS = 8 }; /* one after the other at most, with those of the attention and the gate */
+    return MULTIPLICATIONS * mean_error(model);
+}
+
 static void compute_text(const source_t *source, oracle_text_t *text)
 {
     const values_t *values = source->values;
@@ -278,10 +284,9 @@ static void compute_text(const source_t *source, oracle_text_t *text)
 
 bool oracle_check_output(const model_t *model, const values_t *values, oracle_text_t *text)
 {
-    enum { MULTIPLICATIONS = 8 }; /* one after the other at most, with those of the attention and the gate */
     source_t source = source_of(model, values, text);
     int64_t width = model->shape->hidden;
-    double errors = 0, sizes = 0, limit = MULTIPLICATIONS * mean_error(model);
+    double errors = 0, sizes = 0, limit = oracle_output_limit(model);
     if (!source.weights)
         return false;
     compute_text(&source, text);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* The sizes of a block. Its attention has `heads` heads of queries, and `kv_heads` heads of keys and values that they share. */
 typedef struct shape {
@@ -27,6 +28,7 @@ typedef struct model {
     rung_context *context;
     rung_compute compute;
     rung_matrix weights[WEIGHTS]; /* n x k, as files store them: F32, BF16, Q8_0 or Q4_0 */
+    void *memory[WEIGHTS];        /* of the weights, which begin at a multiple of 64 bytes */
     float *bias[W_VALUES + 1];    /* zeros for models without a bias */
     float *attention_norm, *mlp_norm;
 } model_t;
@@ -75,9 +77,9 @@ bool block_forward(const model_t *model, values_t *values, int64_t first, int64_
 /* ---- Oracle ------------------------------------------------------------------------------------------------------ */
 
 /* Compares the stages of a call with the same computed in F64 from the values of the stages before, and prints a line per
- * stage. A `sample` of 0 checks every element; otherwise so many tokens and columns per stage. Returns whether every error is
+ * stage to `log`, which may be NULL. A `sample` of 0 checks every element; otherwise so many tokens and columns per stage. Returns whether every error is
  * within its bound. */
-bool oracle_check_stages(const model_t *model, const values_t *values, int64_t sample);
+bool oracle_check_stages(const model_t *model, const values_t *values, int64_t sample, FILE *log);
 
 /* The values of a whole text in F64, from the input alone. */
 typedef struct oracle_text {
@@ -86,6 +88,9 @@ typedef struct oracle_text {
 
 bool oracle_text_create(oracle_text_t *text, const shape_t *shape, int64_t capacity);
 void oracle_text_destroy(oracle_text_t *text);
+
+/* Returns the largest relative error that the output of a block may have, as a root mean square. */
+double oracle_output_limit(const model_t *model);
 
 /* Computes the tokens of a call in F64, and compares the output with that of the block. */
 bool oracle_check_output(const model_t *model, const values_t *values, oracle_text_t *text);
