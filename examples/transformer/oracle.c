@@ -3,8 +3,8 @@
  *
  * Each stage is checked by itself: it is computed in F64 from the F32 values of the stages before, so that no error of a
  * stage hides one of another. The bounds follow from rung.h (multiplications), and from one rounding per operation (the
- * rest). They are strict, so every element must be within its bound. The output is also compared with that of a block whose
- * stages are all in F64. */
+ * rest), and every element must be within its bound. Roundings partly cancel, so the errors of a stage together must also have
+ * the size that is expected of independent roundings. The output is compared with that of a block whose stages are all in F64. */
 #include "transformer.h"
 
 #include <float.h>
@@ -201,13 +201,24 @@ static int64_t sampled(int64_t i, int64_t count, int64_t all)
     return count < 2 ? all - 1 : (int64_t)((double)i * (double)(all - 1) / (double)(count - 1));
 }
 
+/* Returns the relative error that one multiplication may add, as a root mean square over its elements. Roundings are
+ * independent of each other, so that the errors of a sum grow like its elements do: by the relative error of an input (2^-8
+ * for two of BF16, 2^-7 for integers with a common scale), and by a rounding for each of k partial sums. */
+static double mean_error(const model_t *model, bool is_strict)
+{
+    bool is_narrow = model->weights[0].type == RUNG_BF16 || model->compute != RUNG_COMPUTE_STRICT;
+    return (is_narrow && !is_strict ? 0x1p-7 : 0) + U * sqrt((double)model->shape->mlp);
+}
+
+/* Checks that each error of a stage is within its bound, and that all together are twice the expected size at most. */
 static bool check_stage(const source_t *source, int stage, int64_t sample, FILE *log)
 {
     const values_t *values = source->values;
     int64_t width = stage_width(source->model->shape, stage);
     int64_t tokens = sample > 0 && sample < values->count ? sample : values->count;
     int64_t columns = sample > 0 && sample < width ? sample : width;
-    double worst = 0, largest = 0, bound;
+    bool is_strict = stage == NORMED || stage == MLP_INPUT || stage == CONTEXT; /* no weights */
+    double worst = 0, largest = 0, errors = 0, sizes = 0, limit = 2 * mean_error(source->model, is_strict), bound;
     for (int64_t i = 0; i < tokens * columns; i++) {
         int64_t token = values->first + sampled(i / columns, tokens, values->count);
         int64_t column = sampled(i % columns, columns, width);
@@ -215,12 +226,15 @@ static bool check_stage(const source_t *source, int stage, int64_t sample, FILE 
         double error = fabs((double)values_row(values, source->model->shape, stage, token)[column] - right);
         double part = error <= bound + DBL_MIN ? error / (bound + DBL_MIN) : INFINITY; /* also for a NaN */
         worst = fmax(worst, part);
+        errors += error * error;
+        sizes += right * right;
         largest = error > largest || isnan(error) ? error : largest;
     }
+    double relative = sqrt(errors / sizes);
     if (log)
-        fprintf(log, "  %-9s %9lld elements, largest error %.2e, at most %.3f of its bound\n", stage_name(stage),
-                (long long)(tokens * columns), largest, worst);
-    return worst <= 1;
+        fprintf(log, "  %-9s %8lld elements: largest error %.1e, %.3f of its bound; relative %.1e, limit %.1e\n",
+                stage_name(stage), (long long)(tokens * columns), largest, worst, relative, limit);
+    return worst <= 1 && relative <= limit;
 }
 
 bool oracle_check_stages(const model_t *model, const values_t *values, int64_t sample, FILE *log)
@@ -251,19 +265,10 @@ void oracle_text_destroy(oracle_text_t *text)
         free(text->rows[i]);
 }
 
-/* Returns the relative error that one multiplication may add, as a root mean square over its elements. Roundings are
- * independent of each other, so that the errors of a sum grow like its elements do: by the relative error of an input (2^-8
- * for two of BF16, 2^-7 for integers with a common scale), and by a rounding for each of k partial sums. */
-static double mean_error(const model_t *model)
-{
-    bool is_narrow = model->weights[0].type == RUNG_BF16 || model->compute != RUNG_COMPUTE_STRICT;
-    return (is_narrow ? 0x1p-7 : 0) + U * sqrt((double)model->shape->mlp);
-}
-
 double oracle_output_limit(const model_t *model)
 {
     enum { MULTIPLICATIONS = 8 }; /* one after the other at most, with those of the attention and the gate */
-    return MULTIPLICATIONS * mean_error(model);
+    return MULTIPLICATIONS * mean_error(model, false);
 }
 
 static void compute_text(const source_t *source, oracle_text_t *text)

@@ -430,11 +430,11 @@ RUNG_API rung_status rung_dequantize(rung_matrix from, const rung_quantization *
 
 /* D = activation(alpha * A * B + beta * C + bias) * multiplier + residual
  *
- * A is m x k, B is k x n; C, D, bias, multiplier and residual are m x n. The multiplier is applied element by
- * element. Sizes may be 0. If alpha is 0, A and B
- * are not read, but they must be valid views. If beta is 0, C is not read: a NaN in C has no
- * effect. If beta is 0 and D is present, C is ignored and may be absent. The bias, the activation,
- * the multiplier and the residual are called the epilogue.
+ * A is m x k, B is k x n; C, D, bias, multiplier and residual are m x n. The multiplication by the
+ * multiplier is element by element. Sizes may be 0. If alpha is 0, A and B are not read, but they
+ * must be valid views. If beta is 0, C is not read: a NaN in C has no effect. If beta is 0 and D is
+ * present, C is ignored and may be absent. The bias, the activation, the multiplier and the residual
+ * are called the epilogue.
  *
  * Create a problem with rung_problem_of() and set the fields that you need. Most callers store the
  * result in C and leave D absent:
@@ -443,8 +443,8 @@ RUNG_API rung_status rung_dequantize(rung_matrix from, const rung_quantization *
  *     problem.activation = RUNG_ACTIVATION_SILU;
  *     rung_status status = rung_multiply(NULL, &problem, NULL);
  *
- * The multiplier gates the result, as in the SwiGLU layer of a language model: with `up` computed by an
- * earlier multiplication, problem.multiplier = up makes this one store silu(A * B) * up.
+ * With problem.multiplier = up, where an earlier multiplication has computed `up`, the same problem
+ * stores silu(A * B) * up, which is the SwiGLU layer of a language model.
  *
  * A batch consists of `batch` multiplications (items) of the same form that run as one unit of
  * work; see rung_matrix for the addresses of the items. If the batch_stride of an input is 0 and
@@ -535,9 +535,9 @@ RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *pr
 
 /* A group: an array of problems with different sizes that run as one unit of work, for example the
  * experts of a mixture-of-experts layer. All problems of a group have the same types, the same
- * compute mode and activation, and either all or none of them have a bias, likewise a multiplier and a residual.
- * m, n, k, strides, alpha and beta may differ. m, n and k may be 0; a problem with an m or n of 0 stores
- * nothing and needs no bias. Batches are not supported: list each item as a problem.
+ * compute mode and activation, and either all or none of them have a bias, and likewise a multiplier
+ * and a residual. m, n, k, strides, alpha and beta may differ. m, n and k may be 0; a problem with an
+ * m or n of 0 stores nothing and needs no bias. Batches are not supported: list each item as a problem.
  *
  *     rung_problem problems[64];
  *     for (int i = 0; i < 64; i++)
