@@ -51,7 +51,7 @@ class Plan:
         form = operands.form(activation, compute)
         self._device = open_device(device) if operands.device is None else cuda_device_of(operands, device)
         if len(form.calls) > 1:
-            raise ValueError("the batch cannot be described by one plan; pass bias, multiplier and residual without batches")
+            raise ValueError("the batch cannot be described by one plan; pass operands of the epilogue without batches")
         if form.is_empty:
             raise ValueError(f"the result has shape {operands.shape}; a plan needs at least one element")
         self._key = operands.key()
