@@ -434,7 +434,7 @@ static void every_code_is_exact(void **state)
                     memory[offset / 2] = (unsigned char)(offset % 2 ? code << 4 | 5 : code | 0xa0);
                 else
                     memory[offset] = (unsigned char)code;
-                float expected, found;
+                float expected = 0, found = 0;
                 rung_matrix b = rung_matrix_of(type, 1, 1, memory);
                 b.offset = offset;
                 assert_int_equal(rung_dequantize(b, NULL, rung_matrix_of(RUNG_F32, 1, 1, &expected)), RUNG_OK);
