@@ -67,6 +67,8 @@ static rung_status check_workspace(const rung_plan *plan, const rung_problem *no
 static rung_status check_quantization_views(const rung_plan *plan, const rung_quantization *given)
 {
     rung_quantization quantization;
+    if (!given)
+        return RUNG_OK;
     TRY(rungi_quantization_read(given, &quantization));
     TRY(rungi_plan_check_view(plan, "the matrix of scales", &quantization.scales));
     return rungi_plan_check_view(plan, "the matrix of zero points", &quantization.zero_points);

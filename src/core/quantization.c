@@ -93,6 +93,8 @@ rung_status rungi_quantization_check_blocks(const rung_matrix *matrix, const run
 rung_status rungi_quantization_check_in_memory(const rung_quantization *given)
 {
     rung_quantization quantization;
+    if (!given)
+        return RUNG_OK;
     TRY(rungi_quantization_read(given, &quantization));
     if (quantization.scales.buffer || quantization.zero_points.buffer)
         return rungi_invalid(

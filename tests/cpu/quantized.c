@@ -639,6 +639,24 @@ static void an_output_that_overlaps_blocks_is_refused(void **state)
     }
 }
 
+/* The output of one problem of a group may not be the B of another. */
+static void an_output_that_overlaps_blocks_of_another_problem_is_refused(void **state)
+{
+    static float values[2 * 64], memory[4096], c[2 * 16];
+    rung_matrix a = rung_matrix_of(RUNG_F32, 2, 64, values);
+    rung_matrix b = rung_matrix_transpose(rung_matrix_of(RUNG_Q8_0, 16, 64, memory));
+    rung_matrix other = rung_matrix_transpose(rung_matrix_of(RUNG_Q8_0, 16, 64, memory + 2048));
+    int64_t b_bytes = 16 * 2 * 34;
+    (void)state;
+    for (int inside = 0; inside < 2; inside++) {
+        char *first = (char *)memory + b_bytes - (inside ? 4 : 0);
+        rung_problem problems[2] = {rung_problem_of(a, b, rung_matrix_of(RUNG_F32, 2, 16, c)),
+                                    rung_problem_of(a, other, rung_matrix_of(RUNG_F32, 2, 16, first))};
+        rung_group group = rung_group_of(problems, 2);
+        assert_int_equal(rung_group_multiply(NULL, &group, NULL), inside ? RUNG_STATUS_ALIASED : RUNG_OK);
+    }
+}
+
 /* Items of a batch have their own blocks, or share them. */
 static void items_of_a_batch_have_their_own_blocks(void **state)
 {
@@ -683,6 +701,7 @@ int main(void)
         cmocka_unit_test(types_combine_as_documented),
         cmocka_unit_test(invalid_views_are_refused),
         cmocka_unit_test(an_output_that_overlaps_blocks_is_refused),
+        cmocka_unit_test(an_output_that_overlaps_blocks_of_another_problem_is_refused),
         cmocka_unit_test(items_of_a_batch_have_their_own_blocks),
     };
     unit_clean_environment();

@@ -273,10 +273,11 @@ rung_status rungi_staging_multiply(rung_context *context, rung_device *device, c
 {
     rungi_pipeline pipeline = {.context = context, .device = device, .problem = problem, .device_problem = *problem};
     if (problem->b_quantization) /* scales are not split into panels */
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
-                          "B has scales or zero points, and %s does not multiply such matrices; use the CPU, or convert B "
-                          "to f32, f16 or bf16",
-                          device->info.name);
+        return rungi_fail(
+            RUNG_STATUS_UNSUPPORTED,
+            "B has scales or zero points, and %s does not multiply such matrices; use the CPU, or convert B "
+            "to f32, f16 or bf16",
+            device->info.name);
     rungi_timeline_begin(&pipeline.timeline, device);
     pipeline.panels = rungi_panels_of(problem, context->overlap);
     rung_status status = run_pipeline(&pipeline);
