@@ -323,9 +323,9 @@ int main(int argc, char **argv)
         return 2;
     }
     int count = read_shapes(argv[1], shapes), step = argc == 5 ? atoi(argv[4]) : 1;
-    comparison.dtype = (lab_dtype){{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"};
+    comparison.dtype = (lab_dtype){{.in = RUNG_F32, .out = RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"};
     if (strcmp(argv[3], "f16:f32") == 0)
-        comparison.dtype = (lab_dtype){{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"};
+        comparison.dtype = (lab_dtype){{.in = RUNG_F16, .out = RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"};
     else if (strcmp(argv[3], "f32") != 0)
         fail(argv[3], "is not a type of this comparison; give f32 or f16:f32");
     if (!lab_gpu_of_arch(argv[2], &comparison.gpu))

@@ -39,22 +39,24 @@ static const struct line {
     int from, to;
     const path_t *paths[4];
 } lines[] = {
-    {"14_skinny", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
-    {"14_skinny", "F64", {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
-    {"14_skinny", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
+    /* clang-format off */
+    {"14_skinny", "F32", {{.in = RUNG_F32, .out = RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
+    {"14_skinny", "F64", {{.in = RUNG_F64, .out = RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
+    {"14_skinny", "F16", {{.in = RUNG_F16, .out = RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
     /* The model does not count the products of I8 on the general path for sm_100 and later. */
-    {"14_skinny", "I8", {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 60, 90, {&WIDE, &GUARDED, &GENERAL}},
-    {"12_matrix", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 75, 120, {&GUARDED, &GENERAL}},
-    {"12_matrix", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32, "tf32"}, 80, 120, {&GUARDED, &GENERAL}},
-    {"12_matrix", "TF32X3", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_TF32X3, "tf32x3"}, 80, 120, {&GUARDED, &GENERAL}},
-    {"12_matrix", "BF16X3", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_BF16X3, "bf16x3"}, 80, 120, {&GUARDED, &GENERAL}},
-    {"12_matrix", "I8", {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 75, 120, {&GUARDED, &GENERAL}},
-    {"12_matrix", "F64", {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 80, 120, {&GUARDED, &GENERAL}},
-    {"11_wmma", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 70, 70, {&GUARDED}},
-    {"10_pipeline", "F32", {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
-    {"10_pipeline", "F64", {{RUNG_F64, RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 60, 120, {&GUARDED}},
-    {"10_pipeline", "F16", {{RUNG_F16, RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 60, 75, {&GUARDED}},
-    {"10_pipeline", "I8", {{RUNG_I8, RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 60, 70, {&GUARDED}},
+    {"14_skinny", "I8", {{.in = RUNG_I8, .out = RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 60, 90, {&WIDE, &GUARDED, &GENERAL}},
+    {"12_matrix", "F16", {{.in = RUNG_F16, .out = RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 75, 120, {&GUARDED, &GENERAL}},
+    {"12_matrix", "F32", {{.in = RUNG_F32, .out = RUNG_F32}, RUNG_COMPUTE_TF32, "tf32"}, 80, 120, {&GUARDED, &GENERAL}},
+    {"12_matrix", "TF32X3", {{.in = RUNG_F32, .out = RUNG_F32}, RUNG_COMPUTE_TF32X3, "tf32x3"}, 80, 120, {&GUARDED, &GENERAL}},
+    {"12_matrix", "BF16X3", {{.in = RUNG_F32, .out = RUNG_F32}, RUNG_COMPUTE_BF16X3, "bf16x3"}, 80, 120, {&GUARDED, &GENERAL}},
+    {"12_matrix", "I8", {{.in = RUNG_I8, .out = RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 75, 120, {&GUARDED, &GENERAL}},
+    {"12_matrix", "F64", {{.in = RUNG_F64, .out = RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 80, 120, {&GUARDED, &GENERAL}},
+    {"11_wmma", "F16", {{.in = RUNG_F16, .out = RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 70, 70, {&GUARDED}},
+    {"10_pipeline", "F32", {{.in = RUNG_F32, .out = RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"}, 60, 120, {&WIDE, &GUARDED, &GENERAL}},
+    {"10_pipeline", "F64", {{.in = RUNG_F64, .out = RUNG_F64}, RUNG_COMPUTE_STRICT, "f64"}, 60, 120, {&GUARDED}},
+    {"10_pipeline", "F16", {{.in = RUNG_F16, .out = RUNG_F32}, RUNG_COMPUTE_STRICT, "f16:f32"}, 60, 75, {&GUARDED}},
+    {"10_pipeline", "I8", {{.in = RUNG_I8, .out = RUNG_I32}, RUNG_COMPUTE_STRICT, "i8"}, 60, 70, {&GUARDED}},
+    /* clang-format on */
 };
 enum { LINES = sizeof lines / sizeof *lines };
 

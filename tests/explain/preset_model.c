@@ -9,8 +9,9 @@
 
 static lab_explain_request request_of(const char *parameters)
 {
-    lab_explain_request request = {
-        .kernel = "10_pipeline", .parameters = parameters, .dtype = {{RUNG_F32, RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"}};
+    lab_explain_request request = {.kernel = "10_pipeline",
+                                   .parameters = parameters,
+                                   .dtype = {{.in = RUNG_F32, .out = RUNG_F32}, RUNG_COMPUTE_STRICT, "f32"}};
     assert_true(lab_gpu_of_arch("sm_86", &request.machine));
     return request;
 }
