@@ -4,6 +4,7 @@
 #pragma once
 
 #if defined(__x86_64__)
+#define RUNGI_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
 #define RUNGI_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,fma")))
 #define RUNGI_TARGET_AVX512_DOT \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,fma,avx512vnni,avx512bf16")))

@@ -2,7 +2,7 @@
 /* 15_quantized - a quantized B is multiplied as integers.
  *
  * Removes  the conversion of every element of B to F32, which 10_pipeline makes for any number of rows: with few rows it takes
- *          longer than the multiplication. Here narrow numbers are multiplied, in one of three ways.
+ *          longer than the multiplication. Here narrow numbers are multiplied, in one of four ways.
  * Leaves   with few rows the time in which B is read from memory, with many the path from L2 to the tiles.
  * Watch    rung verify --device cpu --kernels 15
  *
@@ -10,6 +10,9 @@
  * at a time. B is then read once, two columns at a time. The sum of a block is an exact integer; the sums of blocks are
  * added as F32, in an order that depends on k alone. A packed B has its columns interleaved. Dot products then load whole
  * vectors instead of collecting blocks.
+ *
+ * Panels, for more rows and compute q8 on processors without AMX: the same dot products, of register tiles. A slice of B is
+ * interleaved in L1 and multiplied by all rows.
  *
  * Tiles of integers, for some more rows and compute q8: the same integers are multiplied in AMX tiles, one block at a time.
  *
@@ -24,13 +27,14 @@
 #include "cpu/microkernels/cpu_epilogue.h"
 #include "cpu/quantized/quantized_integer_tiles.h"
 #include "cpu/quantized/quantized_packed.h"
+#include "cpu/quantized/quantized_panels.h"
 #include "cpu/quantized/quantized_tiles.h"
 
 /* Most rows of A that are quantized at a time. */
 #ifndef ROWS
 #define ROWS 16 // 8 16 32
 #endif
-/* Most rows that are multiplied by dot products, if there are tiles. With a packed B, up to 2 FEW - 1 rows are. */
+/* Most rows that are multiplied by single dot products. With a packed B up to 2 FEW - 1 rows are, without AMX up to 2 FEW. */
 #ifndef FEW
 #define FEW 8 // 0 4 8 12
 #endif
@@ -52,12 +56,9 @@
 
 #if defined(__x86_64__)
 enum { ROWS_PARAMETER, FEW_PARAMETER, MANY_PARAMETER }; /* indices of the parameters */
-enum { PATH_DOT, PATH_INTEGER_TILES, PATH_TILES, PATH_NONE };
+enum { PATH_DOT, PATH_PANELS, PATH_INTEGER_TILES, PATH_TILES, PATH_NONE };
 
-enum {
-    BLOCK_COLUMNS = 64, /* columns of sums that are kept before they become C */
-    SLOW_DOT_ROWS = 64  /* from here on, 10_pipeline is faster than dot products */
-};
+enum { BLOCK_COLUMNS = 64 }; /* columns of sums that are kept before they become C */
 
 static int64_t group_count(const rungi_cpu_job *job)
 {
@@ -83,8 +84,9 @@ static void multiply_columns(const rungi_cpu_job *job, const rungi_quantized_gro
         const char *first = (const char *)job->b.first + (j + c) * column_bytes;
         const char *columns[2] = {first, c + 1 < cols ? first + column_bytes : first};
         for (int64_t r = 0; r < rows; r += RUNGI_QUANTIZED_MAX_ROWS)
-            rungi_quantized_dot(job->b_type, rungi_min(rows - r, RUNGI_QUANTIZED_MAX_ROWS), blocks, a + r, rows,
-                                columns, sums + r * BLOCK_COLUMNS + c, BLOCK_COLUMNS);
+            (job->features->has_vnni ? rungi_quantized_dot : rungi_quantized_dot_avx2)(
+                job->b_type, rungi_min(rows - r, RUNGI_QUANTIZED_MAX_ROWS), blocks, a + r, rows, columns,
+                sums + r * BLOCK_COLUMNS + c, BLOCK_COLUMNS);
     }
 }
 
@@ -124,19 +126,25 @@ static void run(const rungi_cpu_job *job)
         rungi_quantized_tiles_run(job, &sizes);
     else if (config->path == PATH_INTEGER_TILES)
         rungi_integer_tiles_run(job, config->max_cached);
+    else if (config->path == PATH_PANELS)
+        rungi_quantized_panels_run(job, config->max_cached);
     else
         run_dot(job);
 }
 
-/* Chooses how the problem is multiplied. The system is asked for tiles last, because that changes the process. */
+/* Chooses how the problem is multiplied. The system is asked for tiles last, because that changes the process. A packed B and
+ * many rows need AVX-512 VNNI. */
 static int choose_path(const rungi_cpu_job *job, rung_compute compute, bool has_packed_b)
 {
-    bool can_use_dots = compute == RUNG_COMPUTE_Q8 && job->features->has_vnni && rungi_type_has_scales(job->b_type);
+    bool can_use_integers = compute == RUNG_COMPUTE_Q8 && rungi_type_has_scales(job->b_type);
+    bool can_use_dots = can_use_integers && job->features->has_vnni;
     int64_t few = job->parameters[FEW_PARAMETER];
     if (can_use_dots && job->m <= (has_packed_b ? 2 * few - 1 : few))
         return PATH_DOT;
+    if (can_use_integers && !has_packed_b && job->m <= few && rungi_quantized_has_dots(job->features))
+        return PATH_DOT;
     if (job->features->isa < RUNGI_ISA_AMX || !rungi_amx_request())
-        return can_use_dots ? PATH_DOT : PATH_NONE;
+        return !can_use_dots ? PATH_NONE : job->m <= 2 * few && !has_packed_b ? PATH_DOT : PATH_PANELS;
     return can_use_dots && job->m <= job->parameters[MANY_PARAMETER] ? PATH_INTEGER_TILES : PATH_TILES;
 }
 
@@ -178,12 +186,20 @@ static rung_status configure_integer_tiles(const rungi_cpu_job *job, rungi_cpu_k
                                                                                            : fail_for_k(job->k);
 }
 
+static rung_status configure_panels(const rungi_cpu_job *job, rungi_cpu_kernel_config *config)
+{
+    config->max_cached = rungi_quantized_panels_rows(job, job->m);
+    config->grain_m = 32;
+    config->grain_n = RUNGI_QUANTIZED_PANELS_COLUMNS;
+    return rungi_quantized_panels_scratch_bytes(config->max_cached, job->k, &config->scratch) ? RUNG_OK
+                                                                                              : fail_for_k(job->k);
+}
+
 static rung_status configure_dot(const rungi_cpu_job *job, rungi_cpu_kernel_config *config)
 {
     int64_t max_rows = job->parameters[ROWS_PARAMETER], bytes;
     if (!rungi_checked_multiply(group_count(job) * max_rows, sizeof(rungi_quantized_group), &bytes))
         return fail_for_k(job->k);
-    config->is_slow = job->m > SLOW_DOT_ROWS && !config->has_packed_b; /* whose choice must not depend on m */
     config->grain_m = rungi_max(job->m, 1); /* every thread quantizes the rows of its block */
     config->grain_n = BLOCK_COLUMNS;
     config->scratch = bytes + max_rows * BLOCK_COLUMNS * (int64_t)sizeof(float);
@@ -205,9 +221,13 @@ static rung_status configure(const rungi_cpu_job *job, rung_compute compute, run
     config->path = choose_path(job, compute, config->has_packed_b);
     if (config->path == PATH_NONE)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "15_quantized needs AMX%s, which is not available",
-                          compute == RUNG_COMPUTE_Q8 && rungi_type_has_scales(job->b_type) ? " or AVX512_VNNI" : "");
+                          compute == RUNG_COMPUTE_Q8 && rungi_type_has_scales(job->b_type)
+                              ? " or AVX512_VNNI (AVX2 for few rows)"
+                              : "");
     if (config->path == PATH_DOT)
         return configure_dot(job, config);
+    if (config->path == PATH_PANELS)
+        return configure_panels(job, config);
     if (config->path == PATH_INTEGER_TILES)
         return configure_integer_tiles(job, config);
     configure_tiles(job, config);

@@ -9,6 +9,8 @@
  * 128 (Q8_0), and `correction` subtracts what that adds to a sum. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "cpu/cpu_kernel.h"
 #include "cpu/targets.h"
 
@@ -30,6 +32,9 @@ typedef struct rungi_quantized_group {
 /* Reads `count` elements of row i of the job's A, from element p on, as F32. */
 void rungi_quantized_read_row(const rungi_cpu_job *job, int64_t i, int64_t p, int64_t count, float *values);
 
+/* Returns whether the processor has one of the instruction sets for dot products: AVX-512 VNNI, or AVX2 and F16C. */
+bool rungi_quantized_has_dots(const rungi_cpu_features *features);
+
 /* Quantizes `rows` rows of the job's A, from row i on. Group g of row r becomes to[g * rows + r]. Elements behind the end of k
  * become zeros. A block that holds an infinity or a NaN gets a NaN as its scale. */
 void rungi_quantized_rows(const rungi_cpu_job *job, int64_t i, int64_t rows, rungi_quantized_group *to);
@@ -38,4 +43,8 @@ void rungi_quantized_rows(const rungi_cpu_job *job, int64_t i, int64_t rows, run
  * the sums are at sums[r * sums_stride] and the element after it. */
 void rungi_quantized_dot(rung_type b_type, int64_t rows, int64_t blocks, const rungi_quantized_group *rows_of_a,
                          int64_t group_rows, const char *const columns[2], float *sums, int64_t sums_stride);
+
+/* The same with AVX2. */
+void rungi_quantized_dot_avx2(rung_type b_type, int64_t rows, int64_t blocks, const rungi_quantized_group *rows_of_a,
+                              int64_t group_rows, const char *const columns[2], float *sums, int64_t sums_stride);
 #endif

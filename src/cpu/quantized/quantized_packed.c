@@ -102,10 +102,11 @@ RUNGI_TARGET_AVX512_DOT void rungi_quantized_unpack_blocks(const rungi_cpu_job *
         _mm512_store_ps(scales + b * PANEL, load_scales(panel, block + b));
 }
 
-/* Restores one block. */
-INLINE void unpack_vectors(rung_type type, const char *elements, int8_t *to)
+/* Restores one block. Signed elements lack the offset that packing added. */
+INLINE void unpack_vectors(rung_type type, bool is_signed, const char *elements, int8_t *to)
 {
-    const __m512i nibble = _mm512_set1_epi8(15), offset = _mm512_set1_epi8(8), flip = _mm512_set1_epi8((char)0x80);
+    const __m512i nibble = _mm512_set1_epi8(15), offset = _mm512_set1_epi8(is_signed ? 8 : 0);
+    const __m512i flip = _mm512_set1_epi8(is_signed ? (char)0x80 : 0);
     for (int q = 0; q < (type == RUNG_Q4_0 ? 4 : 8); q++) {
         __m512i vector = _mm512_load_si512(elements + q * VECTOR);
         if (type == RUNG_Q8_0) {
@@ -118,21 +119,36 @@ INLINE void unpack_vectors(rung_type type, const char *elements, int8_t *to)
     }
 }
 
-RUNGI_TARGET_AVX512_DOT void rungi_quantized_unpack_vectors(const rungi_cpu_job *job, int64_t col, int64_t block,
-                                                            int64_t blocks, rungi_quantized_vectors *to)
+INLINE void unpack_panel(rung_type type, bool is_signed, const rungi_cpu_job *job, int64_t col, int64_t block,
+                         int64_t blocks, rungi_quantized_vectors *to)
 {
     const char *panel = panel_at(job, col);
-    int64_t step = vectors_per_block(job->b_type) * VECTOR;
+    int64_t step = vectors_per_block(type) * VECTOR;
     const char *elements = panel + scales_bytes(job->k) + block * step;
     for (int64_t b = 0; b < blocks; b++, elements += step) {
         for (int64_t line = 0; line < step; line += VECTOR)
             _mm_prefetch(elements + PREFETCH_BYTES + line, _MM_HINT_T0);
-        if (job->b_type == RUNG_Q8_0)
-            unpack_vectors(RUNG_Q8_0, elements, to[b].elements);
-        else
-            unpack_vectors(RUNG_Q4_0, elements, to[b].elements);
+        unpack_vectors(type, is_signed, elements, to[b].elements);
         _mm512_store_ps(to[b].scales, load_scales(panel, block + b));
     }
+}
+
+RUNGI_TARGET_AVX512_DOT void rungi_quantized_unpack_vectors(const rungi_cpu_job *job, int64_t col, int64_t block,
+                                                            int64_t blocks, rungi_quantized_vectors *to)
+{
+    if (job->b_type == RUNG_Q8_0)
+        unpack_panel(RUNG_Q8_0, true, job, col, block, blocks, to);
+    else
+        unpack_panel(RUNG_Q4_0, true, job, col, block, blocks, to);
+}
+
+RUNGI_TARGET_AVX512_DOT void rungi_quantized_unpack_unsigned(const rungi_cpu_job *job, int64_t col, int64_t block,
+                                                             int64_t blocks, rungi_quantized_vectors *to)
+{
+    if (job->b_type == RUNG_Q8_0)
+        unpack_panel(RUNG_Q8_0, false, job, col, block, blocks, to);
+    else
+        unpack_panel(RUNG_Q4_0, false, job, col, block, blocks, to);
 }
 
 /* ---- Dot products --------------------------------------------------------------------------------------------------- */

@@ -37,6 +37,10 @@ typedef struct rungi_quantized_vectors {
 void rungi_quantized_unpack_vectors(const rungi_cpu_job *job, int64_t col, int64_t block, int64_t blocks,
                                     rungi_quantized_vectors *to);
 
+/* The same, but the elements keep the 8 or 128 that was added to them. */
+void rungi_quantized_unpack_unsigned(const rungi_cpu_job *job, int64_t col, int64_t block, int64_t blocks,
+                                     rungi_quantized_vectors *to);
+
 /* Restores up to 2 (Q8_0) or 4 (Q4_0) blocks of the 16 columns from column `col` on. Vector c gets the elements of column c as
  * they were before packing, block after block; scales[16 * b + c] is the scale of block b. */
 RUNGI_TARGET_AVX512_DOT void rungi_quantized_unpack_blocks(const rungi_cpu_job *job, int64_t col, int64_t block,
