@@ -90,9 +90,9 @@ static const char *unknown_dtype_text(rungi_string_view word, bool takes_mixed)
         lab_append(error, sizeof error, "%s %s",
                    i == RUNG_COMPUTE_STRICT + 1 ? " (input:output), or a compute mode of f32:" : ",",
                    rung_compute_name((rung_compute)i));
-    if (takes_mixed && lab_type_pair_total() > lab_type_pair_count())
+    if (takes_mixed)
         lab_append(error, sizeof error, "; for a quantized B use A*B or A*B:C, such as %s",
-                   lab_type_pair_name(lab_type_pair_at(lab_type_pair_count())));
+                   lab_type_pair_name((lab_type_pair){.in = RUNG_F32, .out = RUNG_F32, .b = RUNG_Q8_0}));
     return error;
 }
 
