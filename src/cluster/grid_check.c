@@ -36,6 +36,7 @@ rung_status rungi_cluster_problem_check(const rung_cluster_problem *cluster)
                           (long long)cluster->m, (long long)cluster->n, (long long)cluster->k);
     if (rungi_cluster_accumulator_type(cluster) == RUNG_TYPE_NONE)
         return rungi_fail_unsupported_types(cluster->a_type, cluster->b_type, cluster->c_type);
+    TRY(rungi_check_equal_types(cluster->a_type, cluster->b_type));
     if (!(cluster->max_idle >= 0.0 && cluster->max_idle < 1.0))
         return rungi_invalid("max_idle is %g; it must be at least 0 and less than 1", cluster->max_idle);
     if (!is_valid_speed(cluster->flops_per_second) || !is_valid_speed(cluster->bytes_per_second))

@@ -18,6 +18,7 @@ static rung_status check_shapes(const rungi_outofcore_problem *problem)
     const rung_matrix *a = &problem->a.view, *b = &problem->b.view, *c = &problem->c.view, *c0 = &problem->c0.view;
     if (rungi_outofcore_problem_accumulator(problem) == RUNG_TYPE_NONE)
         return rungi_fail_unsupported_types(a->type, b->type, c->type);
+    TRY(rungi_check_equal_types(a->type, b->type));
     if (a->cols != b->rows)
         return rungi_invalid("A is %lld x %lld and B is %lld x %lld; A must have as many columns as B has rows",
                              (long long)a->rows, (long long)a->cols, (long long)b->rows, (long long)b->cols);

@@ -187,6 +187,10 @@ static void invalid_problems_are_rejected(void **state)
     cluster.b_type = RUNG_F32;
     assert_int_equal(rung_cluster_grid_choose(&cluster, &grid), RUNG_STATUS_UNSUPPORTED);
     assert_non_null(strstr(rung_error_text(), "f64 by f32 into f64"));
+    cluster.a_type = cluster.c_type = RUNG_F32; /* which librung multiplies by F16 */
+    cluster.b_type = RUNG_F16;
+    assert_int_equal(rung_cluster_grid_choose(&cluster, &grid), RUNG_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(rung_error_text(), "A is f32 and B is f16"));
     assert_int_equal(rung_cluster_grid_choose(NULL, &grid), RUNG_STATUS_INVALID);
 }
 

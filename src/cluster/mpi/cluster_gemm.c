@@ -82,6 +82,7 @@ static rung_status check_shapes(cluster_call_t *call)
                              (long long)b->cols.extent, (long long)c->rows.extent, (long long)c->cols.extent);
     if (sum == RUNG_TYPE_NONE)
         return rungi_fail_unsupported_types(types[0], types[1], types[2]);
+    TRY(rungi_check_equal_types(types[0], types[1]));
     call->cluster = rung_cluster_problem_of(call->comm->ranks, c->rows.extent, c->cols.extent, a->cols.extent, types[0],
                                             types[1], types[2]);
     call->cluster.max_idle = call->options.max_idle;
