@@ -6,6 +6,7 @@
  * writes images.bin, the concatenated code, and images.inc, one line per image. Names and sources come from the
  * library's own functions, so that the library finds the images. Compiling takes minutes, so a code cache holds the
  * results. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,7 +218,14 @@ static void lower_ptx_version(char *ptx)
 
 /* ---- Compressing ------------------------------------------------------------------------------------ */
 
-enum { MATCH_MIN = 4, DISTANCE_MAX = 65535, LITERAL_TAIL = 12, HASH_BITS = 16, CHAIN_MAX = 64 };
+enum {
+    MATCH_MIN = 4,
+    DISTANCE_MAX = 65535,
+    LITERAL_TAIL = 12,
+    HASH_BITS = 16,
+    CHAIN_MAX = 64,
+    GOOD_LENGTH = 128 /* a match of this length is used as it is */
+};
 
 /* Writes the part of a length that exceeds the four bits of a token, as lz4.c reads it. */
 static unsigned char *write_length(unsigned char *out, size_t length)
@@ -252,56 +260,106 @@ static unsigned hash_of(const unsigned char *at)
     return word * 2654435761u >> (32 - HASH_BITS);
 }
 
-/* Returns the length of the longest earlier match, or 0 if no match is long enough. Positions with the same hash are
- * chained, the latest first. */
-static size_t find_match(const unsigned char *data, size_t bytes, size_t at, const int *heads, const int *before,
-                         size_t *distance)
+/* The longest earlier match of a position: length 0 if no match is long enough. */
+typedef struct match {
+    int length, distance;
+} match_t;
+
+/* Finds the longest earlier match. Positions with the same hash are chained, the latest first. */
+static match_t find_match(const unsigned char *data, int end, int at, const int *heads, const int *before)
 {
-    size_t best = MATCH_MIN - 1, end = bytes - 5;
+    match_t best = {0, 0};
     int from = heads[hash_of(data + at)];
-    for (int tries = 0; tries < CHAIN_MAX && from >= 0 && at - (size_t)from <= DISTANCE_MAX;
+    for (int tries = 0; tries < CHAIN_MAX && from >= 0 && at - from <= DISTANCE_MAX && best.length < GOOD_LENGTH;
          tries++, from = before[from]) {
-        size_t length = 0;
-        while (at + length < end && data[(size_t)from + length] == data[at + length])
+        int length = 0;
+        while (at + length < end && data[from + length] == data[at + length])
             length++;
-        if (length > best) {
-            best = length;
-            *distance = at - (size_t)from;
-        }
+        if (length > best.length)
+            best = (match_t){length, at - from};
     }
-    return best >= MATCH_MIN ? best : 0;
+    return best.length >= MATCH_MIN ? best : (match_t){0, 0};
 }
 
-static void chain(const unsigned char *data, size_t at, int *heads, int *before)
+/* Finds the match of every position. The match after the first byte of a good match is the rest of it. */
+static void find_matches(const unsigned char *data, int bytes, int *before, match_t *matches)
 {
-    unsigned hash = hash_of(data + at);
-    before[at] = heads[hash];
-    heads[hash] = (int)at;
+    static int heads[1 << HASH_BITS];
+    memset(heads, -1, sizeof heads);
+    for (int at = 0; at < bytes; at++) {
+        matches[at] = (match_t){0, 0};
+        if (at + LITERAL_TAIL >= bytes)
+            continue;
+        if (at > 0 && matches[at - 1].length > GOOD_LENGTH)
+            matches[at] = (match_t){matches[at - 1].length - 1, matches[at - 1].distance};
+        else
+            matches[at] = find_match(data, bytes - 5, at, heads, before);
+        unsigned hash = hash_of(data + at);
+        before[at] = heads[hash];
+        heads[hash] = at;
+    }
+}
+
+/* Returns the bytes of a match in the output: a token, the distance and more bytes for a long match. */
+static int match_bytes(int length)
+{
+    return 3 + (length - MATCH_MIN < 15 ? 0 : 1 + (length - MATCH_MIN - 15) / 255);
+}
+
+/* Shortens matches, or removes them, so that the output is as short as possible. bytes_from[at] becomes the bytes of the output
+ * from position `at` on. More than 14 literals in a row need another byte, which is not counted. */
+static void choose_lengths(int bytes, match_t *matches, int *bytes_from)
+{
+    bytes_from[bytes] = 0;
+    for (int at = bytes - 1; at >= 0; at--) {
+        int longest = matches[at].length, best_length = 0, best = 1 + bytes_from[at + 1];
+        for (int length = longest; length >= MATCH_MIN; length--) {
+            int cost = match_bytes(length) + bytes_from[at + length];
+            if (cost < best) {
+                best = cost;
+                best_length = length;
+            }
+            if (longest > GOOD_LENGTH)
+                break;
+        }
+        matches[at].length = best_length;
+        bytes_from[at] = best;
+    }
+}
+
+static unsigned char *write_sequences(const unsigned char *data, int bytes, const match_t *matches, unsigned char *to)
+{
+    int literals = 0;
+    for (int at = 0; at < bytes;) {
+        match_t match = matches[at];
+        if (match.length == 0) {
+            at++;
+            continue;
+        }
+        to = write_sequence(to, data + literals, (size_t)(at - literals), (size_t)match.distance, (size_t)match.length);
+        at += match.length;
+        literals = at;
+    }
+    return write_sequence(to, data + literals, (size_t)(bytes - literals), 0, 0);
 }
 
 /* Compresses into `out`, which has room for incompressible data. */
 static size_t lz4_compress(const unsigned char *data, size_t bytes, unsigned char *out)
 {
-    static int heads[1 << HASH_BITS];
-    int *before = malloc((bytes + 1) * sizeof *before);
-    unsigned char *to = out;
-    size_t at = 0, literals = 0, distance = 0;
-    memset(heads, -1, sizeof heads);
-    while (before && at + LITERAL_TAIL < bytes) {
-        size_t length = find_match(data, bytes, at, heads, before, &distance);
-        if (length == 0) {
-            chain(data, at++, heads, before);
-            continue;
-        }
-        to = write_sequence(to, data + literals, at - literals, distance, length);
-        for (size_t i = 0; i < length; i++, at++)
-            if (at + LITERAL_TAIL < bytes)
-                chain(data, at, heads, before);
-        literals = at;
-    }
+    if (bytes >= INT_MAX)
+        die("an image of 2 GiB or more");
+    int count = (int)bytes;
+    int *before = malloc((bytes + 1) * sizeof *before), *bytes_from = malloc((bytes + 1) * sizeof *bytes_from);
+    match_t *matches = malloc((bytes + 1) * sizeof *matches);
+    if (!before || !bytes_from || !matches)
+        die("no memory");
+    find_matches(data, count, before, matches);
+    choose_lengths(count, matches, bytes_from);
+    unsigned char *end = write_sequences(data, count, matches, out);
     free(before);
-    to = write_sequence(to, data + literals, bytes - literals, 0, 0);
-    return (size_t)(to - out);
+    free(bytes_from);
+    free(matches);
+    return (size_t)(end - out);
 }
 
 /* ---- Images ------------------------------------------------------------------------------------------ */
@@ -343,7 +401,7 @@ static void get_image(image_builder_t *builder, const image_job_t *job, compress
                             .defines = strchr(image->name, ' ') + 1,
                             .architecture = job->architecture,
                             .to_ptx = job->to_ptx};
-    const char *key[] = {source, work.defines, compiler, target, "packed, PTX 8.0"};
+    const char *key[] = {source, work.defines, compiler, target, "packed by cost, PTX 8.0"};
     image->code = rungi_code_cache_read(builder->context, builder->cache, key, 5, &image->bytes);
     if (!image->code || image->bytes <= sizeof(size_t)) {
         compile_compressed(builder, &work, image);
