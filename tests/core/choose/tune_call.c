@@ -9,6 +9,7 @@
 
 #include "core/choose/tune_bench.h"
 #include "core/plan.h"
+#include "cpu/features.h"
 
 static rung_context *context;
 static rung_device *device;
@@ -82,6 +83,14 @@ static void assert_is_used(const rung_problem *problem, const rung_tune_report *
     rung_plan_destroy(plan);
 }
 
+/* Returns whether this processor has dot products of a type. Without them, it rejects 12_matrix. */
+static bool has_dot_products(rung_type type)
+{
+    rungi_cpu_features features;
+    rungi_cpu_features_detect(&features);
+    return type == RUNG_BF16 ? features.has_bf16 : type == RUNG_I8 ? features.has_vnni : true;
+}
+
 static void finds_a_kernel(void **state)
 {
     static const rung_type types[] = {RUNG_F32, RUNG_BF16, RUNG_I8};
@@ -95,7 +104,8 @@ static void finds_a_kernel(void **state)
             problem.c.type = RUNG_I32;
         unlink(path);
         assert_ok(rung_tune(device, &problem, &options, &report));
-        assert_true(report->measured >= 1 && report->rejected == 0);
+        assert_true(report->measured >= 1);
+        assert_true(report->rejected == 0 || !has_dot_products(types[i]));
         assert_true(report->gflops > 0 && report->gflops >= report->untuned_gflops);
         assert_true(!report->saved || report->gflops >= 1.03 * report->untuned_gflops);
         assert_ok(rung_kernel_find(context, "cpu", report->kernel, &kernel));

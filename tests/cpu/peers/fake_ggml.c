@@ -14,7 +14,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { BLOCK = 32, MAX_TENSORS = 16, SLOW_NS = 2000000, ALIGNMENT = 32 };
+enum { BLOCK = 32, MAX_TENSORS = 16, SLOW_NS = 20000000, ALIGNMENT = 32 };
 
 typedef struct buffer_type {
     const char *name;
