@@ -32,7 +32,7 @@ gives "cpu cuda opencl" rung bench --device =
 gives "07_tile2d" rung bench --kernels 07
 gives "01,07_tile2d" rung bench --kernels 01,07
 gives "f16 f16*f4e2m1 f16*f4e2m1:f32 f16*f8e4m3 f16*f8e4m3:f32 f16*f8e5m2 f16*f8e5m2:f32 f16*i4 f16*i4:f32 f16*i8 f16*i8:f32 f16*q4_0 f16*q4_0:f32 f16*q8_0 f16*q8_0:f32 f16*u4 f16*u4:f32 f16*u8 f16*u8:f32 f16:f32" rung verify --dtype f16
-gives "i8,bf16 i8,bf16:f32 i8,bf16x1 i8,bf16x3" rung verify --dtype i8,bf
+gives "i8,bf16x1 i8,bf16x3" rung verify --dtype i8,bf16x
 gives "tf32 tf32x3" rung verify --compute t
 gives "scattered" rung verify --suite sc
 gives "cc cr" rung tune --layout c
