@@ -108,14 +108,14 @@ rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int64_t cols
 rung_status rungi_matrix_check_blocks(const char *name, const rung_matrix *matrix)
 {
     int64_t count = rung_type_block_elements(matrix->type);
-    bool by_rows = matrix->col_stride == 1;
+    bool by_rows = rungi_matrix_has_blocks_in_rows(matrix);
     if (!by_rows && matrix->row_stride != 1)
         return rungi_invalid("%s has type %s and strides %lld and %lld; one of them must be 1", name,
                              rung_type_name(matrix->type), (long long)matrix->row_stride,
                              (long long)matrix->col_stride);
     int64_t length = by_rows ? matrix->cols : matrix->rows, others = by_rows ? matrix->rows : matrix->cols;
     int64_t stride = by_rows ? matrix->row_stride : matrix->col_stride;
-    if (length % count != 0 || matrix->offset % count != 0 || (others > 1 && stride % count != 0))
+    if (length % count != 0 || matrix->offset % count != 0 || (length > 0 && others > 1 && stride % count != 0))
         return rungi_invalid(
             "%s has type %s, whose blocks have %lld elements: %lld elements, a stride of %lld and an offset of %lld "
             "must be multiples of that",

@@ -83,6 +83,18 @@ static inline bool rungi_type_is_integer(rung_type type)
     return type == RUNG_I8 || type == RUNG_I32;
 }
 
+/* Returns whether blocks of elements lie along the rows: each holds elements of one row. One stride of the view is 1. If both
+ * are, the view is a row or a column of blocks, or empty, and the sizes decide. */
+static inline bool rungi_blocks_lie_in_rows(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride)
+{
+    return col_stride == 1 && (row_stride != 1 || rows == 1 || cols == 0);
+}
+
+static inline bool rungi_matrix_has_blocks_in_rows(const rung_matrix *matrix)
+{
+    return rungi_blocks_lie_in_rows(matrix->rows, matrix->cols, matrix->row_stride, matrix->col_stride);
+}
+
 /* Checks a view whose elements are stored in blocks: they lie along the stride 1, and rows or columns begin with a whole
  * block. `name` begins a message. */
 rung_status rungi_matrix_check_blocks(const char *name, const rung_matrix *matrix);

@@ -290,9 +290,10 @@ static rung_status check_b(const rung_plan *plan, const rung_matrix *b)
     if (b->rows != form->rows || b->cols != form->cols)
         return rungi_invalid("rung_plan_pack_b: B is %lld x %lld; the plan was created for %lld x %lld",
                              (long long)b->rows, (long long)b->cols, (long long)form->rows, (long long)form->cols);
-    if (rungi_type_has_scales(b->type) && !rungi_matrix_is_empty(b) && (b->row_stride == 1) != (form->row_stride == 1))
+    bool is_along_n = rungi_matrix_has_blocks_in_rows(b), is_form_along_n = rungi_matrix_has_blocks_in_rows(form);
+    if (rungi_type_has_scales(b->type) && !rungi_matrix_is_empty(b) && is_along_n != is_form_along_n)
         return rungi_invalid("rung_plan_pack_b: the blocks of B lie along %s; the plan was created for blocks along %s",
-                             b->row_stride == 1 ? "k" : "n", form->row_stride == 1 ? "k" : "n");
+                             is_along_n ? "n" : "k", is_form_along_n ? "n" : "k");
     return RUNG_OK;
 }
 

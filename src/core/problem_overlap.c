@@ -56,7 +56,7 @@ typedef struct rectangle {
 /* Returns the rectangle of a view whose blocks of elements lie along the stride 1: a block counts as one element. */
 static rectangle_t rectangle_of_blocks(const rung_matrix *matrix)
 {
-    bool by_rows = matrix->col_stride == 1;
+    bool by_rows = rungi_matrix_has_blocks_in_rows(matrix);
     int64_t elements = rung_type_block_elements(matrix->type), size = rung_type_block_bytes(matrix->type), span = 0;
     rungi_matrix_span(matrix, &span);
     return (rectangle_t){

@@ -220,7 +220,7 @@ static void dequantize_ggml_block(const rung_matrix *wide, const rung_matrix *na
 
 static void visit_ggml_blocks(const rung_matrix *wide, const rung_matrix *narrow, visit_ggml_block_t *visit)
 {
-    bool by_rows = narrow->col_stride == 1;
+    bool by_rows = rungi_matrix_has_blocks_in_rows(narrow);
     int64_t row_step = by_rows ? 1 : RUNGI_GGML_BLOCK_ELEMENTS, col_step = by_rows ? RUNGI_GGML_BLOCK_ELEMENTS : 1;
     for (int64_t i = 0; i < narrow->rows; i += row_step)
         for (int64_t j = 0; j < narrow->cols; j += col_step)

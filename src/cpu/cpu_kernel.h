@@ -2,6 +2,7 @@
 /* cpu_kernel.h - the interface between CPU plans (cpu_plan.c) and CPU kernels (kernels/). */
 #pragma once
 
+#include "core/matrix.h"
 #include "cpu/features.h"
 #include "cpu/packed_header.h"
 
@@ -59,6 +60,14 @@ typedef struct rungi_cpu_job {
     const char *packed;        /* all of B in config->packed's layout, 64-byte aligned, or NULL */
     int64_t first_col;         /* column of the whole problem where this job begins */
 } rungi_cpu_job;
+
+/* Returns whether the elements of a column of B follow each other: its blocks lie along k, or its row stride is 1. */
+static inline bool rungi_cpu_job_has_b_along_k(const rungi_cpu_job *job)
+{
+    if (rungi_type_has_scales(job->b_type))
+        return !rungi_blocks_lie_in_rows(job->k, job->n, job->b.row_stride, job->b.col_stride);
+    return job->b.row_stride == 1;
+}
 
 /* Where a matrix of each item of a batch begins: at `first`, and then `stride` bytes apart, or where the offsets say. */
 typedef struct rungi_cpu_item_addresses {

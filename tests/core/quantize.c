@@ -116,6 +116,33 @@ static void a_transposed_view_has_the_same_blocks(void **state)
     }
 }
 
+/* A row of blocks, and a column of blocks, have the same bytes. Both strides may be 1. */
+static void one_row_and_one_column_have_the_same_blocks(void **state)
+{
+    enum { COUNT = 4 * BLOCK };
+    float values[COUNT], widened[COUNT];
+    uint8_t blocks[4 * 34], expected[4 * 34];
+    uint64_t seed = 3;
+    (void)state;
+    unit_fill(&seed, values, COUNT);
+    rung_matrix row = rung_matrix_of(RUNG_F32, 1, COUNT, values), to = rung_matrix_of(RUNG_Q8_0, 1, COUNT, expected);
+    assert_int_equal(rung_quantize(row, to, NULL), RUNG_OK);
+    for (int is_column = 0; is_column < 2; is_column++) {
+        rung_matrix from = is_column ? rung_matrix_of(RUNG_F32, COUNT, 1, values) : row;
+        rung_matrix back = from;
+        back.data = widened;
+        to = is_column ? rung_matrix_of(RUNG_Q8_0, COUNT, 1, blocks) : rung_matrix_of(RUNG_Q8_0, 1, COUNT, blocks);
+        to.row_stride = to.col_stride = 1;
+        memset(blocks, 0, sizeof blocks);
+        assert_int_equal(rung_quantize(from, to, NULL), RUNG_OK);
+        assert_memory_equal(blocks, expected, sizeof blocks);
+        assert_int_equal(rung_dequantize(to, NULL, back), RUNG_OK);
+        for (int i = 0; i < COUNT; i++)
+            assert_true((double)widened[i] ==
+                        (double)(float)ggml_element(RUNG_Q8_0, expected + i / BLOCK * 34, i % BLOCK));
+    }
+}
+
 static void tiny_and_zero_blocks_become_zero(void **state)
 {
     float values[2 * BLOCK] = {0}, widened[2 * BLOCK];
@@ -409,6 +436,10 @@ static void empty_matrices_are_valid(void **state)
     rung_matrix from = rung_matrix_of(RUNG_F32, 0, BLOCK, NULL), to = rung_matrix_of(RUNG_Q4_0, 0, BLOCK, NULL);
     assert_int_equal(rung_quantize(from, to, NULL), RUNG_OK);
     assert_int_equal(rung_dequantize(to, NULL, from), RUNG_OK);
+    from = rung_matrix_of(RUNG_F32, 3, 0, NULL);
+    to = rung_matrix_of(RUNG_Q8_0, 3, 0, NULL);
+    assert_int_equal(rung_quantize(from, to, NULL), RUNG_OK);
+    assert_int_equal(rung_quantize(rung_matrix_transpose(from), rung_matrix_transpose(to), NULL), RUNG_OK);
 }
 
 int main(void)
@@ -420,6 +451,7 @@ int main(void)
         cmocka_unit_test(ggml_bytes_are_the_same),
         cmocka_unit_test(ggml_blocks_are_widened),
         cmocka_unit_test(a_transposed_view_has_the_same_blocks),
+        cmocka_unit_test(one_row_and_one_column_have_the_same_blocks),
         cmocka_unit_test(tiny_and_zero_blocks_become_zero),
         cmocka_unit_test(q8_0_rounds_halves_away_from_zero),
         cmocka_unit_test(every_format_is_near),

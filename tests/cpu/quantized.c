@@ -639,6 +639,81 @@ static void invalid_views_are_refused(void **state)
     expect(RUNG_STATUS_UNSUPPORTED, a, b, "no kernel multiplies f64 x q4_0");
 }
 
+/* Multiplies by one column of blocks along k, whose strides are 1 and `col_stride`. */
+static void multiply_by_column(const float *a, const void *blocks, int64_t col_stride, rung_compute compute,
+                               bool is_packed, float *c)
+{
+    enum { M = 3, K = 2 * BLOCK };
+    rung_device *device = open_device();
+    quantized_case_t given = {.has_packed_b = is_packed};
+    rung_matrix b = rung_matrix_of(RUNG_Q8_0, K, 1, blocks);
+    b.col_stride = col_stride;
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, M, K, a), b, rung_matrix_of(RUNG_F32, M, 1, c));
+    problem.compute = compute;
+    assert_int_equal(multiply(device, &given, &problem, 1), RUNG_OK);
+    rung_device_close(device);
+}
+
+/* If both strides are 1, the sizes decide along which the blocks lie. */
+static void one_row_and_one_column_of_blocks_differ(void **state)
+{
+    enum { M = 3, K = 2 * BLOCK };
+    static const rung_compute modes[] = {RUNG_COMPUTE_STRICT, RUNG_COMPUTE_BF16X1, RUNG_COMPUTE_Q8};
+    static float a[M * K], expected[M], found[M];
+    static uint16_t blocks[2 * 17];
+    uint64_t seed = 10;
+    (void)state;
+    unit_fill(&seed, a, M * K);
+    fill_blocks(&seed, RUNG_Q8_0, (unsigned char *)blocks, 2);
+    for (int mode = 0; mode < 3; mode++)
+        for (int is_packed = 0; is_packed < 2; is_packed++) {
+            multiply_by_column(a, blocks, K, modes[mode], is_packed, expected);
+            multiply_by_column(a, blocks, 1, modes[mode], is_packed, found);
+            assert_memory_equal(found, expected, sizeof expected);
+        }
+    for (int type = RUNG_Q8_0; type <= RUNG_Q4_0; type++)
+        for (int mode = 0; mode < 3; mode++) { /* one row: the blocks lie along n */
+            rung_matrix row = rung_matrix_of((rung_type)type, 1, K, blocks);
+            rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, M, 1, a), row,
+                                                   rung_matrix_of(RUNG_F32, M, K, NULL));
+            problem.b.row_stride = 1;
+            problem.compute = modes[mode];
+            float *c = allocate(M * K * (int64_t)sizeof(float));
+            problem.c.data = c;
+            assert_int_equal(rung_multiply(NULL, &problem, NULL), RUNG_STATUS_UNSUPPORTED);
+            assert_non_null(strstr(rung_error_text(), "lie along k"));
+            free(c);
+        }
+    rung_matrix square = rung_matrix_of(RUNG_Q8_0, K, K, blocks);
+    square.row_stride = 1; /* neither along k nor along n */
+    expect(RUNG_STATUS_INVALID, rung_matrix_of(RUNG_F32, 1, K, a), square, "must be multiples of that");
+}
+
+static void empty_matrices_of_blocks_are_multiplied(void **state)
+{
+    float c[2 * 3] = {1, 1, 1, 1, 1, 1};
+    rung_matrix b = rung_matrix_transpose(rung_matrix_of(RUNG_Q8_0, 3, 0, NULL));
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 2, 0, NULL), b, rung_matrix_of(RUNG_F32, 2, 3, c));
+    (void)state;
+    assert_int_equal(rung_multiply(NULL, &problem, NULL), RUNG_OK);
+    for (int i = 0; i < 6; i++)
+        assert_true(c[i] == 0);
+}
+
+static void an_output_that_overlaps_a_column_of_blocks_is_refused(void **state)
+{
+    enum { K = 4 * BLOCK };
+    static float a[K], memory[64];
+    rung_matrix b = rung_matrix_of(RUNG_Q8_0, K, 1, memory);
+    int64_t b_bytes = 4 * 34;
+    (void)state;
+    for (int inside = 0; inside < 2; inside++) {
+        char *c = (char *)memory + b_bytes - (inside ? 4 : 0);
+        rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 1, K, a), b, rung_matrix_of(RUNG_F32, 1, 1, c));
+        assert_int_equal(rung_multiply(NULL, &problem, NULL), inside ? RUNG_STATUS_ALIASED : RUNG_OK);
+    }
+}
+
 static void an_output_that_overlaps_blocks_is_refused(void **state)
 {
     static float values[2 * 64], memory[4096];
@@ -714,6 +789,9 @@ int main(void)
         cmocka_unit_test(very_small_and_large_rows_are_within_the_bound),
         cmocka_unit_test(types_combine_as_documented),
         cmocka_unit_test(invalid_views_are_refused),
+        cmocka_unit_test(one_row_and_one_column_of_blocks_differ),
+        cmocka_unit_test(empty_matrices_of_blocks_are_multiplied),
+        cmocka_unit_test(an_output_that_overlaps_a_column_of_blocks_is_refused),
         cmocka_unit_test(an_output_that_overlaps_blocks_is_refused),
         cmocka_unit_test(an_output_that_overlaps_blocks_of_another_problem_is_refused),
         cmocka_unit_test(items_of_a_batch_have_their_own_blocks),

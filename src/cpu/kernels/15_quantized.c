@@ -208,7 +208,7 @@ static rung_status configure_dot(const rungi_cpu_job *job, rungi_cpu_kernel_conf
 
 static rung_status configure(const rungi_cpu_job *job, rung_compute compute, rungi_cpu_kernel_config *config)
 {
-    if (job->b.row_stride != 1 && job->n > 0 && job->k > 0)
+    if (!rungi_cpu_job_has_b_along_k(job) && job->n > 0 && job->k > 0)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "15_quantized needs a %s B whose blocks lie along k (row stride 1); quantize the transposed "
                           "matrix, which is n x k",

@@ -179,7 +179,7 @@ rung_status rungi_pipeline_configure(const rungi_cpu_job *job, rung_compute comp
 {
     rungi_pipeline run;
     (void)compute;
-    if (rungi_type_has_scales(job->b_type) && job->b.row_stride != 1 && job->n > 0 && job->k > 0)
+    if (rungi_type_has_scales(job->b_type) && !rungi_cpu_job_has_b_along_k(job) && job->n > 0 && job->k > 0)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "10_pipeline needs a %s B whose blocks lie along k (row stride 1); quantize the transposed "
                           "matrix, which is n x k",

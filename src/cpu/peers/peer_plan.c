@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
+#include "core/matrix.h"
 #include "cpu/cpu_device.h"
 #include "cpu/packed_header.h"
 
@@ -80,8 +81,8 @@ static rung_status check_shape_of_ggml(const rung_plan *plan, peer_plan_t *made)
     const rung_problem *problem = &plan->problem;
     const rung_matrix *a = &problem->a, *b = &problem->b, *c = &problem->c;
     bool is_dense = a->col_stride == 1 && (a->rows <= 1 || a->row_stride == a->cols) && b->row_stride == 1 &&
-                    (b->cols <= 1 || b->col_stride == b->rows) && (c->cols <= 1 || c->col_stride == 1) &&
-                    (c->rows <= 1 || c->row_stride == c->cols);
+                    !rungi_matrix_has_blocks_in_rows(b) && (b->cols <= 1 || b->col_stride == b->rows) &&
+                    (c->cols <= 1 || c->col_stride == 1) && (c->rows <= 1 || c->row_stride == c->cols);
     made->shape = (rungi_peer_gemm_args){.in = a->type, .m = c->rows, .n = c->cols, .k = a->cols};
     if (problem->batch != 1 || !is_dense || a->cols == 0)
         return rungi_fail(
