@@ -55,7 +55,7 @@ rungi_quantized_tiles_blocks rungi_quantized_tiles_blocks_choose(const rungi_cpu
     int64_t whole_k = rungi_round_up(job->k, STEP),
             panel = job->m <= FEW_ROWS ? caches->amx_panel / 2 : caches->amx_panel;
     int64_t slice = panel / (PANEL * STEP_BYTES) * STEP;
-    rungi_quantized_tiles_blocks sizes = {.rows = rungi_min(rungi_round_up(job->m, PANEL), MAX_ROWS)};
+    rungi_quantized_tiles_blocks sizes = {.rows = rungi_min(rungi_round_up(rungi_max(job->m, 1), PANEL), MAX_ROWS)};
     sizes.slice = rungi_min(rungi_max(slice, STEP), whole_k);
     int64_t row_bytes = sizes.rows * (int64_t)sizeof(uint16_t);
     if (whole_k <= caches->half_l2 / row_bytes) {
