@@ -424,7 +424,10 @@ static inline rung_quantization rung_quantization_default(void)
  *
  * rung_quantize() chooses and writes the scales and zero points that are present in `quantization`
  * (absent scales: 1) and rounds elements to nearest. It fails with RUNG_STATUS_INVALID if a value is
- * not finite. Nothing is written if a call fails. */
+ * not finite, or if the values of a block are so large that their scale, or its product with an element,
+ * is not finite: F16 scales are at most 65504. It fails with RUNG_STATUS_UNSUPPORTED if the type of the
+ * zero points lacks a whole number from 0 to the largest number of the elements. Nothing is written if a
+ * call fails. */
 RUNG_API rung_status rung_quantize(rung_matrix from, rung_matrix to, const rung_quantization *quantization);
 RUNG_API rung_status rung_dequantize(rung_matrix from, const rung_quantization *quantization, rung_matrix to);
 

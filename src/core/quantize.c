@@ -36,6 +36,22 @@ static float largest_element(rung_type type)
     }
 }
 
+/* Returns the largest n for which the type has all whole numbers from 0 to n; -1 if it lacks 0. */
+static float largest_whole_number(rung_type type)
+{
+    switch (type) {
+    case RUNG_F32:
+    case RUNG_F64: return 0x1p24f; /* zero points are computed as F32 */
+    case RUNG_F16: return 2048;
+    case RUNG_BF16: return 256;
+    case RUNG_F8E4M3: return 16;
+    case RUNG_F8E5M2: return 8;
+    case RUNG_F4E2M1: return 4;
+    case RUNG_E8M0: return -1;
+    default: return largest_element(type);
+    }
+}
+
 /* Returns the exponent of the largest number, by which an E8M0 scale is lowered. */
 static int largest_exponent(rung_type type)
 {
@@ -116,18 +132,19 @@ static bool is_distinct(const rung_matrix *matrix)
     return (inner <= 1 || inner_stride > 0) && (outer <= 1 || outer_stride > (inner - 1) * inner_stride);
 }
 
-/* Returns the bytes from `data` to the end of the last element. */
-static int64_t end_bytes(const rung_matrix *matrix)
+/* Returns the bytes from the first element to the end of the last. */
+static uintptr_t span_bytes(const rung_matrix *matrix)
 {
-    int64_t span, elements = rung_type_block_elements(matrix->type);
+    int64_t span;
     (void)rungi_matrix_span(matrix, &span);
-    return span > 0 ? rungi_ceil_divide(matrix->offset + span, elements) * rung_type_block_bytes(matrix->type) : 0;
+    return (uintptr_t)(span > 0 ? rungi_matrix_span_bytes(matrix, span) : 0);
 }
 
 static bool do_overlap(const rung_matrix *a, const rung_matrix *b)
 {
-    uintptr_t first_a = (uintptr_t)a->data, first_b = (uintptr_t)b->data;
-    return first_a < first_b + (uintptr_t)end_bytes(b) && first_b < first_a + (uintptr_t)end_bytes(a);
+    uintptr_t first_a = rungi_matrix_address(a), first_b = rungi_matrix_address(b);
+    uintptr_t bytes_a = span_bytes(a), bytes_b = span_bytes(b);
+    return bytes_a > 0 && bytes_b > 0 && first_a < first_b + bytes_b && first_b < first_a + bytes_a;
 }
 
 /* Checks a narrow view and reads its rung_quantization, which may be NULL for none. Its block sizes are set. */
@@ -167,22 +184,25 @@ static rung_status check_views(const rung_matrix *wide, const rung_matrix *narro
     return RUNG_OK;
 }
 
-/* Checks that the values to quantize are finite. */
-static rung_status check_finite(const rung_matrix *wide)
+/* Checks that the values to quantize are finite, and finds the largest magnitude. */
+static rung_status check_finite(const rung_matrix *wide, float *largest)
 {
+    *largest = 0;
     for (int64_t i = 0; i < wide->rows; i++)
         for (int64_t j = 0; j < wide->cols; j++) {
             float value = rungi_element_read(wide, rungi_element_index(wide, i, j));
             if (!isfinite(value))
                 return rungi_invalid("element (%lld, %lld) is %g as F32; only finite numbers can be quantized",
                                      (long long)i, (long long)j, (double)value);
+            *largest = fmaxf(*largest, fabsf(value));
         }
     return RUNG_OK;
 }
 
 /* ---- GGML's blocks ------------------------------------------------------------------------------------- */
 
-typedef void visit_ggml_block_t(const rung_matrix *wide, const rung_matrix *narrow, int64_t i, int64_t j, bool by_rows);
+typedef rung_status visit_ggml_block_t(const rung_matrix *wide, const rung_matrix *narrow, int64_t i, int64_t j,
+                                       bool by_rows);
 
 static int64_t wide_index(const rung_matrix *wide, int64_t i, int64_t j, bool by_rows, int64_t element)
 {
@@ -195,19 +215,39 @@ static void *ggml_block_at(const rung_matrix *narrow, int64_t i, int64_t j)
            rungi_element_index(narrow, i, j) / RUNGI_GGML_BLOCK_ELEMENTS * rung_type_block_bytes(narrow->type);
 }
 
-static void quantize_ggml_block(const rung_matrix *wide, const rung_matrix *narrow, int64_t i, int64_t j, bool by_rows)
+static void encode_ggml_block(const rung_matrix *wide, rung_type type, int64_t i, int64_t j, bool by_rows, void *block)
 {
     float values[RUNGI_GGML_BLOCK_ELEMENTS];
     for (int64_t e = 0; e < RUNGI_GGML_BLOCK_ELEMENTS; e++)
         values[e] = rungi_element_read(wide, wide_index(wide, i, j, by_rows, e));
-    if (narrow->type == RUNG_Q8_0)
-        rungi_q8_0_quantize(values, ggml_block_at(narrow, i, j));
+    if (type == RUNG_Q8_0)
+        rungi_q8_0_quantize(values, block);
     else
-        rungi_q4_0_quantize(values, ggml_block_at(narrow, i, j));
+        rungi_q4_0_quantize(values, block);
 }
 
-static void dequantize_ggml_block(const rung_matrix *wide, const rung_matrix *narrow, int64_t i, int64_t j,
-                                  bool by_rows)
+/* Checks that the scale of a block is finite, and writes nothing. */
+static rung_status check_ggml_block(const rung_matrix *wide, const rung_matrix *narrow, int64_t i, int64_t j,
+                                    bool by_rows)
+{
+    uint16_t block[sizeof(rungi_q8_0_block) / sizeof(uint16_t)]; /* the longer one; the scale comes first */
+    encode_ggml_block(wide, narrow->type, i, j, by_rows, block);
+    if (isfinite(rungi_f16_to_f32(block[0])))
+        return RUNG_OK;
+    return rungi_invalid("the values of the block at (%lld, %lld) are too large for an F16 scale, which %s has; use i8 "
+                         "or i4 with scales of type f32, or divide the values by a number and multiply alpha by it",
+                         (long long)i, (long long)j, rung_type_name(narrow->type));
+}
+
+static rung_status quantize_ggml_block(const rung_matrix *wide, const rung_matrix *narrow, int64_t i, int64_t j,
+                                       bool by_rows)
+{
+    encode_ggml_block(wide, narrow->type, i, j, by_rows, ggml_block_at(narrow, i, j));
+    return RUNG_OK;
+}
+
+static rung_status dequantize_ggml_block(const rung_matrix *wide, const rung_matrix *narrow, int64_t i, int64_t j,
+                                         bool by_rows)
 {
     float values[RUNGI_GGML_BLOCK_ELEMENTS];
     if (narrow->type == RUNG_Q8_0)
@@ -216,15 +256,17 @@ static void dequantize_ggml_block(const rung_matrix *wide, const rung_matrix *na
         rungi_q4_0_dequantize(ggml_block_at(narrow, i, j), values);
     for (int64_t e = 0; e < RUNGI_GGML_BLOCK_ELEMENTS; e++)
         write_value(wide, wide_index(wide, i, j, by_rows, e), values[e]);
+    return RUNG_OK;
 }
 
-static void visit_ggml_blocks(const rung_matrix *wide, const rung_matrix *narrow, visit_ggml_block_t *visit)
+static rung_status visit_ggml_blocks(const rung_matrix *wide, const rung_matrix *narrow, visit_ggml_block_t *visit)
 {
     bool by_rows = rungi_matrix_has_blocks_in_rows(narrow);
     int64_t row_step = by_rows ? 1 : RUNGI_GGML_BLOCK_ELEMENTS, col_step = by_rows ? RUNGI_GGML_BLOCK_ELEMENTS : 1;
     for (int64_t i = 0; i < narrow->rows; i += row_step)
         for (int64_t j = 0; j < narrow->cols; j += col_step)
-            visit(wide, narrow, i, j, by_rows);
+            TRY(visit(wide, narrow, i, j, by_rows));
+    return RUNG_OK;
 }
 
 /* ---- Blocks with scales ----------------------------------------------------------------------------------- */
@@ -232,7 +274,8 @@ static void visit_ggml_blocks(const rung_matrix *wide, const rung_matrix *narrow
 /* A block of elements, rows i ... end_i - 1 and columns j ... end_j - 1, and its scale and zero point. */
 typedef struct scaled_block {
     int64_t i, j, end_i, end_j;
-    int64_t row, col; /* of its scale */
+    int64_t row, col;  /* of its scale */
+    float least, most; /* of its values and 0 */
     float scale, zero_point;
 } scaled_block_t;
 
@@ -249,51 +292,88 @@ static void read_scale(const rung_quantization *quantization, scaled_block_t *bl
 }
 
 /* Finds the smallest and the largest value of a block and 0. */
-static void find_range(const rung_matrix *wide, const scaled_block_t *block, float *least, float *most)
+static void find_range(const rung_matrix *wide, scaled_block_t *block)
 {
-    *least = *most = 0;
+    block->least = block->most = 0;
     for (int64_t i = block->i; i < block->end_i; i++)
         for (int64_t j = block->j; j < block->end_j; j++) {
             float value = rungi_element_read(wide, rungi_element_index(wide, i, j));
-            *least = fminf(*least, value);
-            *most = fmaxf(*most, value);
+            block->least = fminf(block->least, value);
+            block->most = fmaxf(block->most, value);
         }
 }
 
 /* Returns the scale that maps the range of a block to the range of the type. An E8M0 scale follows the OCP specification: it
  * is 2 to the exponent of the largest value, less that of the type's largest number. */
-static float compute_scale(const rung_matrix *narrow, const rung_quantization *quantization, float least, float most)
+static float compute_scale(const rung_matrix *narrow, const rung_quantization *quantization,
+                           const scaled_block_t *block)
 {
     bool has_zero_point = !rungi_matrix_is_absent(&quantization->zero_points);
-    float size = fmaxf(-least, most);
+    float size = fmaxf(-block->least, block->most);
     if (quantization->scales.type == RUNG_E8M0)
         return ldexpf(rungi_e8m0_to_f32(rungi_e8m0_from_f32(size)), -largest_exponent(narrow->type));
-    return (has_zero_point ? most - least : size) / largest_element(narrow->type);
+    return (has_zero_point ? block->most - block->least : size) / largest_element(narrow->type);
 }
 
-/* Chooses the scale and the zero point of a block, and stores them. */
+/* Returns a number as a type stores it. */
+static float round_to(rung_type type, float value)
+{
+    union {
+        double f64;
+        float f32;
+        uint16_t f16;
+        uint8_t code;
+    } memory = {.f64 = 0};
+    rung_matrix view = rung_matrix_of(type, 1, 1, &memory);
+    write_value(&view, 0, value);
+    return rungi_element_read(&view, 0);
+}
+
+/* Chooses the scale and the zero point of a block, rounded to their types. */
 static void choose_scale(const rung_matrix *wide, const rung_matrix *narrow, const rung_quantization *quantization,
                          scaled_block_t *block)
 {
     const rung_matrix *scales = &quantization->scales, *zeros = &quantization->zero_points;
-    float least, most;
-    find_range(wide, block, &least, &most);
-    if (!rungi_matrix_is_absent(scales))
-        write_value(scales, rungi_element_index(scales, block->row, block->col),
-                    compute_scale(narrow, quantization, least, most));
-    read_scale(quantization, block); /* as it was rounded */
-    if (!rungi_matrix_is_absent(zeros)) {
-        float zero = block->scale > 0 ? rintf(-least / block->scale) : 0;
-        write_value(zeros, rungi_element_index(zeros, block->row, block->col),
-                    fminf(zero, largest_element(narrow->type)));
-        read_scale(quantization, block);
-    }
+    find_range(wide, block);
+    block->scale = rungi_matrix_is_absent(scales) ? 1
+                                                  : round_to(scales->type, compute_scale(narrow, quantization, block));
+    block->zero_point = 0;
+    if (!rungi_matrix_is_absent(zeros) && block->scale > 0)
+        block->zero_point = round_to(zeros->type,
+                                     fminf(rintf(-block->least / block->scale), largest_element(narrow->type)));
 }
 
-static void quantize_block(const rung_matrix *wide, const rung_matrix *narrow, const rung_quantization *quantization,
-                           scaled_block_t *block)
+/* Checks that the scale of a block and its products with all elements are finite, and writes nothing. */
+static rung_status check_block(const rung_matrix *wide, const rung_matrix *narrow,
+                               const rung_quantization *quantization, scaled_block_t *block)
+{
+    float largest = largest_element(narrow->type), smallest = is_unsigned(narrow->type) ? 0 : -largest;
+    choose_scale(wide, narrow, quantization, block);
+    float size = fmaxf(fabsf(largest - block->zero_point), fabsf(smallest - block->zero_point));
+    if (isfinite(block->scale) && isfinite(block->scale * size))
+        return RUNG_OK;
+    return rungi_invalid(
+        "the values of the block at (%lld, %lld), from %g to %g, are too large for a scale of type %s; "
+        "use scales of type f32, or divide the values by a number and multiply alpha by it",
+        (long long)block->i, (long long)block->j, (double)block->least, (double)block->most,
+        rung_type_name(quantization->scales.type));
+}
+
+/* Stores the scale and the zero point of a block. */
+static void write_scale(const rung_quantization *quantization, const scaled_block_t *block)
+{
+    const rung_matrix *scales = &quantization->scales, *zeros = &quantization->zero_points;
+    if (!rungi_matrix_is_absent(scales))
+        write_value(scales, rungi_element_index(scales, block->row, block->col), block->scale);
+    if (!rungi_matrix_is_absent(zeros))
+        write_value(zeros, rungi_element_index(zeros, block->row, block->col), block->zero_point);
+}
+
+static rung_status quantize_block(const rung_matrix *wide, const rung_matrix *narrow,
+                                  const rung_quantization *quantization, scaled_block_t *block)
 {
     choose_scale(wide, narrow, quantization, block);
+    write_scale(quantization, block);
     for (int64_t i = block->i; i < block->end_i; i++)
         for (int64_t j = block->j; j < block->end_j; j++) {
             float value = rungi_element_read(wide, rungi_element_index(wide, i, j)),
@@ -301,10 +381,11 @@ static void quantize_block(const rung_matrix *wide, const rung_matrix *narrow, c
             write_code(narrow->type, narrow->data, rungi_element_index(narrow, i, j),
                        encode(narrow->type, multiple + block->zero_point));
         }
+    return RUNG_OK;
 }
 
-static void dequantize_block(const rung_matrix *wide, const rung_matrix *narrow, const rung_quantization *quantization,
-                             scaled_block_t *block)
+static rung_status dequantize_block(const rung_matrix *wide, const rung_matrix *narrow,
+                                    const rung_quantization *quantization, scaled_block_t *block)
 {
     read_scale(quantization, block);
     for (int64_t i = block->i; i < block->end_i; i++)
@@ -312,13 +393,14 @@ static void dequantize_block(const rung_matrix *wide, const rung_matrix *narrow,
             write_value(wide, rungi_element_index(wide, i, j),
                         block->scale *
                             (rungi_element_read(narrow, rungi_element_index(narrow, i, j)) - block->zero_point));
+    return RUNG_OK;
 }
 
-typedef void visit_block_t(const rung_matrix *wide, const rung_matrix *narrow, const rung_quantization *quantization,
-                           scaled_block_t *block);
+typedef rung_status visit_block_t(const rung_matrix *wide, const rung_matrix *narrow,
+                                  const rung_quantization *quantization, scaled_block_t *block);
 
-static void visit_blocks(const rung_matrix *wide, const rung_matrix *narrow, const rung_quantization *quantization,
-                         visit_block_t *visit)
+static rung_status visit_blocks(const rung_matrix *wide, const rung_matrix *narrow,
+                                const rung_quantization *quantization, visit_block_t *visit)
 {
     int64_t rows = quantization->block_rows, cols = quantization->block_cols;
     for (int64_t i = 0; i < narrow->rows; i += rows)
@@ -329,8 +411,9 @@ static void visit_blocks(const rung_matrix *wide, const rung_matrix *narrow, con
                                     .end_j = rungi_min(j + cols, narrow->cols),
                                     .row = i / rows,
                                     .col = j / cols};
-            visit(wide, narrow, quantization, &block);
+            TRY(visit(wide, narrow, quantization, &block));
         }
+    return RUNG_OK;
 }
 
 /* ---- Public functions --------------------------------------------------------------------------------------- */
@@ -355,18 +438,36 @@ static rung_status check_outputs(const rung_matrix *wide, const rung_matrix *nar
     return RUNG_OK;
 }
 
+/* Checks that every zero point of the elements can be stored. */
+static rung_status check_zero_point_type(const rung_matrix *narrow, const rung_matrix *zeros)
+{
+    if (rungi_matrix_is_absent(zeros) || largest_whole_number(zeros->type) >= largest_element(narrow->type))
+        return RUNG_OK;
+    return rungi_fail(
+        RUNG_STATUS_UNSUPPORTED,
+        "the zero points have type %s, which lacks some of the whole numbers from 0 to %g that elements of "
+        "type %s need; use %s or f32",
+        rung_type_name(zeros->type), (double)largest_element(narrow->type), rung_type_name(narrow->type),
+        largest_whole_number(narrow->type) < largest_element(narrow->type) ? "f64" : rung_type_name(narrow->type));
+}
+
 rung_status rung_quantize(rung_matrix from, rung_matrix to, const rung_quantization *quantization)
 {
+    const float always_in_range = 16384; /* of every type of scales that has infinities */
+    bool has_scales = rungi_type_has_scales(to.type);
     rung_quantization read;
+    float largest;
     TRY(check_views(&from, &to));
     TRY(read_quantization(&to, quantization, &read));
+    TRY(check_zero_point_type(&to, &read.zero_points));
     TRY(check_outputs(&from, &to, &read));
-    TRY(check_finite(&from));
-    if (rungi_type_has_scales(to.type))
-        visit_ggml_blocks(&from, &to, quantize_ggml_block);
-    else
-        visit_blocks(&from, &to, &read, quantize_block);
-    return RUNG_OK;
+    TRY(check_finite(&from, &largest));
+    if (largest > always_in_range)
+        TRY(has_scales ? visit_ggml_blocks(&from, &to, check_ggml_block)
+                       : visit_blocks(&from, &to, &read, check_block));
+    if (has_scales)
+        return visit_ggml_blocks(&from, &to, quantize_ggml_block);
+    return visit_blocks(&from, &to, &read, quantize_block);
 }
 
 rung_status rung_dequantize(rung_matrix from, const rung_quantization *quantization, rung_matrix to)
@@ -378,8 +479,6 @@ rung_status rung_dequantize(rung_matrix from, const rung_quantization *quantizat
         return rungi_invalid(
             "the floating-point matrix has overlapping elements; use strides that separate all of them");
     if (rungi_type_has_scales(from.type))
-        visit_ggml_blocks(&to, &from, dequantize_ggml_block);
-    else
-        visit_blocks(&to, &from, &read, dequantize_block);
-    return RUNG_OK;
+        return visit_ggml_blocks(&to, &from, dequantize_ggml_block);
+    return visit_blocks(&to, &from, &read, dequantize_block);
 }

@@ -430,6 +430,145 @@ static void wrong_scales_are_refused(void **state)
     assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID);
 }
 
+/* Quantizes a row of two values, the second of which is -value or 0, with one scale. */
+static rung_status quantize_pair(float value, rung_type type, rung_type scale_type, rung_type zero_type, double *back)
+{
+    float values[2] = {value, zero_type == RUNG_TYPE_NONE ? 0 : -value}, widened[2] = {NAN, NAN};
+    uint8_t codes[2] = {0x5a, 0x5a};
+    double scale = -1, zero = -1, untouched = -1;
+    rung_matrix from = rung_matrix_of(RUNG_F32, 1, 2, values), to = rung_matrix_of(type, 1, 2, codes);
+    rung_quantization quantization = rung_quantization_default();
+    quantization.scales = rung_matrix_of(scale_type, 1, 1, &scale);
+    if (zero_type != RUNG_TYPE_NONE)
+        quantization.zero_points = rung_matrix_of(zero_type, 1, 1, &zero);
+    rung_status status = rung_quantize(from, to, &quantization);
+    if (status != RUNG_OK) {
+        assert_true(codes[0] == 0x5a && codes[1] == 0x5a);
+        assert_memory_equal(&scale, &untouched, sizeof scale);
+        assert_memory_equal(&zero, &untouched, sizeof zero);
+        return status;
+    }
+    assert_int_equal(rung_dequantize(to, &quantization, rung_matrix_of(RUNG_F32, 1, 2, widened)), RUNG_OK);
+    *back = (double)widened[0];
+    return RUNG_OK;
+}
+
+/* Finite values never become infinite or NaN: where their scale would be, nothing is written. */
+static void values_beyond_the_largest_scale_are_refused(void **state)
+{
+    static const struct {
+        rung_type type, scale_type, zero_type;
+        float valid, invalid;
+    } limits[] = {
+        {RUNG_I4, RUNG_F16, RUNG_TYPE_NONE, 65504.0f * 7, 1e6f},     {RUNG_U4, RUNG_F16, RUNG_U4, 65504.0f * 7, 1e6f},
+        {RUNG_I8, RUNG_F16, RUNG_TYPE_NONE, 65504.0f * 127, 1e7f},   {RUNG_U8, RUNG_F32, RUNG_U8, 1.6e38f, 3e38f},
+        {RUNG_F4E2M1, RUNG_BF16, RUNG_TYPE_NONE, 3e38f, FLT_MAX}, /* the scale is finite, 6 times the scale is not */
+        {RUNG_F4E2M1, RUNG_F16, RUNG_TYPE_NONE, 65504.0f * 6, 1e6f},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        double back = 0, value = (double)limits[i].valid;
+        rung_type type = limits[i].type, scale_type = limits[i].scale_type, zero_type = limits[i].zero_type;
+        assert_int_equal(quantize_pair(limits[i].valid, type, scale_type, zero_type, &back), RUNG_OK);
+        assert_true(fabs(back - value) <= 0.14 * value);
+        assert_refused(quantize_pair(limits[i].invalid, type, scale_type, zero_type, &back), RUNG_STATUS_INVALID);
+        assert_non_null(strstr(rung_error_text(), "the block at (0, 0)"));
+        assert_non_null(strstr(rung_error_text(), "multiply alpha"));
+    }
+}
+
+static void values_beyond_the_largest_scale_of_ggml_are_refused(void **state)
+{
+    static const float valid[] = {65504.0f * 127, 65504.0f * 8}, invalid[] = {65536.0f * 127, 65536.0f * 8};
+    float values[2 * BLOCK] = {0}, widened[2 * BLOCK];
+    uint8_t blocks[2 * 34];
+    (void)state;
+    for (int q4 = 0; q4 < 2; q4++)
+        for (int is_column = 0; is_column < 2; is_column++) {
+            rung_matrix from = rung_matrix_of(RUNG_F32, 2, BLOCK, values),
+                        back = rung_matrix_of(RUNG_F32, 2, BLOCK, widened);
+            rung_matrix to = rung_matrix_of(q4 ? RUNG_Q4_0 : RUNG_Q8_0, 2, BLOCK, blocks);
+            values[BLOCK + 3] = valid[q4];
+            assert_int_equal(rung_quantize(from, to, NULL), RUNG_OK);
+            assert_int_equal(rung_dequantize(to, NULL, back), RUNG_OK);
+            assert_true(fabsf(widened[BLOCK + 3] - valid[q4]) <= 0.13f * valid[q4]);
+            values[BLOCK + 3] = invalid[q4];
+            memset(blocks, 0x5a, sizeof blocks);
+            assert_refused(is_column ? rung_quantize(rung_matrix_transpose(from), rung_matrix_transpose(to), NULL)
+                                     : rung_quantize(from, to, NULL),
+                           RUNG_STATUS_INVALID);
+            assert_non_null(strstr(rung_error_text(), is_column ? "the block at (0, 1)" : "the block at (1, 0)"));
+            for (size_t i = 0; i < sizeof blocks; i++)
+                assert_int_equal(blocks[i], 0x5a);
+        }
+}
+
+/* Zero points are whole numbers from 0 to the largest element, which their type must have. */
+static void zero_points_of_a_small_type_are_refused(void **state)
+{
+    static const struct {
+        rung_type type, zero_type;
+        bool is_valid;
+    } cases[] = {
+        {RUNG_U8, RUNG_U8, true},      {RUNG_U8, RUNG_F16, true},     {RUNG_U8, RUNG_BF16, true},
+        {RUNG_U8, RUNG_F32, true},     {RUNG_U8, RUNG_F64, true},     {RUNG_U8, RUNG_I8, false},
+        {RUNG_U8, RUNG_U4, false},     {RUNG_U8, RUNG_I4, false},     {RUNG_U8, RUNG_E8M0, false},
+        {RUNG_U8, RUNG_F8E4M3, false}, {RUNG_U8, RUNG_F8E5M2, false}, {RUNG_U8, RUNG_F4E2M1, false},
+        {RUNG_U4, RUNG_U4, true},      {RUNG_U4, RUNG_U8, true},      {RUNG_U4, RUNG_I8, true},
+        {RUNG_U4, RUNG_F8E4M3, true},  {RUNG_U4, RUNG_I4, false},     {RUNG_U4, RUNG_F8E5M2, false},
+        {RUNG_I8, RUNG_I8, true},      {RUNG_I4, RUNG_I4, true},      {RUNG_U4, RUNG_E8M0, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double back = 0;
+        rung_status status = quantize_pair(-1, cases[i].type, RUNG_F32, cases[i].zero_type, &back);
+        assert_int_equal(status, cases[i].is_valid ? RUNG_OK : RUNG_STATUS_UNSUPPORTED);
+        if (cases[i].is_valid)
+            assert_true(fabs(back + 1) <= 2.0 / 7);
+        else
+            assert_non_null(strstr(rung_error_text(), "whole numbers"));
+    }
+}
+
+/* Views of one allocation overlap only if their elements do. */
+static void views_of_one_allocation_may_be_adjacent(void **state)
+{
+    enum { COUNT = 8 };
+    _Alignas(8) uint8_t memory[COUNT * 4 + COUNT + 8];
+    rung_matrix from = rung_matrix_of(RUNG_F32, 1, COUNT, memory), to = rung_matrix_of(RUNG_I8, 1, COUNT, memory);
+    (void)state;
+    memset(memory, 0, sizeof memory);
+    to.offset = COUNT * 4;
+    assert_int_equal(rung_quantize(from, to, NULL), RUNG_OK);
+    assert_int_equal(rung_dequantize(to, NULL, from), RUNG_OK);
+    to.offset--;
+    assert_refused(rung_quantize(from, to, NULL), RUNG_STATUS_INVALID);
+    to = rung_matrix_of(RUNG_I4, 1, 3, memory);
+    from = rung_matrix_of(RUNG_F32, 1, 3, memory);
+    from.offset = 1;
+    to.offset = 5; /* bytes 2 and 3; the values begin with byte 4 */
+    assert_int_equal(rung_quantize(from, to, NULL), RUNG_OK);
+    to.offset = 6; /* ends in byte 4 */
+    assert_refused(rung_quantize(from, to, NULL), RUNG_STATUS_INVALID);
+}
+
+static void scales_and_zero_points_may_be_rows_of_one_matrix(void **state)
+{
+    float values[64], rows[2 * 4];
+    uint8_t codes[64];
+    uint64_t seed = 5;
+    rung_quantization quantization = rung_quantization_default();
+    rung_matrix from = rung_matrix_of(RUNG_F32, 1, 64, values), to = rung_matrix_of(RUNG_U8, 1, 64, codes);
+    (void)state;
+    unit_fill(&seed, values, 64);
+    quantization.block_cols = 16;
+    quantization.scales = quantization.zero_points = rung_matrix_of(RUNG_F32, 1, 4, rows);
+    quantization.zero_points.offset = 4;
+    assert_int_equal(rung_quantize(from, to, &quantization), RUNG_OK);
+    quantization.zero_points.offset = 3;
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID);
+}
+
 static void empty_matrices_are_valid(void **state)
 {
     (void)state;
@@ -462,6 +601,11 @@ int main(void)
         cmocka_unit_test(only_the_elements_are_written),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(wrong_scales_are_refused),
+        cmocka_unit_test(values_beyond_the_largest_scale_are_refused),
+        cmocka_unit_test(values_beyond_the_largest_scale_of_ggml_are_refused),
+        cmocka_unit_test(zero_points_of_a_small_type_are_refused),
+        cmocka_unit_test(views_of_one_allocation_may_be_adjacent),
+        cmocka_unit_test(scales_and_zero_points_may_be_rows_of_one_matrix),
         cmocka_unit_test(empty_matrices_are_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
