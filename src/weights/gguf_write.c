@@ -41,11 +41,19 @@ struct rung_weights_writer {
     int64_t current, written; /* the tensor whose data come next, and the bytes of it that are written */
 };
 
+/* `function` begins the message. */
+static rung_status check_writer(const char *function, const rung_weights_writer *writer)
+{
+    return writer ? RUNG_OK : rungi_invalid("%s needs a writer; it is NULL", function);
+}
+
 /* ---- Adding tensors ------------------------------------------------------------------------------------- */
 
 rung_status rung_weights_writer_create(const char *path, rung_weights_writer **writer)
 {
     RUNGI_DISABLE_CANCELLATION;
+    if (!writer)
+        return rungi_invalid("rung_weights_writer_create needs a place for the writer; `writer` is NULL");
     *writer = NULL;
     if (!path)
         return rungi_invalid("the path of the file to write is NULL");
@@ -123,6 +131,7 @@ rung_status rung_weights_writer_add(rung_weights_writer *writer, const char *nam
                                     int64_t dimension_count, const int64_t *dimensions)
 {
     RUNGI_DISABLE_CANCELLATION;
+    TRY(check_writer("rung_weights_writer_add", writer));
     written_tensor_t tensor = {.offset = writer->data_bytes};
     if (writer->has_header || writer->has_failed)
         return rungi_invalid("tensor %s comes after the data; add all tensors before their data are written",
@@ -266,6 +275,7 @@ static rung_status check_usable(const rung_weights_writer *writer)
 rung_status rung_weights_writer_write(rung_weights_writer *writer, const void *data, int64_t bytes)
 {
     RUNGI_DISABLE_CANCELLATION;
+    TRY(check_writer("rung_weights_writer_write", writer));
     TRY(check_usable(writer));
     if (bytes < 0 || (bytes > 0 && !data))
         return rungi_invalid("data of %lld bytes for %s cannot be written; pass memory and its size", (long long)bytes,
@@ -289,6 +299,7 @@ static rung_status commit(rung_weights_writer *writer)
 rung_status rung_weights_writer_commit(rung_weights_writer *writer)
 {
     RUNGI_DISABLE_CANCELLATION;
+    TRY(check_writer("rung_weights_writer_commit", writer));
     TRY(check_usable(writer));
     rung_status status = commit(writer);
     writer->has_failed = true; /* nothing can follow */

@@ -49,6 +49,8 @@ rung_status rung_weights_open(const char *path, rung_weights **weights)
 {
     RUNGI_DISABLE_CANCELLATION;
     rungi_mapped_file file;
+    if (!weights)
+        return rungi_invalid("rung_weights_open needs a place for the weights; `weights` is NULL");
     *weights = NULL;
     if (!path)
         return rungi_invalid("the path of the weights is NULL");

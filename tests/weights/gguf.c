@@ -451,6 +451,8 @@ static void files_are_opened(void **state)
     assert_int_equal(rung_weights_open("/tmp", &weights), RUNG_STATUS_IO);
     assert_int_equal(rung_weights_open("/dev/null", &weights), RUNG_STATUS_IO);
     assert_int_equal(rung_weights_open(NULL, &weights), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_weights_open(path, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "rung_weights_open"));
 }
 
 int main(void)

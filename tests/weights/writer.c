@@ -202,6 +202,24 @@ static void files_are_complete_or_absent(void **state)
     rung_weights_writer_destroy(writer);
 }
 
+static void missing_writers_are_rejected(void **state)
+{
+    static const int64_t dimensions[] = {1};
+    rung_weights_writer *writer;
+    (void)state;
+    assert_int_equal(rung_weights_writer_create(path, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "rung_weights_writer_create"));
+    assert_int_equal(rung_weights_writer_create(NULL, &writer), RUNG_STATUS_INVALID);
+    assert_null(writer);
+    assert_int_equal(rung_weights_writer_add(NULL, "w", RUNG_F32, 1, dimensions), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "rung_weights_writer_add"));
+    assert_int_equal(rung_weights_writer_write(NULL, "data", 4), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "rung_weights_writer_write"));
+    assert_int_equal(rung_weights_writer_commit(NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "rung_weights_writer_commit"));
+    rung_weights_writer_destroy(NULL);
+}
+
 /* An open file can be replaced: its tensors stay as they are. */
 static void an_open_file_can_be_replaced(void **state)
 {
@@ -230,6 +248,7 @@ int main(void)
         cmocka_unit_test(quantized_matrices_come_back),
         cmocka_unit_test(empty_files_and_tensors_are_written),
         cmocka_unit_test(wrong_tensors_are_rejected),
+        cmocka_unit_test(missing_writers_are_rejected),
         cmocka_unit_test(files_are_complete_or_absent),
         cmocka_unit_test(an_open_file_can_be_replaced),
     };
