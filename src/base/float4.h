@@ -35,7 +35,7 @@ static inline float rungi_e8m0_to_f32(uint8_t bits)
 /* Rounds down to a power of two. Numbers below 2^-127 become 2^-127, infinities 2^127, negative numbers and NaNs the NaN. */
 static inline uint8_t rungi_e8m0_from_f32(float value)
 {
-    uint32_t bits = rungi_f32_to_bits(value);
+    uint32_t bits = rungi_f32_to_bits(value) & 0x7fffffffu; /* -0 is 0 */
     if (!(value >= 0))
         return 255;
     return (uint8_t)(bits >> 23 < 254u ? bits >> 23 : 254u); /* denormal numbers from 2^-127 on round down to it */

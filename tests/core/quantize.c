@@ -49,6 +49,7 @@ static void every_scale_is_a_power_of_two(void **state)
     }
     assert_true(isnan(rung_e8m0_to_f32(255)));
     assert_int_equal(rung_e8m0_from_f32(0), 0);
+    assert_int_equal(rung_e8m0_from_f32(-0.0f), 0);
     assert_int_equal(rung_e8m0_from_f32(INFINITY), 254);
     assert_int_equal(rung_e8m0_from_f32(-1), 255);
     assert_int_equal(rung_e8m0_from_f32(NAN), 255);
