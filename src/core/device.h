@@ -88,8 +88,8 @@ typedef struct rungi_device_ops {
     /* With plan_pack: checks the first RUNGI_PACKED_HEADER_BYTES bytes of a packed B. Returns RUNG_STATUS_INVALID, with
      * each difference in the message, if the plan cannot use it. */
     rung_status (*packed_check)(const rung_plan *plan, const void *header);
-    /* Optional: prepares a new buffer before a packed B is copied into it. */
-    void (*packed_prepare)(const rung_buffer *packed);
+    /* Optional: prepares a new buffer before a packed B of `bytes` bytes is copied into it. */
+    void (*packed_prepare)(const rung_buffer *packed, int64_t bytes);
     void (*plan_destroy)(rung_plan *plan);
 } rungi_device_ops;
 

@@ -268,7 +268,7 @@ static rung_status load(rung_plan *plan, packed_copy_t *copy)
     TRY(rung_buffer_create(plan->device, copy->bytes, &copy->packed));
     copy->chunk = rungi_allocate(context, CHUNK_BYTES, 64);
     if (plan->device->ops->packed_prepare)
-        plan->device->ops->packed_prepare(copy->packed);
+        plan->device->ops->packed_prepare(copy->packed, copy->bytes);
     rung_status status = copy->chunk ? read_elements(copy, &head) : RUNG_STATUS_NO_MEMORY;
     rungi_release(context, copy->chunk);
     if (status != RUNG_OK)

@@ -66,17 +66,17 @@ rung_status rungi_cpu_buffer_copy(rung_queue *queue, rung_buffer *buffer, int64_
     return RUNG_OK;
 }
 
-/* Only huge pages that lie entirely in the buffer: the bytes around the buffer belong to other allocations. */
-void rungi_cpu_buffer_prepare_packed(const rung_buffer *buffer)
+/* Only huge pages that lie entirely in the packed B: the bytes around it are other data. */
+void rungi_cpu_buffer_prepare_packed(const rung_buffer *buffer, int64_t bytes)
 {
     const uintptr_t page = (uintptr_t)2 << 20;
     const cpu_buffer_t *own = (const cpu_buffer_t *)buffer;
-    uintptr_t start = (uintptr_t)own->memory, end = start + (uintptr_t)buffer->bytes;
+    uintptr_t start = (uintptr_t)own->memory, end = start + (uintptr_t)bytes;
     uintptr_t padding = (page - start % page) % page;
     if (own->is_owned && end - start > padding + page)
         madvise(own->memory + padding, (size_t)((end - start - padding) / page * page), MADV_HUGEPAGE);
     if (own->is_owned)
-        rungi_pool_spread(((const rungi_cpu_device *)buffer->device)->pool, own->memory, buffer->bytes);
+        rungi_pool_spread(((const rungi_cpu_device *)buffer->device)->pool, own->memory, bytes);
 }
 
 void *rungi_cpu_item_data(const rung_matrix *matrix, int64_t item)

@@ -34,9 +34,9 @@ void *rungi_cpu_buffer_native(const rung_buffer *buffer);
 rung_status rungi_cpu_buffer_copy(rung_queue *queue, rung_buffer *buffer, int64_t offset, int64_t bytes,
                                   const void *from, void *to, const rung_run_options *options);
 
-/* Prepares a buffer that the library allocated for a packed B: asks the system for huge pages and spreads the pages between
- * NUMA nodes. Call it before the buffer is filled. */
-void rungi_cpu_buffer_prepare_packed(const rung_buffer *buffer);
+/* Prepares the first `bytes` of a buffer that the library allocated for a packed B: asks the system for huge pages and spreads
+ * the pages between NUMA nodes. Call it before the packed B is written. Other threads may use the bytes behind it. */
+void rungi_cpu_buffer_prepare_packed(const rung_buffer *buffer, int64_t bytes);
 
 /* Returns the address of the buffer's first byte. */
 char *rungi_cpu_buffer_data(const rung_buffer *buffer);

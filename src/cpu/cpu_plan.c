@@ -397,7 +397,7 @@ rung_status rungi_cpu_plan_pack(rung_plan *plan, rung_queue *queue, const rung_m
     set_b(&job, b, 0);
     char *header = rungi_cpu_buffer_data(packed);
     (void)queue;
-    rungi_cpu_buffer_prepare_packed(packed);
+    rungi_cpu_buffer_prepare_packed(packed, plan->info.packed_b_bytes);
     if (!rungi_matrix_is_empty(b))
         kernel->pack(&job, header + sizeof state->header);
     memcpy(header, &state->header, sizeof state->header);

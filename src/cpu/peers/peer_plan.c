@@ -264,7 +264,7 @@ rung_status rungi_cpu_peer_plan_pack(rung_plan *plan, const rung_matrix *b, rung
     char *bytes = rungi_cpu_buffer_data(packed);
     int64_t started = rungi_clock_ns();
     uint64_t serial = 0;
-    rungi_cpu_buffer_prepare_packed(packed);
+    rungi_cpu_buffer_prepare_packed(packed, plan->info.packed_b_bytes);
     if (made->ggml.packed.tensor) {
         pthread_mutex_lock(&call_lock);
         serial = rungi_ggml_pack(&made->ggml, rungi_cpu_item_data(b, 0));

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cpu/cpu_device.h"
 #include "cpu/threads/arena.h"
 #include "cpu/threads/pool.h"
 
@@ -235,7 +236,7 @@ static void on_two_nodes(void (*function)(rungi_nodes *pretended))
 
 enum { ARENA_BYTES = 4 << 20, PAGE = 4096 };
 
-/* Returns how many pages the system has provided. */
+/* Returns how many whole pages of the memory the system has provided. */
 static int resident_pages(char *memory, int64_t bytes)
 {
     static unsigned char pages[(16 << 20) / PAGE];
@@ -255,6 +256,8 @@ static void *fresh_memory(void *user, size_t bytes, size_t alignment)
     (void)user;
     if (start == MAP_FAILED)
         return NULL;
+    /* Where huge pages are "always" used, one write would provide 512 pages. Without huge pages the call fails. */
+    (void)madvise(start, bytes + alignment + PAGE, MADV_NOHUGEPAGE);
     return start + (alignment - (uintptr_t)start % alignment) % alignment;
 }
 
@@ -424,6 +427,47 @@ static void spreading_touches_every_page(void **state)
     rung_context_destroy(context);
 }
 
+/* A packed B in a larger buffer: behind it, other threads may write. */
+static void only_a_packed_b_is_spread(void **state)
+{
+    enum { SIZE = 1500, BUFFER = 14 << 20 };
+    rung_context *context;
+    rung_device *device;
+    rung_queue *queue;
+    rung_plan *plan;
+    rung_buffer *buffer;
+    rung_context_options context_options = rung_context_options_default();
+    rung_plan_options options = rung_plan_options_default();
+    float *b = calloc((size_t)SIZE * SIZE, sizeof *b);
+    (void)state;
+    assert_non_null(b);
+    context_options.allocate = fresh_memory;
+    context_options.release = keep_memory;
+    options.packed_b = 1;
+    assert_int_equal(rung_context_create(&context_options, &context), RUNG_OK);
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
+    rungi_pool_nodes(((rungi_cpu_device *)device)->pool)->count = 2;
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 64, SIZE, NULL),
+                                           rung_matrix_of(RUNG_F32, SIZE, SIZE, NULL),
+                                           rung_matrix_of(RUNG_F32, 64, SIZE, NULL));
+    rung_matrix b_view = rung_matrix_of(RUNG_F32, SIZE, SIZE, b);
+    assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_OK);
+    assert_int_equal(rung_buffer_create(device, BUFFER, &buffer), RUNG_OK);
+    int64_t bytes = rung_plan_describe(plan)->packed_b_bytes;
+    char *memory = rungi_cpu_buffer_data(buffer);
+    assert_true(bytes > 4 * (2 << 20) && bytes < BUFFER - (2 << 20));
+    assert_int_equal(rung_plan_pack_b(plan, queue, &b_view, buffer, NULL), RUNG_OK);
+    assert_true(resident_pages(memory, bytes) >= bytes / PAGE - 1);
+    assert_int_equal(resident_pages(memory + bytes, BUFFER - bytes), 0);
+    rung_buffer_destroy(buffer);
+    rung_plan_destroy(plan);
+    rung_queue_destroy(queue);
+    rung_device_close(device);
+    rung_context_destroy(context);
+    free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,6 +484,7 @@ int main(void)
         cmocka_unit_test(nodes_have_adjacent_parts),
         cmocka_unit_test(every_part_once_on_many_nodes),
         cmocka_unit_test(spreading_touches_every_page),
+        cmocka_unit_test(only_a_packed_b_is_spread),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, fake_root_create, fake_root_remove);
