@@ -574,8 +574,9 @@ static inline rung_group rung_group_of(const rung_problem *problems, int64_t cou
  *
  * The CPU computes all problems in one pass of its threads. Each result has the same bits as after
  * rung_multiply() with the problem. Other devices compute the problems one after another. After a
- * failure with RUNG_STATUS_INVALID, _ALIASED, _TOO_LARGE or _UNSUPPORTED, no output has been touched.
- * `options` may be NULL. */
+ * failure with RUNG_STATUS_INVALID or _ALIASED, no output has been touched. After another failure, such
+ * as RUNG_STATUS_TOO_LARGE or _UNSUPPORTED for a problem that the device cannot compute, the outputs of
+ * other problems may be written. `options` may be NULL. */
 RUNG_API rung_status rung_group_multiply(rung_context *context, const rung_group *group,
                                          const rung_multiply_options *options);
 
