@@ -253,6 +253,128 @@ static void every_format_is_near(void **state)
     }
 }
 
+/* ---- The range of scales --------------------------------------------------------------------------------------- */
+
+/* A type of scales: the smallest and the largest scale with the precision that docs/guides/quantised.md states. */
+typedef struct scale_range {
+    rung_type type;
+    double least, most;
+} scale_range_t;
+
+static const scale_range_t scale_ranges[] = {
+    {RUNG_F32, 0x1p-126, 0x1.fffffep127}, {RUNG_F16, 0x1p-14, 65504},     {RUNG_BF16, 0x1p-126, 0x1.fep127},
+    {RUNG_F8E4M3, 0x1p-6, 448},           {RUNG_E8M0, 0x1p-127, 0x1p127},
+};
+
+static const scale_range_t *range_of(rung_type type)
+{
+    const scale_range_t *range = scale_ranges;
+    while (range->type != type)
+        range++;
+    return range;
+}
+
+static double largest_number_of(rung_type type)
+{
+    switch (type) {
+    case RUNG_I8: return 127;
+    case RUNG_U8: return 255;
+    case RUNG_I4: return 7;
+    case RUNG_U4: return 15;
+    case RUNG_F8E4M3: return 448;
+    case RUNG_F8E5M2: return 57344;
+    default: return 6;
+    }
+}
+
+/* Returns the largest error of a block, relative to its largest magnitude. */
+static double error_of_block(const format_t *format, double magnitude, uint32_t *seed)
+{
+    float values[32], widened[32];
+    uint8_t codes[32];
+    double scale, zero, error = 0;
+    rung_matrix from = rung_matrix_of(RUNG_F32, 32, 1, values), to = rung_matrix_of(format->type, 32, 1, codes);
+    rung_quantization quantization = rung_quantization_default();
+    for (int i = 0; i < 32; i++)
+        values[i] = (float)(random_value(seed) / 4 * magnitude);
+    values[3] = (float)magnitude;
+    quantization.scales = rung_matrix_of(format->scale_type, 1, 1, &scale);
+    if (format->zero_type)
+        quantization.zero_points = rung_matrix_of(format->zero_type, 1, 1, &zero);
+    assert_int_equal(rung_quantize(from, to, &quantization), RUNG_OK);
+    assert_int_equal(rung_dequantize(to, &quantization, rung_matrix_of(RUNG_F32, 32, 1, widened)), RUNG_OK);
+    for (int i = 0; i < 32; i++)
+        error = fmax(error, fabs((double)widened[i] - (double)values[i]) / magnitude);
+    return error;
+}
+
+/* The documented errors hold from the smallest to the largest magnitude that the type of the scales allows. With zero points,
+ * the values have both signs, and the scale is for up to twice the magnitude. */
+static void errors_hold_for_the_range_of_the_scales(void **state)
+{
+    uint32_t seed = 31;
+    (void)state;
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        const format_t *format = &formats[f];
+        const scale_range_t *range = range_of(format->scale_type);
+        double number = largest_number_of(format->type), least, most;
+        if (format->scale_type == RUNG_E8M0)
+            number = exp2(floor(log2(number)));
+        least = range->least * number;
+        most = fmin(range->most * number, 3e38) / (format->zero_type ? 2 : 1);
+        for (double magnitude = least; magnitude <= most; magnitude *= 1.37) {
+            double error = error_of_block(format, magnitude, &seed);
+            if (error > 1.01 * format->error)
+                fail_msg("%s: the error is %g for blocks of up to %g", format->name, error, magnitude);
+        }
+        assert_true(error_of_block(format, most, &seed) <= 1.01 * format->error);
+        if (format->scale_type == RUNG_F8E4M3) { /* smaller scales are 0, and larger ones are 448 */
+            assert_true(error_of_block(format, least / 64, &seed) > 0.99);
+            assert_true(error_of_block(format, 4 * most, &seed) > 0.7);
+        }
+    }
+}
+
+/* NVFP4 with a global scale: the values are divided by it, and alpha is multiplied by it. */
+static void alpha_is_a_global_scale(void **state)
+{
+    enum { K = 64, N = 3, SCALES = K / 16 * N };
+    static const double sizes[] = {1e-30, 1e-4, 0.005, 1, 1e4, 1e30};
+    static float identity[K * K], values[K * N], divided[K * N], product[K * N];
+    uint8_t codes[K * N / 2], scales[SCALES];
+    uint32_t seed = 37;
+    (void)state;
+    for (int i = 0; i < K; i++)
+        identity[i * (K + 1)] = 1;
+    rung_quantization nvfp4 = rung_quantization_default();
+    nvfp4.block_rows = 16;
+    nvfp4.block_cols = 1;
+    nvfp4.scales = rung_matrix_of(RUNG_F8E4M3, K / 16, N, scales);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        double largest = 0;
+        for (int i = 0; i < K * N; i++) {
+            values[i] = (float)(random_value(&seed) * sizes[s] * (i < 16 * N ? 1.0 / 1024 : 1)); /* and a small block */
+            largest = fmax(largest, fabs((double)values[i]));
+        }
+        double global = largest / (448 * 6);
+        for (int i = 0; i < K * N; i++)
+            divided[i] = (float)((double)values[i] / global);
+        rung_matrix b = rung_matrix_of(RUNG_F4E2M1, K, N, codes);
+        assert_int_equal(rung_quantize(rung_matrix_of(RUNG_F32, K, N, divided), b, &nvfp4), RUNG_OK);
+        rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, K, K, identity), b,
+                                               rung_matrix_of(RUNG_F32, K, N, product));
+        problem.alpha = global;
+        problem.b_quantization = &nvfp4;
+        assert_int_equal(rung_multiply(NULL, &problem, NULL), RUNG_OK);
+        for (int i = 0; i < K * N; i++) {
+            double block = 0;
+            for (int p = i / N / 16 * 16; p < i / N / 16 * 16 + 16; p++)
+                block = fmax(block, fabs((double)values[p * N + i % N]));
+            assert_true(fabs((double)product[i] - (double)values[i]) <= 1.01 / 5 * block);
+        }
+    }
+}
+
 /* Every code of the element with every code of the scale. */
 static void every_code_and_scale_is_widened(void **state)
 {
@@ -595,6 +717,8 @@ int main(void)
         cmocka_unit_test(tiny_and_zero_blocks_become_zero),
         cmocka_unit_test(q8_0_rounds_halves_away_from_zero),
         cmocka_unit_test(every_format_is_near),
+        cmocka_unit_test(errors_hold_for_the_range_of_the_scales),
+        cmocka_unit_test(alpha_is_a_global_scale),
         cmocka_unit_test(every_code_and_scale_is_widened),
         cmocka_unit_test(mx_scales_follow_the_specification),
         cmocka_unit_test(elements_are_multiples_of_the_rounded_scale),
