@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from bisect import bisect_left
 from ctypes import Structure, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from itertools import accumulate
 from typing import Any
 
 import numpy
@@ -181,6 +183,34 @@ def view_of(value, what: str) -> View:
     if hasattr(value, "__cuda_array_interface__"):
         return _view_of_cuda_interface(value, what)
     return view_of_array(numpy.asarray(value), what)
+
+
+class AddressRanges:
+    """The memory of several arrays."""
+
+    def __init__(self, arrays) -> None:
+        ranges = sorted(_range_of(array) for array in arrays if array.size)
+        self._firsts = [first for first, _ in ranges]
+        self._ends = list(accumulate((end for _, end in ranges), max))  # largest end up to each range
+
+    def overlap(self, array: ndarray) -> bool:
+        """Whether the memory of an array may overlap one of the ranges."""
+        if not array.size:
+            return False
+        first, end = _range_of(array)
+        count = bisect_left(self._firsts, end)
+        return count > 0 and self._ends[count - 1] > first
+
+
+def _range_of(array: ndarray) -> tuple:
+    """Returns the address of the first byte of an array with elements, and the address after the last byte."""
+    first = end = address_of(array)
+    for length, step in zip(array.shape, array.strides):
+        if step < 0:
+            first += (length - 1) * step
+        else:
+            end += (length - 1) * step
+    return first, end + array.itemsize
 
 
 def output_view(value) -> View:

@@ -46,7 +46,7 @@ class Form:
 
     def __init__(self, template, calls, offsets, items) -> None:
         self.template = template
-        self.calls = calls  # byte offsets of the operands, one tuple per call of the library
+        self.calls = calls  # byte offsets of the operands, one tuple per call of the library; none if C is empty
         self.offsets: tuple = offsets  # arrays that batch_offsets point to
         self.items = items
         self.shape: tuple = ()  # shape and type of the result, for plain calls
@@ -181,9 +181,6 @@ def make_form(views: list, activation: int, compute: int) -> Form:
     n = 1 if b_is_vector else b.shape[-1]
     k = a.shape[-1]
     batch = c.shape[: len(c.shape) - 2 + a_is_vector + b_is_vector]
-    if m == 0 or n == 0 or 0 in batch:
-        return Form(None, (), (), 0)
-
     template = Problem(size=ctypes.sizeof(Problem), alpha=1.0, batch=1, compute=compute, activation=activation)
     sizes = {"a": (m, k), "b": (k, n)}
     batch_steps = []
@@ -202,6 +199,8 @@ def make_form(views: list, activation: int, compute: int) -> Form:
             name != "c",
         )
         batch_steps.append(tuple(step // bytes_per_element for step in outer))
+    if m == 0 or n == 0 or 0 in batch:
+        return Form(template, (), (), 0)
 
     dimensions = [(length, steps) for length, steps in zip(batch, zip(*batch_steps)) if length > 1]
     dimensions.sort(key=lambda dimension: -dimension[1][2])

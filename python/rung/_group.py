@@ -7,9 +7,8 @@ import ctypes
 from typing import Any
 
 from . import _library, _threads
-from ._form import DATA_WORDS, WORD_ALPHA, WORD_BETA
-from ._library import Group, Problem, check
-from ._matmul import Operands
+from ._library import Group, Problem
+from ._matmul import operands_of, run_with_copies
 
 
 def group_matmul(
@@ -33,12 +32,15 @@ def group_matmul(
     multiplications run as one unit of work: on the CPU, in one pass of the threads.
 
     a, b
-        Sequences of the same number of two-dimensional arrays, as for rung.matmul(), all of one type. A
-        matrix may occur several times. Sizes may be 0.
+        Sequences of the same number of two-dimensional arrays, as for rung.matmul(). All ``a`` have one type,
+        and all ``b``: arrays, or results of rung.quantize() in one format. A matrix may occur several times.
+        Sizes may be 0.
     out, bias, multiplier, residual
-        Sequences with one array per multiplication, or None. No two results may overlap.
+        Sequences with one array per multiplication, or None. No two arrays of ``out`` may overlap. Inputs
+        that overlap one of them are copied first.
 
-    The other arguments are those of rung.matmul(). Arrays on CUDA devices are not supported.
+    The other arguments are those of rung.matmul(). Arrays on CUDA devices and results of rung.pack() are
+    not supported.
 
     >>> import numpy, rung
     >>> tokens = [numpy.ones((rows, 2), numpy.float32) for rows in (1, 0, 2)]
@@ -47,18 +49,21 @@ def group_matmul(
     [[[2.0, 2.0]], [], [[6.0, 6.0], [6.0, 6.0]]]
     """
     a, b = list(a), list(b)
-    items = [Operands(*arrays[:3], beta, *arrays[3:]) for arrays in _zip(a, b, out, bias, multiplier, residual)]
+    items = [operands_of(*arrays[:3], beta, *arrays[3:]) for arrays in _zip(a, b, out, bias, multiplier, residual)]
     for index, item in enumerate(items):
         if len(item.a.shape) != 2 or len(item.b.shape) != 2:
             raise ValueError(f"a[{index}] has shape {item.a.shape} and b[{index}] {item.b.shape}; both need two dimensions")
         if item.device is not None:
             raise ValueError(f"a[{index}] is on a CUDA device; group_matmul multiplies arrays in memory")
-    forms = [item.form(activation, compute) for item in items]
-    present = [index for index, form in enumerate(forms) if not form.is_empty]
-    problems = (Problem * len(present))()
-    for position, index in enumerate(present):
-        _fill(problems[position], items[index], forms[index], float(alpha), float(beta))
-    _run(problems, device, threads)
+    context = _library.context_of(device)
+    options = _threads.current_options if threads is None else _threads.options_of(threads)
+
+    def run():
+        problems = _problems(items, activation, compute, float(alpha), float(beta))
+        group = Group(size=ctypes.sizeof(Group), problems=ctypes.addressof(problems), count=len(items))
+        return _library.load().rung_group_multiply(context, ctypes.byref(group), options)
+
+    run_with_copies(items, beta, run)
     return [item.finish() for item in items]
 
 
@@ -74,19 +79,12 @@ def _zip(a: list, b: list, *optional):
     return zip(*lists)
 
 
-def _fill(problem: Problem, item: Operands, form, alpha: float, beta: float) -> None:
-    """Copies the form of a multiplication and sets its addresses and scalars."""
-    ctypes.memmove(ctypes.addressof(problem), ctypes.addressof(form.template), ctypes.sizeof(Problem))
-    raw = memoryview(problem).cast("B")
-    words, reals = raw.cast("q"), raw.cast("d")
-    for word, view in zip(DATA_WORDS, item.views()):
-        if view is not None:
-            words[word] = view.address
-    reals[WORD_ALPHA], reals[WORD_BETA] = alpha, beta
-
-
-def _run(problems, device: str | None, threads: int | None) -> None:
-    group = Group(size=ctypes.sizeof(Group), problems=ctypes.addressof(problems), count=len(problems))
-    options = _threads.current_options if threads is None else _threads.options_of(threads)
-    context = _library.context_of(device)
-    check(_library.load().rung_group_multiply(context, ctypes.byref(group), options))
+def _problems(items: list, activation: str | None, compute: str | None, alpha: float, beta: float):
+    """Returns the structs of all multiplications, also of those without elements: errors name the index of a problem."""
+    problems = (Problem * len(items))()
+    for problem, item in zip(problems, items):
+        form = item.form(activation, compute)
+        slot = item.take_slot(form, alpha, beta)
+        ctypes.memmove(ctypes.byref(problem), slot.reference, ctypes.sizeof(Problem))
+        item.give_back(form, slot)
+    return problems

@@ -12,6 +12,7 @@ from ._arrays import (
     FLOAT8,
     HAS_KNOWN_LAYOUT,
     RESULT_TYPES,
+    AddressRanges,
     View,
     _data_offset,
     _memory,
@@ -31,6 +32,7 @@ from ._form import (
     WORD_BETA,
     WORD_C,
     Form,
+    Slot,
     make_form,
     result_shape,
 )
@@ -260,10 +262,8 @@ _known = KnownForms()
 
 
 def _matmul(a, b, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads):
-    if hasattr(b, "multiply_packed"):
-        return b.multiply_packed(a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads)
-    if hasattr(b, "multiply_quantized"):
-        return b.multiply_quantized(a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads)
+    if hasattr(b, "_multiply_packed"):
+        return b._multiply_packed(a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads)
     options = _threads.current_options if threads is None else _threads.options_of(threads)
 
     def run(_, slot):
@@ -276,7 +276,7 @@ def _matmul(a, b, out, alpha, beta, bias, activation, multiplier, residual, comp
         found = _known.multiply(key, arrays, alpha, beta, run)
         if found is not None:
             return found
-    operands = Operands(a, b, out, beta, bias, multiplier, residual)
+    operands = operands_of(a, b, out, beta, bias, multiplier, residual)
     form = operands.form(activation, compute)
     if operands.device is not None:
         from ._device import multiply_on_cuda
@@ -298,6 +298,37 @@ def check_compute(compute) -> int:
 
 def check_activation(activation) -> int:
     return 0 if activation is None else lookup(ACTIVATIONS, activation, "activation")
+
+
+def operands_of(a, b, out, beta, bias, multiplier, residual) -> Operands:
+    """Returns the operands of a multiplication by an array or a rung.Quantized."""
+    make = getattr(b, "_operands", None)
+    return (make or Operands)(a, b, out, beta, bias, multiplier, residual)
+
+
+def run_with_copies(items: list, beta, run) -> None:
+    """Calls `run`, which multiplies the items and returns a status. Calls it again with other operands if necessary.
+
+    8-bit floats that the device does not multiply are widened. Operands that overlap an output are copied first, as in
+    numpy.matmul.
+    """
+    status = run()
+    if status == _library.UNSUPPORTED and items[0].a.type in FLOAT8:
+        for item in items:
+            item.widen_float8()
+        status = run()
+    if status == _library.ALIASED:
+        outputs = AddressRanges(item.c.as_array() for item in items)
+        for item in items:
+            item.copy_inputs_in(outputs)
+        status = run()
+    if status == _library.ALIASED:
+        quantized = AddressRanges(part for item in items for part in item.quantized_parts())
+        for item in items:  # several outputs that overlap each other are an error
+            if len(items) == 1 or quantized.overlap(item.c.as_array()):
+                item.compute_into_copy(beta)
+        status = run()
+    check(status)
 
 
 class Operands:
@@ -382,7 +413,7 @@ class Operands:
             if view is not None and not view.is_direct:
                 self._copy(name)
         if not self.c.is_direct:
-            self._compute_into_copy(beta)
+            self.compute_into_copy(beta)
 
     def _copy(self, name: str) -> None:
         view = getattr(self, name)
@@ -390,7 +421,8 @@ class Operands:
         copy = view_of_array_as(numpy.array(view.as_array(), order="C", copy=True), kind)
         setattr(self, name, copy)
 
-    def _compute_into_copy(self, beta) -> None:
+    def compute_into_copy(self, beta) -> None:
+        """Replaces the output by a copy, which finish() stores in `out`."""
         array = self.c.as_array()
         self.c = view_of_array_as(
             numpy.array(array, order="C", copy=True) if beta != 0 else _empty(array.shape, array.dtype), self.c.type
@@ -416,10 +448,23 @@ class Operands:
                 _forms[key] = form
         return form
 
-    def _run(self, form: Form, alpha: float, beta: float, run) -> int:
+    def take_slot(self, form: Form, alpha: float, beta: float) -> Slot:
+        """Returns a slot of the form with the addresses and scalars of this call. Give it back by give_back()."""
         slot = form.take()
         slot.reals[WORD_ALPHA], slot.reals[WORD_BETA] = alpha, beta
-        addresses = [view.address if view is not None else 0 for view in self.views()]
+        for word, address in zip(DATA_WORDS, self.addresses()):
+            slot.words[word] = address
+        return slot
+
+    def give_back(self, form: Form, slot: Slot) -> None:
+        form.pool.append(slot)
+
+    def addresses(self) -> list:
+        return [view.address if view is not None else 0 for view in self.views()]
+
+    def _run(self, form: Form, alpha: float, beta: float, run) -> int:
+        slot = self.take_slot(form, alpha, beta)
+        addresses = self.addresses()
         status = 0
         for starts in form.calls:
             for word, address, start in zip(DATA_WORDS, addresses, starts):
@@ -427,34 +472,32 @@ class Operands:
             status = run(form, slot)
             if status:
                 break
-        form.pool.append(slot)
+        self.give_back(form, slot)
         return status
 
-    def _copy_overlapping_inputs(self) -> None:
-        output = self.c.as_array()
+    def copy_inputs_in(self, outputs: AddressRanges) -> None:
+        """Copies the inputs that overlap an output."""
         for name in ("a", "b", "bias", "multiplier", "residual"):
             view = getattr(self, name)
-            if view is not None and view.address and numpy.may_share_memory(view.as_array(), output):
+            if view is not None and view.address and outputs.overlap(view.as_array()):
                 self._copy(name)
+
+    def quantized_parts(self) -> list:
+        """Returns the arrays of a quantized b."""
+        return []
 
     def multiply(self, form: Form, alpha, beta, run) -> None:
         """Calls `run`, which multiplies with a slot of the form and returns a status, as often as the form requires.
-        Copies operands that overlap the output, as numpy.matmul does."""
+        Copies operands where necessary; see run_with_copies()."""
         if form.is_empty:
             return
-        activation, compute = form.template.activation, form.template.compute
-        scalars = (float(alpha), float(beta))
-        status = self._run(form, *scalars, run)
-        if status == _library.UNSUPPORTED and self.a.type in FLOAT8:
-            self.widen_float8()
-            status = self._run(make_form(self.views(), activation, compute), *scalars, run)
-        if status == _library.ALIASED:
-            self._copy_overlapping_inputs()
-            status = self._run(make_form(self.views(), activation, compute), *scalars, run)
-        if status == _library.ALIASED:
-            self._compute_into_copy(beta)
-            status = self._run(make_form(self.views(), activation, compute), *scalars, run)
-        check(status)
+        forms = [form]  # later runs use other views
+
+        def run_once():
+            used = forms.pop() if forms else make_form(self.views(), form.template.activation, form.template.compute)
+            return self._run(used, float(alpha), float(beta), run)
+
+        run_with_copies([self], beta, run_once)
 
     def finish(self):
         """Stores the result in `out` if it was computed elsewhere, and returns it."""

@@ -94,7 +94,7 @@ class Packed:
             self._plans[key] = plan
         return plan
 
-    def multiply_packed(self, a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads):
+    def _multiply_packed(self, a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads):
         """Multiplies a by the packed matrix, for rung.matmul."""
         if device not in (None, "cpu"):
             raise ValueError(f"device is {device!r}; a packed matrix can be used on the CPU only")

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from . import _library, _threads
+from . import _library
 from ._arrays import TYPE_BYTES, View, dtype_of, type_name, view_of, view_of_array
+from ._form import Form, Slot
 from ._matmul import Operands
 
 _BLOCK = 32  # elements of a block of GGML
@@ -49,7 +50,8 @@ _SCALE_DTYPES = {"F32": numpy.float32, "F16": numpy.float16}  # others are bytes
 def _matrix(kind: int, shape: tuple, address: int) -> _library.Matrix:
     """Returns the view of a dense array: the last dimension is a row."""
     rows, cols = prod(shape[:-1]), shape[-1]
-    return _library.Matrix(kind, rows, cols, max(cols, 1), 1, address or None, None, 0, 0, None)
+    row_stride = cols or _BLOCK  # whole blocks also if there are no elements
+    return _library.Matrix(kind, rows, cols, row_stride, 1, address or None, None, 0, 0, None)
 
 
 def _transpose(matrix: _library.Matrix) -> None:
@@ -85,6 +87,7 @@ class Quantized:
         scales: numpy.ndarray | None = None,
         zero_points: numpy.ndarray | None = None,
         block: tuple = (1, _BLOCK),
+        global_scale: float = 1.0,
     ) -> None:
         self.type = type
         self.shape = shape
@@ -92,6 +95,7 @@ class Quantized:
         self.scales = scales
         self.zero_points = zero_points
         self.block = block
+        self.global_scale = global_scale
         self._is_transposed = False
 
     @property
@@ -140,39 +144,57 @@ class Quantized:
         )
         return result
 
-    def multiply_quantized(self, a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads):
-        """Multiplies a by the quantized array, for rung.matmul."""
-        if len(self.shape) != 2:
-            raise ValueError(f"b has shape {self.shape}; a quantized b has two dimensions")
-        a_view = view_of(a, "a")
-        if a_view.type not in (_library.TYPES["F32"], _library.TYPES["F16"], _library.TYPES["BF16"]):
+    def _operands(self, a, b, out, beta, bias, multiplier, residual) -> QuantizedOperands:
+        """Returns the operands of a multiplication by this array, for rung.matmul and rung.group_matmul."""
+        return QuantizedOperands(a, self, out, beta, bias, multiplier, residual)
+
+
+class QuantizedOperands(Operands):
+    """The operands of a multiplication whose b is quantized.
+
+    An array with the type and shape of b's elements after dequantization takes the place of b; its memory is not used.
+    """
+
+    def __init__(self, a, b: Quantized, out, beta, bias, multiplier, residual) -> None:
+        if len(b.shape) != 2:
+            raise ValueError(f"b has shape {b.shape}; a quantized b has two dimensions")
+        view = view_of(a, "a")
+        if view.type not in (_library.TYPES["F32"], _library.TYPES["F16"], _library.TYPES["BF16"]):
             raise TypeError(
-                f"a has type {type_name(a_view.type)}; with a quantized b it must be float32, float16 or bfloat16"
+                f"a has type {type_name(view.type)}; with a quantized b it must be float32, float16 or bfloat16"
             )
-        if a_view.device is not None:
+        if view.device is not None:
             raise ValueError("a is on a CUDA device; only the CPU multiplies by a quantized b")
-        options = _threads.current_options if threads is None else _threads.options_of(threads)
-        context, library = _library.context_of(device), _library.load()
-        view, quantization = self._view(), self._quantization()
-
-        def run(_, slot):
-            problem = _library.Problem.from_buffer_copy(slot.problem)
-            b = problem.b  # shape and batch are those of a dense array
-            b.type, b.row_stride, b.col_stride, b.data = view.type, view.row_stride, view.col_stride, view.data
-            problem.b_quantization = addressof(quantization) if quantization else None
-            return library.rung_multiply(context, byref(problem), options)
-
-        # An array with the type of a in place of b, whose memory is not used.
-        size = TYPE_BYTES[a_view.type]
-        dense = View(0, self.shape, (self.shape[1] * size, size), a_view.type, None, False, None)
-        operands = Operands(a, dense, out, beta, bias, multiplier, residual)
-        if operands.c.type not in (operands.a.type, _library.TYPES["F32"]):
+        size = TYPE_BYTES[view.type]
+        dense = View(0, b.shape, (b.shape[1] * size, size), view.type, None, False, None)
+        super().__init__(a, dense, out, beta, bias, multiplier, residual)
+        if self.c.type not in (view.type, _library.TYPES["F32"]):
             raise TypeError(
-                f"out has type {type_name(operands.c.type)}; with a quantized b it must be float32 or the type of a, "
-                f"{type_name(operands.a.type)}"
+                f"out has type {type_name(self.c.type)}; with a quantized b it must be float32 or the type of a, "
+                f"{type_name(view.type)}"
             )
-        operands.multiply(operands.form(activation, compute), alpha, beta, run)
-        return operands.finish()
+        self._quantized = b
+        self._quantized_view, self._quantization = b._view(), b._quantization()
+
+    def take_slot(self, form: Form, alpha: float, beta: float) -> Slot:
+        fresh = Form(form.template, form.calls, form.offsets, form.items)  # other slots have a dense b
+        slot = super().take_slot(fresh, alpha * self._quantized.global_scale, beta)
+        b, view = slot.problem.b, self._quantized_view  # shape and batch are those of the dense array
+        b.type, b.row_stride, b.col_stride = view.type, view.row_stride, view.col_stride
+        slot.problem.b_quantization = addressof(self._quantization) if self._quantization else None
+        return slot
+
+    def give_back(self, form: Form, slot: Slot) -> None:
+        """Drops the slot, which no other multiplication can use."""
+
+    def addresses(self) -> list:
+        addresses = super().addresses()
+        addresses[1] = self._quantized_view.data or 0
+        return addresses
+
+    def quantized_parts(self) -> list:
+        b = self._quantized
+        return [part for part in (b.data, b.scales, b.zero_points) if part is not None]
 
 
 def _address(data: numpy.ndarray) -> int:

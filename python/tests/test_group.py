@@ -85,3 +85,60 @@ def test_invalid_arguments():
     out = numpy.zeros((2, 2), numpy.float32)
     with pytest.raises(rung.Error, match="overlaps the output"):
         rung.group_matmul([ints((2, 2))] * 2, [ints((2, 2))] * 2, [out, out])
+
+
+def test_errors_name_the_index_of_the_problem():
+    a = [ints((0, 2)), ints((0, 2)), ints((2, 2)), ints((2, 2))]
+    same = numpy.zeros((2, 2), numpy.float32)
+    out = [ints((0, 2)), ints((0, 2)), same, same]
+    with pytest.raises(rung.Error, match="problem 2 of the group: C overlaps the output of problem 3"):
+        rung.group_matmul(a, [ints((2, 2))] * 4, out)
+
+
+def test_an_out_that_overlaps_operands_is_computed_as_by_matmul():
+    a, b = [ints((4, 4), seed=index) for index in range(3)], [ints((4, 4), seed=10 + index) for index in range(3)]
+    expected = [x @ y for x, y in zip(a, b)]
+    results = rung.group_matmul(a, b, [a[0], b[2], a[1][::-1]])  # operands of the same and of other multiplications
+    assert results[0] is a[0] and results[1] is b[2]
+    for result, right in zip(results, expected):
+        assert (result == right).all()
+
+
+def test_float8_is_multiplied_as_by_matmul():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a = [ints((rows, 6), ml_dtypes.float8_e4m3fn) for rows in (3, 0, 5)]
+    b = [ints((6, 4), ml_dtypes.float8_e4m3fn, seed=1)] * 3
+    for x, y, result in zip(a, b, rung.group_matmul(a, b)):
+        assert result.dtype == numpy.float32 and (result == rung.matmul(x, y)).all()
+
+
+@pytest.mark.parametrize("kind", ["q8_0", "q4_0", "int8", "int4", "uint4", "f8e4m3", "mxfp4", "nvfp4"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_quantized_experts(kind, dtype):
+    generator = numpy.random.default_rng(5)
+    experts = [rung.quantize(generator.standard_normal((n, 64), numpy.float32), kind).T for n in (24, 7, 0, 33)]
+    tokens = [generator.standard_normal((rows, 64), numpy.float32).astype(dtype) for rows in (5, 0, 3, 70)]
+    bias = [generator.standard_normal(expert.shape[1], numpy.float32).astype(dtype) for expert in experts]
+    for compute in (None, "q8"):
+        results = rung.group_matmul(tokens, experts, alpha=2, bias=bias, compute=compute)
+        for a, b, c, result in zip(tokens, experts, bias, results):
+            assert result.dtype == dtype
+            assert result.tobytes() == rung.matmul(a, b, alpha=2, bias=c, compute=compute).tobytes()
+
+
+def test_an_out_that_overlaps_a_quantized_b_is_computed_apart():
+    weights = [rung.quantize(ints((4, 64), seed=index), "int8") for index in range(2)]
+    values = [weight.dequantize().T for weight in weights]
+    a = [ints((2, 64), seed=7)] * 2
+    out = [weight.data[:32].view(numpy.float32).reshape(2, 4) for weight in reversed(weights)]
+    rung.group_matmul(a, [weight.T for weight in weights], out)
+    for x, value, result in zip(a, values, out):
+        assert numpy.allclose(result, x @ value, atol=1e-4)
+
+
+def test_quantized_and_other_matrices_are_not_mixed():
+    weights = rung.quantize(ints((4, 64)), "int8").T
+    with pytest.raises(rung.Error, match="problem 1 of the group"):
+        rung.group_matmul([ints((2, 64))] * 2, [weights, ints((64, 4))])
+    with pytest.raises(TypeError, match="b has type object"):
+        rung.Plan(ints((2, 64)), weights)
