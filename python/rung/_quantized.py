@@ -20,7 +20,6 @@ from ._matmul import Operands
 _BLOCK = 32  # elements of a block of GGML
 _BLOCK_BYTES = {"q8_0": 34, "q4_0": 18}
 _TYPES = {"q8_0": _library.BLOCK_TYPES["Q8_0"], "q4_0": _library.BLOCK_TYPES["Q4_0"]}
-_TYPE_NAMES = {number: name for name, number in _TYPES.items()}
 
 
 class _Format(NamedTuple):
@@ -301,60 +300,117 @@ def _quantize_with_scales(view: View, shape: tuple, type: str, block: Any) -> Qu
     return Quantized(type, shape, data, scales, zero_points, sizes)
 
 
-class Weights(Mapping):
-    """The tensors of a file by name, in the order of the file. Created by rung.load_weights().
+# NumPy types of tensors by the names that GGUF and safetensors give them. BF16 and 8-bit floats need ml_dtypes.
+_FILE_DTYPES = {
+    **{name: name.replace("F", "float") for name in ("F16", "F32", "F64")},
+    **{name: name.replace("I", "int") for name in ("I8", "I16", "I32", "I64")},
+    **{name: name.replace("U", "uint") for name in ("U8", "U16", "U32", "U64")},
+    "BOOL": "bool",
+    "C64": "complex64",
+}
+_FILE_TYPES = {"BF16": "BF16", "F8_E4M3": "F8E4M3", "F8_E5M2": "F8E5M2"}
 
-    A tensor is a read-only array in the mapped file, or a rung.Quantized. The file stays open as long as
-    this object or one of its arrays exists.
-    """
+
+def _dtype_in_file(type_name: str) -> numpy.dtype | None:
+    """Returns the dtype of a type of a file; None if NumPy has none. Without ml_dtypes: integers with the same bits."""
+    if type_name in _FILE_DTYPES:
+        return numpy.dtype(_FILE_DTYPES[type_name])
+    if type_name not in _FILE_TYPES:
+        return None
+    kind = _library.TYPES[_FILE_TYPES[type_name]]
+    try:
+        return dtype_of(kind)
+    except TypeError:
+        return numpy.dtype(f"u{TYPE_BYTES[kind]}")
+
+
+class _File:
+    """An open file of weights. It is closed when the last array in its memory is gone."""
 
     def __init__(self, path: str | os.PathLike) -> None:
         library = _library.load_weights()
         handle = c_void_p(_library.create(library.rung_weights_open, os.fsencode(path)))
-        weakref.finalize(self, library.rung_weights_close, handle)
+        # Not at exit: functions registered with atexit, which run later, may still use arrays.
+        weakref.finalize(self, library.rung_weights_close, handle).atexit = False
         count = library.rung_weights_count(handle)
         tensors = (library.rung_weights_at(handle, index).contents for index in range(count))
-        self._tensors = {tensor.name.decode("utf-8", "surrogateescape"): tensor for tensor in tensors}
+        self.tensors = {tensor.name.decode("utf-8", "surrogateescape"): tensor for tensor in tensors}
+
+    def bytes_of(self, tensor: _library.WeightsTensor) -> numpy.ndarray:
+        """Returns the bytes of a tensor, which keep the file open."""
+        if not tensor.data_bytes:
+            return numpy.empty(0, numpy.uint8)
+        view = View(tensor.data, (tensor.data_bytes,), None, _library.TYPES["I8"], None, False, self)
+        return view.as_array().view(numpy.uint8)
+
+
+class Weights(Mapping):
+    """The tensors of a file by name, in the order of the file. Created by rung.load_weights().
+
+    A tensor is a read-only array in the mapped file, or a rung.Quantized. Types are those of NumPy and, for
+    bfloat16 and 8-bit floats, of ml_dtypes. A tensor whose address is not a multiple of its element size
+    is copied.
+
+    close(), or the end of a ``with`` block, releases the file. The file stays open as long as this object is not
+    closed or one of its arrays exists, so arrays stay valid.
+    """
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        self._open_file: _File | None = _File(path)
         self._path = os.fspath(path)
 
+    @property
+    def _file(self) -> _File:
+        if self._open_file is None:
+            raise ValueError(f"{self._path} is closed; open it again with rung.load_weights()")
+        return self._open_file
+
+    def close(self) -> None:
+        """Releases the file, which is closed when none of its arrays exists. Tensors can no longer be looked up."""
+        self._open_file = None
+
+    def __enter__(self) -> Weights:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
     def __iter__(self) -> Iterator[str]:
-        return iter(self._tensors)
+        return iter(self._file.tensors)
 
     def __len__(self) -> int:
-        return len(self._tensors)
+        return len(self._file.tensors)
 
     def __repr__(self) -> str:
-        return f"<rung.Weights {self._path!r}, {len(self)} tensors>"
+        state = "closed" if self._open_file is None else f"{len(self)} tensors"
+        return f"<rung.Weights {self._path!r}, {state}>"
 
     def type_name(self, name: str) -> str:
         """Returns the type of a tensor as the format of the file names it, for example ``"Q4_K"``."""
-        return self._tensors[name].type_name.decode("utf-8", "replace")
+        return self._file.tensors[name].type_name.decode("utf-8", "replace")
 
     def __getitem__(self, name: str) -> numpy.ndarray | Quantized:
         """Returns a tensor. Raises TypeError if its type has no NumPy type; type_name() works then, too."""
-        tensor = self._tensors[name]
+        tensor = self._file.tensors[name]
         shape = tuple(tensor.dimensions[: tensor.dimension_count])
-        kind = tensor.view.type
-        address = tensor.view.data or 0
-        if kind in _TYPE_NAMES:
-            return Quantized(_TYPE_NAMES[kind], shape, self._bytes(address, tensor.data_bytes))
-        if kind not in _library.TYPES.values():
-            raise TypeError(f"tensor {name} of {self._path} has type {self.type_name(name)}, which rung cannot read")
-        if not address:  # no elements
-            return numpy.empty(shape, dtype_of(kind))
-        return View(address, shape, None, kind, None, False, self).as_array()
-
-    def _bytes(self, address: int, count: int) -> numpy.ndarray:
-        if not address:
-            return numpy.empty(0, numpy.uint8)
-        return View(address, (count,), None, _library.TYPES["I8"], None, False, self).as_array().view(numpy.uint8)
+        type_name = self.type_name(name)
+        if type_name.lower() in _TYPES:
+            return Quantized(type_name.lower(), shape, self._file.bytes_of(tensor))
+        dtype = _dtype_in_file(type_name)
+        if dtype is None:
+            raise TypeError(f"tensor {name} of {self._path} has type {type_name}, which NumPy does not have")
+        array = self._file.bytes_of(tensor).view(dtype).reshape(shape)
+        if not array.flags.aligned:
+            array = array.copy()
+            array.flags.writeable = False
+        return array
 
 
 def load_weights(path: str | os.PathLike) -> Weights:
-    """Opens a GGUF or safetensors file and returns its tensors by name. Nothing is copied.
+    """Opens a GGUF or safetensors file and returns its tensors by name. Only misaligned tensors are copied.
 
     >>> import rung
-    >>> weights = rung.load_weights("model.gguf")           # doctest: +SKIP
-    >>> weights["output.weight"].dequantize()                # doctest: +SKIP
+    >>> with rung.load_weights("model.gguf") as weights:     # doctest: +SKIP
+    ...     output = weights["output.weight"].dequantize()
     """
     return Weights(path)

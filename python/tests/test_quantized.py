@@ -3,7 +3,11 @@
 
 import gc
 import json
+import os
+import pathlib
 import struct
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -76,23 +80,77 @@ def test_wrong_arguments_are_rejected():
 
 
 def test_safetensors_are_read(tmp_path):
-    arrays = {"f32": random((3, 4)), "f16": random((2, 3, 4), "float16"), "i8": numpy.arange(8, dtype="int8")}
-    names = {"f32": "F32", "f16": "F16", "i8": "I8"}
-    tensors = {name: (names[name], array) for name, array in arrays.items()}
-    tensors["mask"] = ("BOOL", numpy.zeros(4, bool))
+    names = "F64 I64 U64 C64 F32 I32 U32 F16 I16 U16 I8 U8 BOOL".split()  # larger elements first: all are aligned
+    kinds = {"F": "float", "I": "int", "U": "uint", "B": "bool", "C": "complex"}
+    arrays = {name: random((2, 3, 4), "f4").astype(kinds[name[0]] + name[1:].strip("OL")) for name in names}
+    tensors = {name: (name, array) for name, array in arrays.items()}
+    tensors["scales"] = ("F8_E8M0", numpy.zeros(4, "uint8"))
     tensors["empty"] = ("F32", numpy.zeros((2, 0), numpy.float32))
     save_safetensors(tmp_path / "m.safetensors", tensors)
     weights = rung.load_weights(tmp_path / "m.safetensors")
-    assert list(weights) == [*arrays, "mask", "empty"] and len(weights) == 5
+    assert list(weights) == [*arrays, "scales", "empty"] and len(weights) == 15
     for name, array in arrays.items():
         assert weights[name].dtype == array.dtype and (weights[name] == array).all()
         assert not weights[name].flags.writeable
-    assert weights["empty"].shape == (2, 0)
-    assert weights.type_name("mask") == "BOOL"
-    with pytest.raises(TypeError, match="BOOL"):
-        weights["mask"]
+    assert weights["empty"].shape == (2, 0) and weights["empty"].dtype == "float32"
+    assert weights.type_name("scales") == "F8_E8M0"
+    with pytest.raises(TypeError, match="F8_E8M0, which NumPy does not have"):
+        weights["scales"]
     with pytest.raises(KeyError):
         weights["absent"]
+
+
+@pytest.mark.parametrize("offset", [1, 2, 3])
+def test_misaligned_tensors_are_copied(tmp_path, offset):
+    array = random((3, 4))
+    save_safetensors(tmp_path / "m", {"first": ("U8", numpy.zeros(offset, "uint8")), "w": ("F32", array)})
+    weights = rung.load_weights(tmp_path / "m")
+    assert (weights["w"] == array).all() and weights["w"].dtype == array.dtype
+    assert weights["w"].flags.aligned and not weights["w"].flags.writeable
+
+
+def test_bfloat16_and_8_bit_floats_are_read(tmp_path):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    types = {"BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
+    arrays = {name: random((3, 4), getattr(ml_dtypes, theirs)) for name, theirs in types.items()}
+    save_safetensors(tmp_path / "m", {name: (name, array) for name, array in arrays.items()})
+    weights = rung.load_weights(tmp_path / "m")
+    for name, array in arrays.items():
+        assert weights[name].dtype == array.dtype and weights[name].tobytes() == array.tobytes()
+
+
+def is_mapped(path):
+    with open("/proc/self/maps") as maps:
+        return str(path) in maps.read()
+
+
+def test_weights_can_be_closed(tmp_path):
+    array = random((100, 100))
+    save_safetensors(tmp_path / "m", {"w": ("F32", array)})
+    with rung.load_weights(tmp_path / "m") as weights:
+        tensor = weights["w"]
+        assert "1 tensors" in repr(weights)
+    for use in (lambda: weights["w"], lambda: len(weights), lambda: list(weights), lambda: weights.type_name("w")):
+        with pytest.raises(ValueError, match="m is closed"):
+            use()
+    assert "closed" in repr(weights)
+    weights.close()  # has no effect
+    assert (tensor == array).all() and is_mapped(tmp_path / "m")
+    del tensor
+    gc.collect()
+    assert not is_mapped(tmp_path / "m")
+
+
+def test_arrays_are_valid_at_exit(tmp_path):
+    """A function registered before the package is imported runs after the package's own."""
+    save_safetensors(tmp_path / "m", {"w": ("F32", numpy.ones(5000, numpy.float32))})
+    program = "import atexit, sys; kept = []; atexit.register(lambda: print(kept[0].sum())); import rung; "
+    program += "kept.append(rung.load_weights(sys.argv[1])['w'])"
+    folder = pathlib.Path(rung.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-c", program, tmp_path / "m"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout) == (0, "5000.0\n"), done.stderr
 
 
 @pytest.mark.parametrize(("kind", "number"), [("q8_0", 8), ("q4_0", 2)])
