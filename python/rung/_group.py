@@ -80,7 +80,7 @@ def _zip(a: list, b: list, *optional):
 
 
 def _problems(items: list, activation: str | None, compute: str | None, alpha: float, beta: float):
-    """Returns the structs of all multiplications, also of those without elements: errors name the index of a problem."""
+    """Returns the structs of all multiplications. Those without elements count, because errors name an index."""
     problems = (Problem * len(items))()
     for problem, item in zip(problems, items):
         form = item.form(activation, compute)

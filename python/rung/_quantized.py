@@ -43,6 +43,8 @@ _FORMATS = {
 }
 _NUMBERS = {**_library.TYPES, **_library.NARROW_TYPES}
 _ALL_TYPES = {**_TYPES, **{name: _NUMBERS[format.elements] for name, format in _FORMATS.items()}}
+_FLOATS = [_library.TYPES[name] for name in ("F32", "F64", "F16", "BF16")]
+_NVFP4_LARGEST = 448 * 6  # largest E4M3 times largest E2M1
 _SCALE_DTYPES = {"F32": numpy.float32, "F16": numpy.float16}  # others are bytes
 
 
@@ -75,7 +77,8 @@ class Quantized:
     bytes of its elements, row by row; two 4-bit elements share a byte, the first in the lower half. ``block``
     has the rows and columns of elements that share a scale. ``scales`` and ``zero_points`` have one element
     per block, row by row; they are bytes if NumPy lacks their type, and None if the format has none. Blocks
-    of Q8_0 and Q4_0 hold their scales, as in GGML. ``T`` is the transposed array, with the same memory.
+    of Q8_0 and Q4_0 hold their scales, as in GGML. Every element is also multiplied by ``global_scale``,
+    which only "nvfp4" uses. ``T`` is the transposed array, with the same memory.
     """
 
     def __init__(
@@ -105,7 +108,9 @@ class Quantized:
     def T(self) -> Quantized:
         if len(self.shape) != 2:
             raise ValueError(f"the array has {len(self.shape)} dimensions; only arrays with two can be transposed")
-        transposed = Quantized(self.type, self.shape[::-1], self.data, self.scales, self.zero_points, self.block[::-1])
+        transposed = Quantized(
+            self.type, self.shape[::-1], self.data, self.scales, self.zero_points, self.block[::-1], self.global_scale
+        )
         transposed._is_transposed = not self._is_transposed
         return transposed
 
@@ -141,6 +146,8 @@ class Quantized:
                 self._view(), quantization and byref(quantization), _matrix(to.type, self.shape, to.address)
             )
         )
+        if self.global_scale != 1:  # products of E2M1 and E4M3 are exact in every dtype
+            result[...] = result.astype(numpy.float32) * numpy.float32(self.global_scale)
         return result
 
     def _operands(self, a, b, out, beta, bias, multiplier, residual) -> QuantizedOperands:
@@ -255,6 +262,9 @@ def quantize(array: Any, type: str, block: Any = None) -> Quantized:
     "nvfp4"      4-bit floats E2M1, E4M3                  16
     ===========  =======================================  ================================================
 
+    E4M3 has a small range. "nvfp4" therefore divides the array by ``global_scale`` of the result first, a
+    float32 with which the largest scale of a block is 448, the largest number of E4M3.
+
     ``block`` changes the block of the integer and f8 formats: a number of elements in a row, or a pair of
     rows and columns, where 0 is all. To multiply by weights of shape (n, k), pass the transposed array:
 
@@ -270,6 +280,8 @@ def quantize(array: Any, type: str, block: Any = None) -> Quantized:
     kind = _library.lookup(_ALL_TYPES, type, "type")
     view = view_of_array(numpy.ascontiguousarray(array), "array")
     shape = tuple(view.shape)
+    if type == "nvfp4":
+        return _quantize_to_nvfp4(view, shape, block)
     if type in _FORMATS:
         return _quantize_with_scales(view, shape, type, block)
     if block is not None:
@@ -298,6 +310,27 @@ def _quantize_with_scales(view: View, shape: tuple, type: str, block: Any) -> Qu
         function = _library.load().rung_quantize
         _library.check(function(_matrix(view.type, shape, view.address), to, byref(quantization)))
     return Quantized(type, shape, data, scales, zero_points, sizes)
+
+
+def _quantize_to_nvfp4(view: View, shape: tuple, block: Any) -> Quantized:
+    scale = _global_scale_of(view)
+    if scale != 1:
+        view = view_of_array(view.as_array().astype(numpy.float32) / scale, "array")
+    quantized = _quantize_with_scales(view, shape, "nvfp4", block)
+    quantized.global_scale = float(scale)
+    return quantized
+
+
+def _global_scale_of(view: View) -> numpy.float32:
+    """Returns the largest magnitude divided by that of an element in NVFP4; 1 if the library will refuse the array."""
+    array, one = view.as_array(), numpy.float32(1)
+    if view.type not in _FLOATS or not array.size:
+        return one
+    with numpy.errstate(over="ignore"):
+        largest = numpy.abs(array.astype(numpy.float32)).max()
+    if largest == 0 or not numpy.isfinite(largest):
+        return one
+    return max(largest / numpy.float32(_NVFP4_LARGEST), numpy.finfo(numpy.float32).tiny)
 
 
 # NumPy types of tensors by the names that GGUF and safetensors give them. BF16 and 8-bit floats need ml_dtypes.

@@ -222,6 +222,41 @@ def test_formats_with_scales_are_within_the_bound(kind, shape):
     assert quantized.nbytes > quantized.data.nbytes
 
 
+@pytest.mark.parametrize("size", [1e-37, 1e-6, 0.005, 1, 1e4, 1e35])
+def test_nvfp4_has_a_global_scale(size):
+    array = random((33, 256)) * numpy.float32(size)
+    quantized = rung.quantize(array, "nvfp4")
+    assert quantized.global_scale == pytest.approx(numpy.abs(array).max() / 2688, rel=1e-3)
+    assert quantized.T.global_scale == quantized.global_scale
+    errors = numpy.abs(quantized.dequantize().astype(float) - array) / largest_of_blocks(array, 16)
+    assert errors.max() <= 0.204
+    a = random((3, 256))
+    values = quantized.dequantize("float64").T
+    assert (values == quantized.dequantize().T).all()
+    bound = 1e-5 * (numpy.abs(a) @ numpy.abs(values))
+    assert (numpy.abs(rung.matmul(a, quantized.T, alpha=2) - 2 * (a @ values)) <= 2 * bound).all()
+    (result,) = rung.group_matmul([a], [quantized.T], alpha=2)
+    assert (result == rung.matmul(a, quantized.T, alpha=2)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_nvfp4_dequantizes_to_other_types(dtype):
+    dtype = getattr(pytest.importorskip("ml_dtypes"), dtype) if dtype == "bfloat16" else dtype
+    quantized = rung.quantize((random((3, 64)) / 200).astype(dtype), "nvfp4")
+    assert (quantized.dequantize(dtype) == quantized.dequantize().astype(dtype)).all()
+
+
+def test_nvfp4_of_zeros_and_of_wrong_values():
+    zeros = rung.quantize(numpy.zeros((2, 16), numpy.float32), "nvfp4")
+    assert zeros.global_scale == 1 and (zeros.dequantize() == 0).all()
+    assert rung.quantize(numpy.zeros((2, 0), numpy.float32), "nvfp4").global_scale == 1
+    for value in (numpy.inf, numpy.nan, 1e300):
+        with pytest.raises(rung.Error, match="finite"):
+            rung.quantize(numpy.full((1, 16), value), "nvfp4")
+    with pytest.raises(rung.Error, match="i32"):
+        rung.quantize(numpy.ones((1, 16), numpy.int32), "nvfp4")
+
+
 @pytest.mark.parametrize("block", [7, 0, (3, 4), (0, 0), (0, 1)])
 @pytest.mark.parametrize("kind", ["int8", "uint4", "f8e4m3"])
 def test_blocks_have_the_requested_size(kind, block):
