@@ -15,7 +15,7 @@ import numpy
 from . import _library
 from ._arrays import TYPE_BYTES, View, dtype_of, type_name, view_of, view_of_array
 from ._form import Form, Slot
-from ._matmul import Operands
+from ._matmul import Operands, matmul
 
 _BLOCK = 32  # elements of a block of GGML
 _BLOCK_BYTES = {"q8_0": 34, "q4_0": 18}
@@ -78,8 +78,11 @@ class Quantized:
     has the rows and columns of elements that share a scale. ``scales`` and ``zero_points`` have one element
     per block, row by row; they are bytes if NumPy lacks their type, and None if the format has none. Blocks
     of Q8_0 and Q4_0 hold their scales, as in GGML. Every element is also multiplied by ``global_scale``,
-    which only "nvfp4" uses. ``T`` is the transposed array, with the same memory.
+    which only "nvfp4" uses. ``T`` is the transposed array, with the same memory. ``array @ quantized`` is
+    rung.matmul(array, quantized).
     """
+
+    __array_ufunc__ = None  # NumPy leaves array @ quantized to __rmatmul__
 
     def __init__(
         self,
@@ -113,6 +116,9 @@ class Quantized:
         )
         transposed._is_transposed = not self._is_transposed
         return transposed
+
+    def __rmatmul__(self, a: Any) -> Any:
+        return matmul(a, self)
 
     def __repr__(self) -> str:
         return f"<rung.Quantized {' x '.join(map(str, self.shape))} {self.type}, {self.nbytes} bytes>"

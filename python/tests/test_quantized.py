@@ -257,6 +257,15 @@ def test_nvfp4_of_zeros_and_of_wrong_values():
         rung.quantize(numpy.ones((1, 16), numpy.int32), "nvfp4")
 
 
+def test_the_operator_multiplies():
+    weights, a = rung.quantize(random((20, 64)), "q8_0"), random((2, 3, 64))
+    assert (a @ weights.T == rung.matmul(a, weights.T)).all()
+    with pytest.raises(ValueError, match="do not match"):
+        a @ weights
+    with pytest.raises(TypeError):
+        weights @ a
+
+
 @pytest.mark.parametrize("block", [7, 0, (3, 4), (0, 0), (0, 1)])
 @pytest.mark.parametrize("kind", ["int8", "uint4", "f8e4m3"])
 def test_blocks_have_the_requested_size(kind, block):
