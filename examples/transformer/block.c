@@ -81,7 +81,7 @@ static rung_matrix rows_of(const model_t *model, const values_t *values, int sta
                           values_row(values, model->shape, stage, values->first));
 }
 
-/* Rounds rows to BF16, because A and B have the same type. */
+/* Rounds rows to BF16. BF16 x BF16 is multiplied as BF16; F32 x BF16 would be multiplied as F32, which is slower. */
 static rung_matrix narrow_rows(const values_t *values, rung_matrix rows)
 {
     const float *from = rows.data;

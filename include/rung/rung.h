@@ -173,10 +173,10 @@ typedef enum rung_type {
     RUNG_I8        = 5,
     RUNG_I32       = 6,
 
-    /* Only kernels 12_matrix and 13_wgmma multiply F8E4M3 or F8E5M2 by the same type, on NVIDIA GPUs from
-     * sm_89 on and on sm_90, and the emulation of 12_matrix. Only the CPU multiplies by a B of another type
-     * than A (see rung_accumulator_type()). E8M0 is a type of scales only. A problem that no kernel of the
-     * device multiplies fails with RUNG_STATUS_UNSUPPORTED. */
+    /* F8E4M3 and F8E5M2 are multiplied by the same type on NVIDIA GPUs: by 12_matrix from sm_89 on, and
+     * by 13_wgmma on sm_90. The emulated 12_matrix multiplies them, too. Only the CPU multiplies A by a B of
+     * another type (see rung_accumulator_type()). E8M0 is a type of scales only. A problem for which the
+     * device has no kernel fails with RUNG_STATUS_UNSUPPORTED. */
     RUNG_U8        = 7,
     RUNG_I4        = 8, /* 2 elements per byte, the first in the low half */
     RUNG_U4        = 9,
@@ -346,10 +346,11 @@ RUNG_API rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int
  *     bf16x1   F32 rounded to 8 significant bits       (1.02 gamma(k) + 2^-7 + 2^-16) |A||B|
  *     q8       A rounded to blocks of 8-bit integers   (1.02 gamma(k) + 2^-7 + 2^-16) |A|max |B|
  *
- * The modes affect F32 inputs only, and all inputs if B has another type than A: its elements then count
- * as F32, as rung_dequantize() computes them. In q8, if B is Q8_0 or Q4_0, the elements of a row of A that
- * meet one block of B share a scale: the largest of the 32 becomes 127. |A|max has the
- * largest magnitude of such a block in place of each of its elements. In all modes but strict, inputs below 2^-126 may count as 0, and
+ * If A and B have the same type, the modes affect F32 only. If B has another type than A, the modes
+ * affect every type of A, and the elements of B are first converted to F32 as by rung_dequantize(). In q8
+ * with a B of Q8_0 or Q4_0, each row of A is divided into blocks of 32 elements. The elements of a block
+ * share a scale, with which the largest magnitude becomes 127. In |A|max, each element is replaced by the
+ * largest magnitude of its block. In all modes but strict, inputs below 2^-126 may count as 0, and
  * inputs that round past the largest number become infinite. In bf16x3 and tf32x3, parts of an input
  * below 2^-126 may count as 0, and an infinite input may give NaN. (The CPU uses FMA for the blocks
  * of C that such inputs contribute to, and has none of these exceptions.) The tensor cores of a GPU
@@ -412,8 +413,8 @@ static inline rung_quantization rung_quantization_default(void)
     return quantization;
 }
 
-/* Converts a matrix in host memory to a narrow type, and back. The floating-point matrix has type
- * F32, F64, F16 or BF16 and is computed with in F32. The quantized matrix has the same size.
+/* Convert a matrix in host memory to a narrow type, and back. The floating-point matrix has type F32,
+ * F64, F16 or BF16; its elements are rounded to F32 first. The quantized matrix has the same size.
  *
  *     Q8_0, Q4_0                  `quantization` is NULL. Blocks of 32 elements lie along the stride
  *                                 that is 1; the bytes are those of GGML
@@ -932,7 +933,7 @@ enum { RUNG_PARAMETERS_BYTES = 688 };
 /* Bits of rung_kernel_info.abilities. */
 enum {
     RUNG_ABILITY_BATCH_OFFSETS = 1, /* batches with batch_offsets */
-    RUNG_ABILITY_EPILOGUE      = 2, /* bias, activation, multiplier, residual */
+    RUNG_ABILITY_EPILOGUE      = 2, /* bias, activation, residual; on the CPU also the multiplier, which GPUs refuse */
     RUNG_ABILITY_SPLIT_K       = 4,
     RUNG_ABILITY_PACKED_B      = 8
 };
@@ -1395,7 +1396,7 @@ RUNG_API rung_status rung_tuning_path(rung_context *context, char *text, size_t 
  *     RUNG_OVERLAP      minimum total size of the operands in bytes (digits only) at which copies overlap
  *                       computation; default 33554432; 0: never
  *     RUNG_TUNING       the path of a tuning file, or "off"; see "Tuning"
- *     RUNG_CPU_VENDOR   mkl, openblas, blis, onednn, or the path of a CBLAS library
+ *     RUNG_CPU_VENDOR   mkl, openblas, blis, onednn, ggml, or the path of a CBLAS library
  *     RUNG_CPU_ISA      the best instruction set to use: portable, avx2, avx512, dot (AVX-512 with VNNI,
  *                       and BF16 if present), amx; on AArch64: portable (NEON), sve (SVE, if its vectors
  *                       have 256 or 512 bits), mmla (and SMMLA and BFMMLA, if present)

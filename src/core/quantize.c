@@ -418,7 +418,7 @@ static rung_status visit_blocks(const rung_matrix *wide, const rung_matrix *narr
 
 /* ---- Public functions --------------------------------------------------------------------------------------- */
 
-/* Checks that what rung_quantize writes does not overlap itself, other operands or the values. */
+/* Checks that no output of rung_quantize() (elements, scales, zero points) overlaps itself, another output or the input. */
 static rung_status check_outputs(const rung_matrix *wide, const rung_matrix *narrow,
                                  const rung_quantization *quantization)
 {

@@ -187,7 +187,8 @@ static rung_status read_type(gguf_cursor_t *cursor, rungi_weights_entry *entry, 
     return RUNG_OK;
 }
 
-/* Reads a tensor of the list. Its offset is relative to data whose place is not known yet: `entry->data` is not set. */
+/* Reads one entry of the list of tensors. `offset` is relative to the first byte of data, whose address is not known before
+ * the whole list has been read. `entry->data` therefore stays NULL. */
 static rung_status read_tensor(gguf_cursor_t *cursor, rungi_weights_entry *entry, int64_t *offset, char *type_name,
                                size_t capacity)
 {

@@ -11,8 +11,9 @@
  *
  * A B that is quantized, or narrower than A, is dequantized or widened while it is packed.
  *
- * A KC x NC block of B stays in L2 while all rows of A are multiplied with it, one panel of rows at a time. A is packed as well, if C is wide enough to pay for it. If
- * A has too few rows to pay for packing, B is read in place. The bits of an element depend on k, KC and the path only.
+ * A KC x NC block of B stays in L2 while all rows of A are multiplied with it, one panel of rows at a time. A is packed as well
+ * if C is wide enough for this to save time. B is read in place if A has too few rows. The bits of an element depend on k, KC
+ * and the path only.
  *
  * microkernels/pipeline_config.c chooses the path and the block sizes. The inner loop is in
  * microkernels/microkernel_body.h.

@@ -5,8 +5,9 @@
  * A block is 32 elements along k that share a scale. A group is four blocks. In a group, the lanes 4 b ... 4 b + 3 of a vector
  * of 16 lanes belong to block b: `low` has the first 16 elements of each block, `high` the other 16, four bytes per lane.
  *
- * The instruction for dot products multiplies unsigned by signed bytes. The elements of B are therefore offset by 8 (Q4_0) or
- * 128 (Q8_0), and `correction` subtracts what that adds to a sum. */
+ * The instruction for dot products multiplies unsigned by signed bytes. The elements of B are therefore increased by 8 (Q4_0)
+ * or 128 (Q8_0). This increases a sum by 8 or 128 times the sum of A's elements. Sums begin with `correction`, which is minus
+ * this number. */
 #pragma once
 
 #include <stdbool.h>

@@ -32,7 +32,8 @@ rung bench --device cpu --kernels 10 --dtype 'f32*q8_0' --sizes 2x64x64 --comput
     jq -c '.results[] | [.compute, .computed, .verified]'
 rung bench --device cpu --kernels 10 --dtype 'f32*q4_0' --sizes 8x64x64 --batch 3 --epilogue bias_col --threads 1 --budget 0.02 --csv | cut -d, -f 2,5-9
 
-# GGML is nowhere, unless this machine has it where every program finds it. rung is measured all the same.
+# Without environment variables that lead to GGML, it is found only if the system's linker finds it. rung is measured in both
+# cases.
 HOME=/nonexistent VIRTUAL_ENV= CONDA_PREFIX= MKLROOT= RUNG_CPU_VENDOR= \
     rung bench --device cpu --peers all --kernels 10 --dtype 'f32*q8_0' --sizes 1x64x64 --threads 1 --budget 0.02 --json |
     jq -r '.results[] | if .kernel == "10_pipeline" then [.kernel, .verified]
