@@ -414,6 +414,9 @@ class Weights(Mapping):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def __contains__(self, name: object) -> bool:  # without reading the tensor
+        return name in self._file.tensors
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._file.tensors)
 

@@ -94,6 +94,7 @@ def test_safetensors_are_read(tmp_path):
         assert not weights[name].flags.writeable
     assert weights["empty"].shape == (2, 0) and weights["empty"].dtype == "float32"
     assert weights.type_name("scales") == "F8_E8M0"
+    assert "scales" in weights and "absent" not in weights
     with pytest.raises(TypeError, match="F8_E8M0, which NumPy does not have"):
         weights["scales"]
     with pytest.raises(KeyError):
