@@ -278,7 +278,7 @@ static void test_refused(void **state)
         const char *statement, *message;
     } cases[] = {
         {"mma.sync.aligned.m16n8k8.col.row.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r6}, {%r0,%r1,%r2,%r3};",
-         "modifier"},
+         "not known (valid is mma.sync.aligned.{m16n8k8/m16n8k16}.row.col.f32.f16.f16.f32)"},
         {"mma.sync.aligned.m16n8k8.row.col.f32.f16.bf16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r6}, {%r0,%r1,%r2,%r3};",
          "modifier"},
         {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4}, {%r6}, {%r0,%r1,%r2,%r3};",

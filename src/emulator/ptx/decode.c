@@ -240,7 +240,10 @@ static rung_status find_row(ptx_parser_t *parser)
     const char *reason = !is_found && statement->match.row < 0 ? "is not an instruction of PTX"
                          : !is_found                           ? "has a modifier that is not known"
                                                                : "is not implemented";
-    const char *note = is_found ? statement->row->entry.note : "";
+    char forms[320] = "";
+    if (!is_found && statement->match.row >= 0)
+        rungi_ptx_table_nearest(&statement->opcode, forms, sizeof forms);
+    const char *note = is_found ? statement->row->entry.note : forms;
     return PTX_DECODE_FAIL(parser, RUNG_STATUS_UNSUPPORTED, "%.*s %s%s%s%s", (int)statement->text.length,
                            statement->text.text, reason, *note ? " (" : "", note, *note ? ")" : "");
 }

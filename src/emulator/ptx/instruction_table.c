@@ -2,6 +2,8 @@
 /* instruction_table.c - see instruction_table.h. */
 #include "emulator/ptx/instruction_table.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "emulator/ptx/module.h"
@@ -163,6 +165,67 @@ bool rungi_ptx_table_find(const ptx_opcode_t *opcode, ptx_match_t *match)
         }
     match->row = first;
     return false;
+}
+
+/* ---- The nearest row ----------------------------------------------------------------------------------------------- */
+
+/* Returns the number of modifiers that a row does not accept, plus those that it needs besides. A type that a row does not
+ * accept counts twice: types say more than anything else which form was meant. INT_MAX: the row is no candidate. */
+static int distance_to(const ptx_opcode_t *opcode, int row)
+{
+    const char *pattern = rows[row].entry.modifiers;
+    slot_t slot;
+    uint32_t taken = 0;
+    int missing = 0; /* and rejected */
+    if (!rungi_string_view_equals(opcode->name, rows[row].entry.opcode) ||
+        rows[row].entry.support == RUNG_EMULATOR_REFUSED || strchr(pattern, '*'))
+        return INT_MAX;
+    while (next_slot(&pattern, &slot)) {
+        int index = find_modifier(opcode, &slot, taken);
+        if (index >= 0)
+            taken |= 1u << index;
+        else
+            missing += !slot.is_optional;
+    }
+    for (int i = 0; i < opcode->modifier_count; i++)
+        if (!(taken >> i & 1))
+            missing += rungi_ptx_type_of(opcode->modifiers[i]) ? 2 : 1;
+    return missing;
+}
+
+/* Writes a row as docs/reference/ptx.md does: [.sat] is optional, .{lo/hi} is a choice. Returns the length. */
+static size_t write_form(int row, char *to, size_t size)
+{
+    const char *pattern = rows[row].entry.modifiers;
+    slot_t slot;
+    size_t length = (size_t)snprintf(to, size, "%s", rows[row].entry.opcode);
+    while (length < size && next_slot(&pattern, &slot)) {
+        bool is_choice = memchr(slot.alternatives.text, '|', slot.alternatives.length) != NULL;
+        length += (size_t)snprintf(to + length, size - length, "%s.%s", slot.is_optional ? "[" : "",
+                                   is_choice ? "{" : "");
+        for (size_t i = 0; i < slot.alternatives.length && length + 1 < size; i++)
+            to[length++] = slot.alternatives.text[i] == '|' ? '/' : slot.alternatives.text[i];
+        if (length < size)
+            length += (size_t)snprintf(to + length, size - length, "%s%s", is_choice ? "}" : "",
+                                       slot.is_optional ? "]" : "");
+    }
+    return length < size ? length : size - 1;
+}
+
+void rungi_ptx_table_nearest(const ptx_opcode_t *opcode, char *to, size_t size)
+{
+    int least = INT_MAX;
+    size_t length = 0;
+    for (int row = 0; row < rungi_ptx_table_row_count(); row++)
+        if (distance_to(opcode, row) < least)
+            least = distance_to(opcode, row);
+    *to = 0;
+    for (int row = 0, forms = 0; least < INT_MAX && forms < 2 && row < rungi_ptx_table_row_count(); row++)
+        if (distance_to(opcode, row) == least) {
+            length += (size_t)snprintf(to + length, size - length, "%s", forms++ ? " or " : "valid is ");
+            length = length < size ? length : size - 1;
+            length += write_form(row, to + length, size - length);
+        }
 }
 
 rungi_string_view rungi_ptx_match_slot(const ptx_match_t *match, const char *name)

@@ -36,6 +36,9 @@ const ptx_table_row_t *rungi_ptx_table_row(int row);
  * if PTX has no such opcode. */
 bool rungi_ptx_table_find(const ptx_opcode_t *opcode, ptx_match_t *match);
 
+/* Writes which forms a statement without a row is closest to, as "valid is add.sat.s32". */
+void rungi_ptx_table_nearest(const ptx_opcode_t *opcode, char *to, size_t size);
+
 /* Returns what a slot matched; a view of length 0 if the slot is absent. */
 rungi_string_view rungi_ptx_match_slot(const ptx_match_t *match, const char *name);
 bool rungi_ptx_match_has(const ptx_match_t *match, const char *name);
