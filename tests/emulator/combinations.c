@@ -67,7 +67,8 @@ static bool spec_type(const combination_t *combination, const char *name, type_t
 
 static int register_bits(const combination_t *combination, const type_t *type)
 {
-    int bits = type->bits * type->count < 16 ? 16 : type->bits * type->count;
+    bool is_byte = strcmp(type->name, "b8") == 0; /* two elements of 4 bits */
+    int bits = type->bits * type->count < 16 && !is_byte ? 16 : type->bits * type->count;
     if (combination->has_wide_registers && type->kind != KIND_FLOAT)
         bits = bits < 64 ? 2 * bits : 64;
     return bits;

@@ -95,11 +95,34 @@ static void to_float(const combination_t *combination, const uint64_t *in, expec
         rounded = 0;
     expected->bits[0] = format_encode(to->format, rounded);
     bool keeps_payload = to->bits == 64 || strcmp(from->name, "bf16") == 0 || strcmp(to->name, "tf32") == 0;
-    if (isnan(rounded) && keeps_payload)
+    if (isnan(rounded) && !to->format->has_nan)
+        expected->bits[0] = format_encode(to->format, format_max(to->format));
+    else if (isnan(rounded) && keeps_payload)
         expected->tolerance[0] = ANY_NAN;
     if (strcmp(to->name, "tf32") == 0)
         expected->bits[0] <<= 13;
 }
+
+/* ---- Scales -------------------------------------------------------------------------------------------------------- */
+
+/* The magnitude becomes a power of two, from 2^-127 to 2^127. */
+static void to_scale(const combination_t *combination, const uint64_t *in, expected_t *expected)
+{
+    double value = fabs(format_decode(combination->stype.format, in[0]));
+    uint64_t beyond = slot_has(combination, "satfinite") ? 254 : 255;
+    int power = -127;
+    if (isnan(value) || isinf(value)) {
+        expected->bits[0] = isnan(value) ? 255 : beyond;
+        return;
+    }
+    while (power < 127 && ldexp(1, power + 1) <= value)
+        power++;
+    if (rounding_of(combination) == UP && ldexp(1, power) < value)
+        power++;
+    expected->bits[0] = power > 127 ? beyond : (uint64_t)(power + 127);
+}
+
+/* ---- Pairs --------------------------------------------------------------------------------------------------------- */
 
 /* Converts pairs: the first source of two is the upper element. */
 static void to_pair(const combination_t *combination, const uint64_t *in, expected_t *expected)
@@ -110,7 +133,10 @@ static void to_pair(const combination_t *combination, const uint64_t *in, expect
     for (int element = 0; element < 2; element++) {
         expected_t part = {0};
         uint64_t bits = from->count == 2 ? in[0] >> element * from->bits : in[1 - element];
-        to_float(&one, &bits, &part);
+        if (one.type.format->is_scale)
+            to_scale(&one, &bits, &part);
+        else
+            to_float(&one, &bits, &part);
         expected->bits[0] |= part.bits[0] << element * one.type.bits;
         if (isnan(format_decode(one.type.format, part.bits[0])) && one.type.bits == 8)
             expected->tolerance[0] = ANY_NAN;

@@ -9,9 +9,11 @@
 
 /* ---- Formats ------------------------------------------------------------------------------------------------------- */
 
-static const format_t formats[] = {{"f16", 5, 10, true},  {"bf16", 8, 7, true},  {"f32", 8, 23, true},
-                                   {"f64", 11, 52, true}, {"tf32", 8, 10, true}, {"e4m3", 4, 3, false},
-                                   {"e5m2", 5, 2, true}};
+static const format_t formats[] = {
+    {"f16", 5, 10, true, true, false},   {"bf16", 8, 7, true, true, false},   {"f32", 8, 23, true, true, false},
+    {"f64", 11, 52, true, true, false},  {"tf32", 8, 10, true, true, false},  {"e4m3", 4, 3, false, true, false},
+    {"e5m2", 5, 2, true, true, false},   {"e3m2", 3, 2, false, false, false}, {"e2m3", 2, 3, false, false, false},
+    {"e2m1", 2, 1, false, false, false}, {"ue8m0", 8, 0, false, true, true}};
 
 static int bias_of(const format_t *format)
 {
@@ -25,6 +27,8 @@ static uint64_t all_ones(int bits)
 
 bool format_is_nan(const format_t *format, uint64_t bits)
 {
+    if (!format->has_nan)
+        return false;
     uint64_t magnitude = bits & all_ones(format->exponent_bits + format->fraction_bits);
     uint64_t infinity = all_ones(format->exponent_bits) << format->fraction_bits;
     return format->has_infinity ? magnitude > infinity
@@ -38,6 +42,8 @@ double format_decode(const format_t *format, uint64_t bits)
     double sign = bits >> (format->exponent_bits + format->fraction_bits) & 1 ? -1 : 1;
     if (format_is_nan(format, bits))
         return NAN;
+    if (format->is_scale)
+        return ldexp(1, exponent - 127);
     if (format->has_infinity && exponent == (int)all_ones(format->exponent_bits))
         return sign * INFINITY;
     if (exponent > 0)
@@ -56,7 +62,7 @@ double format_max(const format_t *format)
 {
     uint64_t infinity = all_ones(format->exponent_bits) << format->fraction_bits;
     uint64_t largest = format->has_infinity ? infinity - 1
-                                            : all_ones(format->exponent_bits + format->fraction_bits) - 1;
+                                            : all_ones(format->exponent_bits + format->fraction_bits) - format->has_nan;
     return format_decode(format, largest);
 }
 
@@ -103,7 +109,11 @@ bool type_of(const char *name, type_t *type)
         if (strcmp(formats[i].name, element) == 0) {
             type->kind = KIND_FLOAT;
             type->format = &formats[i];
-            type->bits = strcmp(element, "tf32") == 0 ? 32 : 1 + formats[i].exponent_bits + formats[i].fraction_bits;
+            type->bits = 1 + formats[i].exponent_bits + formats[i].fraction_bits;
+            if (strcmp(element, "tf32") == 0)
+                type->bits = 32;
+            else if (formats[i].is_scale || type->bits == 6) /* elements of 6 bits have a byte each */
+                type->bits = 8;
             return true;
         }
     type->kind = *element == 's' ? KIND_SIGNED : *element == 'u' ? KIND_UNSIGNED : KIND_BITS;
@@ -129,6 +139,9 @@ static uint64_t special_float(const format_t *format, int index)
                                     65504,   65519.9,    65520,        65536,        448,    464,     57344,
                                     61440,   2147483647, 2147483648.0, 4294967296.0, 0x1p63, 0x1p64,  0x1.8p-15,
                                     0x1p-24, 0x1p-25,    0x1.8p-9,     0x1p-149};
+    static const uint64_t scales[] = {0, 1, 2, 126, 127, 128, 252, 253, 254, 255};
+    if (format->is_scale)
+        return scales[index % 10];
     int fraction = format->fraction_bits, width = format->exponent_bits + fraction;
     uint64_t one = 1, infinity = all_ones(format->exponent_bits) << fraction, sign = (uint64_t)(index & 1) << width;
     switch (index / 2) {
@@ -188,6 +201,8 @@ static uint64_t special_integer(int bits, int index)
 static uint64_t random_float(const format_t *format, uint64_t random)
 {
     uint64_t bits = operand_hash(random, 1);
+    if (format->is_scale)
+        return bits & 0xff;
     int fraction = format->fraction_bits, width = format->exponent_bits + fraction;
     if (random >> 8 & 1) { /* an exponent near that of 1, so that sums and products stay in range */
         uint64_t exponent = (uint64_t)bias_of(format) + (random >> 16) % 8 - 4;

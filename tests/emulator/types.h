@@ -13,6 +13,8 @@ typedef struct format {
     const char *name;
     int exponent_bits, fraction_bits;
     bool has_infinity; /* e4m3 has none, and one NaN per sign */
+    bool has_nan;      /* formats of 4 and 6 bits have none */
+    bool is_scale;     /* ue8m0: powers of two, without sign and zero */
 } format_t;
 
 typedef enum kind { KIND_BITS, KIND_UNSIGNED, KIND_SIGNED, KIND_FLOAT, KIND_PREDICATE } kind_t;

@@ -279,26 +279,33 @@ EXECUTOR(cvt_tf32)
     }
 }
 
-/* ---- FP8 ----------------------------------------------------------------------------------------------------------- */
+/* ---- FP8, FP6 and FP4 ---------------------------------------------------------------------------------------------- */
 
-/* e4m3 has no infinity: its largest exponent belongs to numbers up to 448. */
-typedef struct fp8_format {
+/* e4m3 has no infinity: its largest exponent belongs to numbers up to 448. Formats of 4 and 6 bits have numbers only. */
+typedef struct small_format {
     float_format_t numbers;
-    int fraction_bits, bias;
+    int bits, fraction_bits, bias;
     double max;
-} fp8_format_t;
+    uint32_t from_nan;  /* what NaN becomes */
+    uint32_t first_nan; /* the least magnitude that is NaN; 0x100 if there is none */
+    int place;          /* bits per element of a pair */
+} small_format_t;
 
-static const fp8_format_t format_e4m3x2 = {{4, -9, 8}, 3, 7, 448}, format_e5m2x2 = {{3, -16, 15}, 2, 15, 57344};
+static const small_format_t format_e4m3x2 = {{4, -9, 8}, 8, 3, 7, 448, 0x7f, 0x7f, 8};
+static const small_format_t format_e5m2x2 = {{3, -16, 15}, 8, 2, 15, 57344, 0x7f, 0x7d, 8};
+static const small_format_t format_e2m3x2 = {{4, -3, 2}, 6, 3, 1, 7.5, 0x1f, 0x100, 8};
+static const small_format_t format_e3m2x2 = {{3, -4, 4}, 6, 2, 3, 28, 0x1f, 0x100, 8};
+static const small_format_t format_e2m1x2 = {{2, -1, 2}, 4, 1, 1, 6, 0x7, 0x100, 4};
 
-/* Rounds to nearest even. Every number beyond the largest becomes the largest: conversions to FP8 are .satfinite. */
-static uint32_t narrow_fp8(float number, const fp8_format_t *format, uint32_t flags)
+/* Rounds to nearest even. Every number beyond the largest becomes the largest: these conversions are .satfinite. */
+static uint32_t narrow_small(float number, const small_format_t *format, uint32_t flags)
 {
     double value = round_double(number, &format->numbers, PTX_ROUND_RN);
     if (value != value)
-        return 0x7f;
+        return format->from_nan;
     if ((flags & PTX_FLAG_RELU) && value <= 0)
         return 0;
-    uint32_t sign = signbit(value) ? 0x80 : 0;
+    uint32_t sign = signbit(value) ? 1u << (format->bits - 1) : 0;
     double magnitude = fabs(value) > format->max ? format->max : fabs(value);
     int exponent = magnitude == 0 ? 1 - format->bias : ilogb(magnitude);
     if (exponent < 1 - format->bias)
@@ -308,49 +315,104 @@ static uint32_t narrow_fp8(float number, const fp8_format_t *format, uint32_t fl
     return sign | (digits + ((uint32_t)(exponent + format->bias - 1) << format->fraction_bits));
 }
 
-static uint32_t widen_fp8(uint32_t bits, const fp8_format_t *format, uint32_t flags)
+/* Returns the bits of an f16. Infinity of e5m2 has the value 2^16, which becomes that of f16. */
+static uint32_t widen_small(uint32_t bits, const small_format_t *format, uint32_t flags)
 {
-    uint32_t magnitude = bits & 0x7f, fraction = magnitude & ((1u << format->fraction_bits) - 1);
+    uint32_t sign = bits >> (format->bits - 1) & 1, magnitude = bits & ((1u << (format->bits - 1)) - 1);
+    uint32_t fraction = magnitude & ((1u << format->fraction_bits) - 1);
     int exponent = (int)(magnitude >> format->fraction_bits);
-    bool is_e5m2 = format->fraction_bits == 2;
-    if (is_e5m2 ? magnitude > 0x7c : magnitude == 0x7f)
+    if (magnitude >= format->first_nan)
         return 0x7fff;
-    if ((flags & PTX_FLAG_RELU) && (bits & 0x80))
+    if ((flags & PTX_FLAG_RELU) && sign)
         return 0;
     double value = exponent == 0 ? ldexp(fraction, 1 - format->bias - format->fraction_bits)
                                  : ldexp(fraction + (1u << format->fraction_bits),
                                          exponent - format->bias - format->fraction_bits);
-    uint32_t half = is_e5m2 && magnitude == 0x7c ? 0x7c00 : f32_to_f16((float)value);
-    return half | (bits & 0x80) << 8;
+    return f32_to_f16((float)value) | sign << 15;
 }
 
-#define FP8(type)                                                                                                    \
-    EXECUTOR(cvt_pack_##type##_f32)                                                                                  \
-    {                                                                                                                \
-        uint16_t *d = OPERAND(0);                                                                                    \
-        const float *a = OPERAND(1), *b = OPERAND(2);                                                                \
-        uint32_t flags = instruction->flags;                                                                         \
-        FOR_LANES(d[lane] = (uint16_t)(narrow_fp8(a[lane], &format_##type, flags) << 8 |                             \
-                                       narrow_fp8(b[lane], &format_##type, flags)))                                  \
-    }                                                                                                                \
-    EXECUTOR(cvt_##type##_f16x2)                                                                                     \
-    {                                                                                                                \
-        uint16_t *d = OPERAND(0);                                                                                    \
-        const uint16_t *a = OPERAND(1);                                                                              \
-        uint32_t flags = instruction->flags;                                                                         \
-        FOR_LANES(d[lane] = (uint16_t)(narrow_fp8(f16_to_f32(a[2 * (size_t)lane + 1]), &format_##type, flags) << 8 | \
-                                       narrow_fp8(f16_to_f32(a[2 * (size_t)lane]), &format_##type, flags)))          \
-    }                                                                                                                \
-    EXECUTOR(cvt_f16x2_##type)                                                                                       \
-    {                                                                                                                \
-        uint32_t *d = OPERAND(0);                                                                                    \
-        const uint16_t *a = OPERAND(1);                                                                              \
-        uint32_t flags = instruction->flags;                                                                         \
-        FOR_LANES(d[lane] = widen_fp8(a[lane] >> 8, &format_##type, flags) << 16 |                                   \
-                            widen_fp8(a[lane] & 0xff, &format_##type, flags))                                        \
+/* a is the upper element, b the lower one. */
+static uint32_t narrow_pair(float a, float b, const small_format_t *format, uint32_t flags)
+{
+    return narrow_small(a, format, flags) << format->place | narrow_small(b, format, flags);
+}
+
+static uint32_t widen_pair(uint32_t bits, const small_format_t *format, uint32_t flags)
+{
+    return widen_small(bits >> format->place, format, flags) << 16 | widen_small(bits, format, flags);
+}
+
+#define SMALL_PAIR(type)                                                                    \
+    EXECUTOR(cvt_pack_##type##_f32)                                                         \
+    {                                                                                       \
+        uint16_t *d = OPERAND(0);                                                           \
+        const float *a = OPERAND(1), *b = OPERAND(2);                                       \
+        uint32_t flags = instruction->flags;                                                \
+        FOR_LANES(d[lane] = (uint16_t)narrow_pair(a[lane], b[lane], &format_##type, flags)) \
+    }                                                                                       \
+    EXECUTOR(cvt_f16x2_##type)                                                              \
+    {                                                                                       \
+        uint32_t *d = OPERAND(0);                                                           \
+        const uint16_t *a = OPERAND(1);                                                     \
+        uint32_t flags = instruction->flags;                                                \
+        FOR_LANES(d[lane] = widen_pair(a[lane], &format_##type, flags))                     \
     }
-FP8(e4m3x2)
-FP8(e5m2x2)
+SMALL_PAIR(e4m3x2)
+SMALL_PAIR(e5m2x2)
+SMALL_PAIR(e2m3x2)
+SMALL_PAIR(e3m2x2)
+SMALL_PAIR(e2m1x2)
+
+#define PAIR_OF_HALVES(type)                                                                               \
+    EXECUTOR(cvt_##type##_f16x2)                                                                           \
+    {                                                                                                      \
+        uint16_t *d = OPERAND(0);                                                                          \
+        const uint16_t *a = OPERAND(1);                                                                    \
+        uint32_t flags = instruction->flags;                                                               \
+        FOR_LANES(d[lane] = (uint16_t)narrow_pair(f16_to_f32(a[2 * (size_t)lane + 1]),                     \
+                                                  f16_to_f32(a[2 * (size_t)lane]), &format_##type, flags)) \
+    }
+PAIR_OF_HALVES(e4m3x2)
+PAIR_OF_HALVES(e5m2x2)
+
+/* ---- Scales -------------------------------------------------------------------------------------------------------- */
+
+/* Rounds the magnitude of a number to a power of two from 2^-127 to 2^127, down or up. Beyond, it becomes NaN, or the
+ * largest power with .satfinite. Returns the exponent plus 127. */
+static uint32_t narrow_ue8m0(float number, const ptx_instruction_t *instruction)
+{
+    uint32_t magnitude = f32_bits(number) & 0x7fffffff, exponent = magnitude >> 23;
+    bool is_up = instruction->rounding == PTX_ROUND_RP && (magnitude & 0x7fffff) != 0;
+    if (magnitude > 0x7f800000)
+        return 0xff;
+    if (is_up && magnitude > 0x00400000) /* 2^-127, which is subnormal */
+        exponent++;
+    return exponent == 0xff && (instruction->flags & PTX_FLAG_SATFINITE) ? 0xfe : exponent;
+}
+
+EXECUTOR(cvt_pack_ue8m0x2_f32)
+{
+    uint16_t *d = OPERAND(0);
+    const float *a = OPERAND(1), *b = OPERAND(2);
+    FOR_LANES(d[lane] = (uint16_t)(narrow_ue8m0(a[lane], instruction) << 8 | narrow_ue8m0(b[lane], instruction)))
+}
+
+EXECUTOR(cvt_ue8m0x2_bf16x2)
+{
+    uint16_t *d = OPERAND(0);
+    const uint16_t *a = OPERAND(1);
+    FOR_LANES(d[lane] = (uint16_t)(narrow_ue8m0(bf16_to_f32(a[2 * (size_t)lane + 1]), instruction) << 8 |
+                                   narrow_ue8m0(bf16_to_f32(a[2 * (size_t)lane]), instruction)))
+}
+
+EXECUTOR(cvt_bf16x2_ue8m0x2)
+{
+    uint32_t *d = OPERAND(0);
+    const uint16_t *a = OPERAND(1);
+    (void)instruction;
+    FOR_LANES(d[lane] = (uint32_t)f32_to_bf16(ue8m0_to_f32(a[lane] >> 8)) << 16 |
+                        f32_to_bf16(ue8m0_to_f32(a[lane] & 0xff)))
+}
 
 /* ---- Packed integers ----------------------------------------------------------------------------------------------- */
 
@@ -378,9 +440,19 @@ EXECUTOR(cvt_pack_int)
     }
 }
 
-#define E_FP8(type) E(cvt_pack_##type##_f32), E(cvt_##type##_f16x2), E(cvt_f16x2_##type)
-PTX_EXECUTORS(convert) = {E(cvt_u64_u32),     E(cvt_s64_s32),  E(cvt_u32_u64),  E(cvt_u32_u16), E(cvt_s32_s16),
-                          E(cvt_u16_u32),     E(cvt_f32_s32),  E(cvt_f32_u32),  E(cvt_f64_f32), E(cvt_f32_f16),
-                          E(cvt_f16_f32),     E(cvt_bf16_f32), E(cvt_f32_bf16), E(cvt),         E(cvt_pack_f16x2),
-                          E(cvt_pack_bf16x2), E(cvt_tf32),     E(cvt_pack_int), E_FP8(e4m3x2),  E_FP8(e5m2x2),
+#define E_SMALL(type) E(cvt_pack_##type##_f32), E(cvt_f16x2_##type)
+PTX_EXECUTORS(convert) = {E(cvt_u64_u32),        E(cvt_s64_s32),
+                          E(cvt_u32_u64),        E(cvt_u32_u16),
+                          E(cvt_s32_s16),        E(cvt_u16_u32),
+                          E(cvt_f32_s32),        E(cvt_f32_u32),
+                          E(cvt_f64_f32),        E(cvt_f32_f16),
+                          E(cvt_f16_f32),        E(cvt_bf16_f32),
+                          E(cvt_f32_bf16),       E(cvt),
+                          E(cvt_pack_f16x2),     E(cvt_pack_bf16x2),
+                          E(cvt_tf32),           E(cvt_pack_int),
+                          E_SMALL(e4m3x2),       E_SMALL(e5m2x2),
+                          E_SMALL(e2m3x2),       E_SMALL(e3m2x2),
+                          E_SMALL(e2m1x2),       E(cvt_e4m3x2_f16x2),
+                          E(cvt_e5m2x2_f16x2),   E(cvt_pack_ue8m0x2_f32),
+                          E(cvt_ue8m0x2_bf16x2), E(cvt_bf16x2_ue8m0x2),
                           {NULL, NULL}};

@@ -99,3 +99,26 @@ static inline float e5m2_to_f32(uint32_t bits)
 {
     return f16_to_f32((uint16_t)(bits << 8));
 }
+
+/* The formats of 4 and 6 bits have neither infinity nor NaN. Their exponent and fraction are those of an f16 with a smaller
+ * bias, too. */
+static inline float e2m1_to_f32(uint32_t bits)
+{
+    return f16_to_f32((uint16_t)((bits & 0x8) << 12 | (bits & 0x7) << 9)) * 0x1p14f;
+}
+
+static inline float e2m3_to_f32(uint32_t bits)
+{
+    return f16_to_f32((uint16_t)((bits & 0x20) << 10 | (bits & 0x1f) << 7)) * 0x1p14f;
+}
+
+static inline float e3m2_to_f32(uint32_t bits)
+{
+    return f16_to_f32((uint16_t)((bits & 0x20) << 10 | (bits & 0x1f) << 8)) * 0x1p12f;
+}
+
+/* ue8m0 is the exponent of a float: 0 is 2^-127, and 0xff is NaN. */
+static inline float ue8m0_to_f32(uint32_t bits)
+{
+    return f32_of_bits(bits == 0xff ? 0x7fffffff : bits == 0 ? 0x00400000 : bits << 23);
+}

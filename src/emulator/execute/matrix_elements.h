@@ -21,7 +21,7 @@ static inline void widen_f16(const uint16_t *halves, int count, float *to)
 #endif
 }
 
-/* Converts the elements of `count` words, a multiple of 16, to single precision. */
+/* Converts the elements of `count` words, a multiple of 16, to single precision. Elements of 4 and 6 bits are in bytes. */
 static inline void unpack_floats(const uint32_t *words, int count, ptx_type_t type, float *to)
 {
     const uint16_t *halves = (const uint16_t *)(const void *)words;
@@ -39,6 +39,18 @@ static inline void unpack_floats(const uint32_t *words, int count, ptx_type_t ty
     case PTX_E4M3:
         for (int i = 0; i < 4 * count; i++)
             to[i] = e4m3_to_f32(bytes[i]);
+        break;
+    case PTX_E2M1: /* in the middle of a byte */
+        for (int i = 0; i < 4 * count; i++)
+            to[i] = e2m1_to_f32(bytes[i] >> 2 & 15u);
+        break;
+    case PTX_E2M3: /* in the lower bits of a byte */
+        for (int i = 0; i < 4 * count; i++)
+            to[i] = e2m3_to_f32(bytes[i]);
+        break;
+    case PTX_E3M2:
+        for (int i = 0; i < 4 * count; i++)
+            to[i] = e3m2_to_f32(bytes[i]);
         break;
     default:
         for (int i = 0; i < 4 * count; i++)

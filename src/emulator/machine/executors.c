@@ -19,7 +19,9 @@
     X(memory, variant)     \
     X(atomic, variant)     \
     X(warp, variant)       \
-    X(matrix, variant) X(mma, variant) X(mma_forms, variant) X(wgmma, variant) X(wmma, variant) X(wmma_memory, variant)
+    X(matrix, variant)     \
+    X(mma, variant)        \
+    X(mma_forms, variant) X(mma_scaled, variant) X(wgmma, variant) X(wmma, variant) X(wmma_memory, variant)
 #define DECLARE(file, variant) extern const ptx_executor_t rungi_ptx_executors_##file##_##variant[];
 #define LIST(file, variant) rungi_ptx_executors_##file##_##variant,
 

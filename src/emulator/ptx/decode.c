@@ -2,6 +2,7 @@
 /* decode.c - turns a parsed statement into an instruction, as its row of instructions.def says. */
 #include "emulator/ptx/decode.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -229,6 +230,38 @@ static ptx_decode_fn find_decoder(const char *name)
     return NULL;
 }
 
+/* Returns whether a slot of the statement has one of the packed types of 4 bits, 6 bits and scales. */
+static bool has_small_pairs(const ptx_match_t *match)
+{
+    static const ptx_type_t types[] = {PTX_E2M1X2, PTX_E2M3X2, PTX_E3M2X2, PTX_UE8M0X2};
+    ptx_type_t to = rungi_ptx_type_of(rungi_ptx_match_slot(match, "type"));
+    ptx_type_t from = rungi_ptx_type_of(rungi_ptx_match_slot(match, "stype"));
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i] == to || types[i] == from)
+            return true;
+    return false;
+}
+
+/* Checks the target of instructions that only some architectures have, without a promise of their successors. */
+static rung_status check_target(const ptx_parser_t *parser)
+{
+    const ptx_statement_t *statement = &parser->statement;
+    const ptx_module_t *module = parser->module;
+    bool is_kind = rungi_string_view_equals(statement->opcode.name, "mma") &&
+                   rungi_ptx_match_has(&statement->match, "kind");
+    if (!is_kind && !has_small_pairs(&statement->match))
+        return RUNG_OK;
+    int first = is_kind ? 120 : 100, end = is_kind ? 130 : INT_MAX;
+    if (module->target_suffix && module->target >= first && module->target < end)
+        return RUNG_OK;
+    char suffix[] = {module->target_suffix, 0};
+    return PTX_DECODE_FAIL(
+        parser, RUNG_STATUS_INVALID,
+        "%.*s needs .target sm_%da or sm_%df, or a later one %swith such a suffix; the target is sm_%d%s",
+        (int)statement->text.length, statement->text.text, first, first, is_kind ? "of this family " : "",
+        module->target, suffix);
+}
+
 static rung_status find_row(ptx_parser_t *parser)
 {
     ptx_statement_t *statement = &parser->statement;
@@ -236,7 +269,7 @@ static rung_status find_row(ptx_parser_t *parser)
     if (is_found)
         statement->row = rungi_ptx_table_row(statement->match.row);
     if (is_found && statement->row->entry.support != RUNG_EMULATOR_REFUSED)
-        return RUNG_OK;
+        return check_target(parser);
     const char *reason = !is_found && statement->match.row < 0 ? "is not an instruction of PTX"
                          : !is_found                           ? "has a modifier that is not known"
                                                                : "is not implemented";

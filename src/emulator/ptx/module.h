@@ -238,6 +238,7 @@ typedef struct ptx_module {
     int32_t list_count;
     ptx_undefined_read_t *undefined_reads; /* sorted by pc */
     int32_t undefined_count;
+    char target_suffix;       /* 'a' for sm_120a, 'f' for sm_120f, otherwise 0 */
     unsigned char *constants; /* lane arrays of constants, aligned to 64 bytes */
     int64_t constant_bytes;
     int64_t dynamic_shared_offset; /* where dynamic shared memory begins */

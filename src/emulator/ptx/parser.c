@@ -36,13 +36,21 @@ static rung_status parse_version(ptx_parser_t *parser)
     return RUNG_OK;
 }
 
+/* sm_120, or sm_120a and sm_120f for instructions that only some architectures have. */
+static void set_target(ptx_module_t *module, rungi_string_view name)
+{
+    char last = name.text[name.length - 1];
+    module->target = (int)strtol(name.text + 3, NULL, 10);
+    module->target_suffix = last == 'a' || last == 'f' ? last : 0;
+}
+
 static rung_status parse_target(ptx_parser_t *parser)
 {
     rungi_string_view name = {"", 0};
     do {
         TRY(rungi_ptx_parser_expect_name(parser, &name));
         if (name.length > 3 && memcmp(name.text, "sm_", 3) == 0)
-            parser->module->target = (int)strtol(name.text + 3, NULL, 10);
+            set_target(parser->module, name);
     } while (rungi_ptx_parser_accept(parser, ','));
     return RUNG_OK;
 }
