@@ -574,10 +574,14 @@ static inline rung_group rung_group_of(const rung_problem *problems, int64_t cou
  * of more than 256 outputs counts as overlapping.
  *
  * The CPU computes all problems in one pass of its threads. Each result has the same bits as after
- * rung_multiply() with the problem. Other devices compute the problems one after another. After a
- * failure with RUNG_STATUS_INVALID or _ALIASED, no output has been touched. After another failure, such
- * as RUNG_STATUS_TOO_LARGE or _UNSUPPORTED for a problem that the device cannot compute, the outputs of
- * other problems may be written. `options` may be NULL. */
+ * rung_multiply() with the problem. OpenCL and CUDA devices compute all problems by one launch, with
+ * one kernel and one tile size, so the bits may differ from those of rung_multiply(). They compute
+ * the problems one after another if the group has a single problem, if one launch is impossible (no
+ * kernel for the types, no compiler for CUDA) or if its memory cannot be allocated; with
+ * RUNG_VERBOSE=1 the log says which, and why. After a failure with RUNG_STATUS_INVALID or _ALIASED, no
+ * output has been touched. After another failure, such as RUNG_STATUS_TOO_LARGE or _UNSUPPORTED for a
+ * problem that the device cannot compute, the outputs of other problems may be written. `options` may
+ * be NULL. */
 RUNG_API rung_status rung_group_multiply(rung_context *context, const rung_group *group,
                                          const rung_multiply_options *options);
 

@@ -82,6 +82,9 @@ typedef struct rungi_device_ops {
      * `threads` threads (0: the device's number). No problem is a batch, and no output is empty. */
     rung_status (*plans_run)(rung_queue *queue, rung_plan *const *plans, const rung_problem *problems, int64_t count,
                              int64_t threads);
+    /* Optional: computes all problems of plan->group. `table` is host memory of plan->info.workspace_bytes bytes, aligned
+     * to 64 bytes, which the device uses until the queue was finished. */
+    rung_status (*group_run)(rung_plan *plan, rung_queue *queue, void *table, const rung_run_options *options);
     /* Optional: packs B into plan->info.packed_b_bytes bytes. */
     rung_status (*plan_pack)(rung_plan *plan, rung_queue *queue, const rung_matrix *b, rung_buffer *packed,
                              const rung_run_options *options);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* group.c - rung_group_multiply(): multiplies problems of different sizes as one unit of work.
  *
- * A device that reads host memory gets a plan per problem and runs all of them in one pass of its threads. */
+ * A device that reads host memory gets a plan per problem and runs all of them in one pass of its threads. On other
+ * devices, group_launch.c runs the group. */
 #include "core/group_check.h"
 
 #include "base/assert.h"
@@ -10,8 +11,9 @@
 #include "base/try.h"
 #include "core/caller_structs.h"
 #include "core/device_pool.h"
+#include "core/group_launch.h"
 #include "core/plan_table.h"
-#include "core/staging/pipeline.h"
+#include "core/staging/timeline.h"
 
 /* Writes one line about a group that ran on the CPU. */
 static void log_run(const rung_device *device, const rungi_group *group, const rung_plan *first, int64_t nanoseconds)
@@ -55,13 +57,6 @@ static rung_status run_on_host_memory(rung_context *context, rung_device *device
     return rungi_timeline_end(&timeline, status);
 }
 
-static rung_status run_one_by_one(rung_context *context, rung_device *device, const rungi_group *group)
-{
-    for (int64_t i = 0; i < group->count; i++)
-        TRY(rungi_staging_multiply(context, device, &group->problems[i]));
-    return RUNG_OK;
-}
-
 static rung_status run(rung_context *context, const rungi_group *group, int64_t threads)
 {
     rung_device *device;
@@ -70,7 +65,7 @@ static rung_status run(rung_context *context, const rungi_group *group, int64_t 
     TRY(rungi_device_pool_acquire_device(context, &device));
     RUNGI_ASSERT(!device->reads_host_memory || device->ops->plans_run);
     rung_status status = device->reads_host_memory ? run_on_host_memory(context, device, group, threads)
-                                                   : run_one_by_one(context, device, group);
+                                                   : rungi_group_launch(context, device, group);
     rung_device_close(device);
     return status;
 }

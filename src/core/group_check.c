@@ -252,7 +252,7 @@ rung_status rungi_group_read(const rung_context *context, const rung_group *give
 {
     rung_group read;
     int64_t bytes;
-    *group = (rungi_group){NULL, 0};
+    *group = (rungi_group){0};
     TRY(rungi_versioned_struct_read(given, &read, sizeof read, "rung_group", "rung_group_of"));
     if (read.count < 0 || (read.count > 0 && !read.problems))
         return rungi_invalid("the group has %lld problems and %s; pass an array of at least 0 problems",

@@ -9,6 +9,9 @@
 typedef struct rungi_group {
     rung_problem *problems; /* normalized */
     int64_t count;
+    /* In device memory, where one launch computes all problems: the buffer of A, B, bias and residual of every problem
+     * (NULL: nothing is read), and the buffer of every C. */
+    rung_buffer *inputs, *outputs;
 } rungi_group;
 
 /* Reads and checks a group. Problems whose output is empty are left out. Inputs are dropped where alpha is 0. The caller

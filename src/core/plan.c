@@ -223,6 +223,25 @@ rung_status rungi_plan_create_untuned(rung_device *device, const rung_problem *p
     return create_plan(device, problem, options, true, out);
 }
 
+rung_status rungi_plan_create_for_group(rung_device *device, const rung_problem *typical, const rungi_group *group,
+                                        unsigned alignment, rung_plan **out)
+{
+    rung_plan_options options = {.size = sizeof options, .split_k = 1};
+    rung_plan *plan;
+    *out = NULL;
+    TRY(rungi_plan_create_without_kernel(device, typical, &options, &plan));
+    plan->group = group;
+    plan->alignment = alignment;
+    rung_status status = choose_and_create(plan, &options);
+    if (status != RUNG_OK) {
+        rungi_release(device->context, plan);
+        return status;
+    }
+    rungi_device_retain(device);
+    *out = plan;
+    return RUNG_OK;
+}
+
 rung_plan_options rungi_plan_options(const rung_kernel *kernel, const char *parameters)
 {
     return (rung_plan_options){.size = sizeof(rung_plan_options),

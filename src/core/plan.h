@@ -2,6 +2,7 @@
 /* plan.h - creating, matching and running plans inside the core. plan_types.h defines the structs. */
 #pragma once
 
+#include "core/group_check.h"
 #include "core/plan_types.h"
 
 /* Validates the arguments as rung_plan_create() does and creates a plan without a kernel. The plan does not hold its
@@ -12,6 +13,12 @@ rung_status rungi_plan_create_without_kernel(rung_device *device, const rung_pro
 /* Creates a plan as rung_plan_create() does, without tuning records. */
 rung_status rungi_plan_create_untuned(rung_device *device, const rung_problem *problem,
                                       const rung_plan_options *options, rung_plan **plan);
+
+/* Creates a plan whose runs compute all problems of a group in device memory by one launch (rungi_device_ops.group_run).
+ * The kernel is chosen for `typical`, a batch of problems of typical size, and for the tiles of all problems. `alignment`
+ * has the rungi_alignment bits that all problems share. The group must outlive the plan. */
+rung_status rungi_plan_create_for_group(rung_device *device, const rung_problem *typical, const rungi_group *group,
+                                        unsigned alignment, rung_plan **plan);
 
 /* Returns options with the workspace for split-K that rung_gemm() allows. */
 rung_plan_options rungi_plan_options(const rung_kernel *kernel, const char *parameters);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/device.h"
+#include "core/group_check.h"
 #include "core/kernel.h"
 
 /* Alignments of a problem's operands, as bits. */
@@ -34,6 +35,7 @@ struct rung_plan {
     int64_t carveout;                /* see rung_plan_options */
     int64_t threads_requested;       /* see rung_plan_options */
     bool packed_b;                   /* runs take a packed B */
+    const rungi_group *group;        /* problems that a run computes by one launch; NULL: a run computes `problem` */
     unsigned alignment;              /* rungi_alignment bits of the problem that the plan was created for */
     unsigned required_alignment;     /* the bits of them that the device requires of every run */
     bool has_fast_path;              /* one non-empty multiply without epilogue on a device that reads host memory */

@@ -32,10 +32,11 @@ void rungi_cuda_image_name(const rung_kernel *kernel, const rungi_parameter_valu
     rungi_simt_defines(kernel, values, path, name + used);
 }
 
-rung_status rungi_cuda_image_source(const rung_kernel *kernel, const char *name, char **source)
+rung_status rungi_cuda_image_source(const rung_kernel *kernel, const rungi_simt_path *path, const char *name,
+                                    char **source)
 {
     char *text, quoted[NAME_LENGTH], line[NAME_LENGTH + 128];
-    TRY(rungi_simt_source_assemble(kernel, &text));
+    TRY(rungi_simt_source_of_path(kernel, path, &text));
     rungi_simt_quote_file_name(name, quoted, sizeof quoted);
     int added = snprintf(line, sizeof line, "\nextern \"C\" __device__ const char rung_image[] = \"%s\";\n", quoted);
     size_t whole = strlen(text);
@@ -161,7 +162,7 @@ static rung_status load_compiled(rungi_cuda_device *device, const rungi_cuda_fun
                           "NVRTC %d.%d no longer compiles for sm_%d; install NVRTC 12 (pip install "
                           "nvidia-cuda-nvrtc-cu12)",
                           nvrtc->major, nvrtc->minor, device->architecture);
-    TRY(rungi_cuda_image_source(spec->kernel, name, &source));
+    TRY(rungi_cuda_image_source(spec->kernel, &spec->path, name, &source));
     job.source = source;
     rung_status status = compile(device, nvrtc, &job, &code);
     rungi_release(spec->kernel->context, source);

@@ -106,7 +106,7 @@ static rung_status fill_plan(rungi_cuda_device *device, rung_plan *plan, cuda_pl
     rungi_cuda_function_spec spec = {plan->kernel, &plan->values, own->simt.path, own->shared_bytes, plan->carveout};
     rung_status status = make_function(device, &spec, own->simt.shape.threads, &own->kernel, &plan->block_shared_bytes);
     if (status == RUNG_STATUS_UNSUPPORTED && rungi_problem_has_epilogue(&plan->problem) && !own->simt.path.split &&
-        own->simt.arguments == RUNGI_SIMT_EPILOGUE_ARGUMENTS)
+        !plan->group && own->simt.arguments == RUNGI_SIMT_EPILOGUE_ARGUMENTS)
         status = separate_epilogue(device, plan, own, &spec);
     if (status == RUNG_OK && own->simt.path.split)
         status = make_reduce(device, plan, own);
@@ -209,4 +209,20 @@ rung_status rungi_cuda_plan_run(rung_plan *plan, rung_queue *queue, const rung_p
 {
     TRY(rungi_cuda_submit_begin(queue, options));
     return rungi_cuda_submit_end(queue, options, run_in_context(plan, queue, problem, sizes, options));
+}
+
+static rung_status run_group_in_context(rung_plan *plan, rung_queue *queue, void *table,
+                                        const rung_run_options *options)
+{
+    const cuda_plan_t *own = plan->state;
+    cuda_run_t run = {rungi_cuda_device_of(plan->device), own, rungi_cuda_stream_of(queue)};
+    rungi_simt_run launches = {
+        .simt = &own->simt, .device_state = &run, .handle = handle_of, .launch = launch, .upload = upload};
+    return rungi_simt_launch_group(&launches, plan, table, options);
+}
+
+rung_status rungi_cuda_group_run(rung_plan *plan, rung_queue *queue, void *table, const rung_run_options *options)
+{
+    TRY(rungi_cuda_submit_begin(queue, options));
+    return rungi_cuda_submit_end(queue, options, run_group_in_context(plan, queue, table, options));
 }

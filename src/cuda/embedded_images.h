@@ -23,8 +23,9 @@ enum { RUNGI_CUDA_IMAGE_NAME_BYTES = 1024 };
 void rungi_cuda_image_name(const rung_kernel *kernel, const rungi_parameter_values *values, const rungi_simt_path *path,
                            char name[RUNGI_CUDA_IMAGE_NAME_BYTES]);
 
-/* Returns the complete source, including the name, by which tools identify an image. The caller releases it. */
-rung_status rungi_cuda_image_source(const rung_kernel *kernel, const char *name, char **source);
+/* Returns the complete source of a path, including the name, by which tools identify an image. The caller releases it. */
+rung_status rungi_cuda_image_source(const rung_kernel *kernel, const rungi_simt_path *path, const char *name,
+                                    char **source);
 
 /* Returns whether the image runs on an architecture. */
 static inline bool rungi_cuda_image_can_run_on(const rungi_cuda_image *image, int architecture)

@@ -394,7 +394,7 @@ static void get_image(image_builder_t *builder, const image_job_t *job, compress
     snprintf(compiler, sizeof compiler, "nvrtc %d.%d", builder->nvrtc.major, builder->nvrtc.minor);
     snprintf(target, sizeof target, "%s_%d", job->to_ptx ? "compute" : "sm", job->architecture);
     rungi_cuda_image_name(job->kernel, &job->values, &job->path, image->name);
-    if (rungi_cuda_image_source(job->kernel, image->name, &source) != RUNG_OK)
+    if (rungi_cuda_image_source(job->kernel, &job->path, image->name, &source) != RUNG_OK)
         die(image->name);
     rungi_nvrtc_job work = {.file = job->kernel->info.file,
                             .source = source,

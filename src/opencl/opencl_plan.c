@@ -183,6 +183,18 @@ static rung_status upload(void *device_state, rung_buffer *workspace, int64_t of
     return RUNG_OK;
 }
 
+/* Ends the submission of a run: signals the event of the options, or releases the run's events after a failure. */
+static rung_status end_run(opencl_run_t *run, const rung_run_options *options, rung_status status)
+{
+    if (status != RUNG_OK) {
+        rungi_cl_release_event(run->cl, run->first);
+        rungi_cl_release_event(run->cl, run->last);
+        return status;
+    }
+    rungi_opencl_signal(run->cl, options, run->first, run->last);
+    return RUNGI_CL_CALL(run->cl, Flush, run->queue);
+}
+
 rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                   rungi_gemm_sizes sizes, const rung_run_options *options)
 {
@@ -199,11 +211,19 @@ rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung
     pthread_mutex_lock(&own->lock);
     rung_status status = rungi_simt_launch_all(&launches, plan, problem, sizes, options);
     pthread_mutex_unlock(&own->lock);
-    if (status != RUNG_OK) {
-        rungi_cl_release_event(device->cl, run.first);
-        rungi_cl_release_event(device->cl, run.last);
-        return status;
-    }
-    rungi_opencl_signal(device->cl, options, run.first, run.last);
-    return RUNGI_CL_CALL(device->cl, Flush, run.queue);
+    return end_run(&run, options, status);
+}
+
+rung_status rungi_opencl_group_run(rung_plan *plan, rung_queue *queue, void *table, const rung_run_options *options)
+{
+    opencl_plan_t *own = plan->state;
+    opencl_run_t run = {
+        .cl = rungi_opencl_device_of(plan->device)->cl, .plan = own, .queue = rungi_opencl_native_queue(queue)};
+    rungi_simt_run launches = {
+        .simt = &own->simt, .device_state = &run, .handle = handle_of, .launch = launch, .upload = upload};
+    rungi_opencl_waits_collect(options, &run.waits);
+    pthread_mutex_lock(&own->lock);
+    rung_status status = rungi_simt_launch_group(&launches, plan, table, options);
+    pthread_mutex_unlock(&own->lock);
+    return end_run(&run, options, status);
 }

@@ -135,7 +135,7 @@ rung_status rungi_opencl_program_of(rungi_opencl_device *device, const rung_kern
     char options[sizeof first - 1 + RUNGI_SIMT_DEFINES_BYTES], *source;
     strcpy(options, first);
     rungi_simt_defines(kernel, values, path, options + sizeof first - 1);
-    TRY(rungi_simt_source_assemble(kernel, &source));
+    TRY(rungi_simt_source_of_path(kernel, path, &source));
     rung_status status = RUNG_OK;
     pthread_mutex_lock(&device->lock);
     rungi_opencl_program *found = find_program(device, source, options);

@@ -32,7 +32,7 @@ extern const rungi_ladder_step rungi_simt_ladder[RUNGI_SIMT_LADDER_COUNT];
     X(event_destroy) X(event_native)                                                              \
     X(buffer_create) X(buffer_destroy) X(buffer_native) X(buffer_copy)                            \
     X(host_allocate) X(host_release)                                                              \
-    X(plan_create) X(plan_run) X(plan_destroy)
+    X(plan_create) X(plan_run) X(group_run) X(plan_destroy)
 /* clang-format on */
 
 /* view_t of dialect.h: the same layout on host and device. */
@@ -99,6 +99,14 @@ void rungi_simt_quote_file_name(const char *file, char *name, size_t capacity);
  * a compiler name the right file and line. The caller releases the text. */
 rung_status rungi_simt_source_assemble(const rung_kernel *kernel, char **text);
 
+/* Returns whether one launch of the kernel can compute several problems: it selects its path and its problem as kernels
+ * 07 to 10 and 12 do. */
+bool rungi_simt_can_group(const rung_kernel *kernel);
+
+/* Returns the source of a kernel for groups: group.h before the kernel function, and group_begin.h at the start of its
+ * body. The source is otherwise that of rungi_simt_source_assemble(). */
+rung_status rungi_simt_group_source_assemble(const rung_kernel *kernel, char **text);
+
 /* ---- Paths (simt_path.c) ---- */
 
 /* Returns an equivalent problem in which C has the larger stride between rows. A column-major C becomes row-major with
@@ -120,11 +128,19 @@ typedef struct rungi_simt_path {
     bool split, bias, residual, addend; /* see epilogue.h */
     rung_activation activation;
     bool has_runtime_flags; /* the last five are passed at run time */
+    bool is_group;          /* each block finds its problem in a table: see group.h */
 } rungi_simt_path;
+
+/* Returns the source of a kernel for a path: one of the two functions above. (simt_source.c) */
+rung_status rungi_simt_source_of_path(const rung_kernel *kernel, const rungi_simt_path *path, char **text);
 
 /* Chooses the path of a problem that rungi_simt_orient() returned. `aligned` has flags of rungi_alignment. */
 rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parameter_values *values,
                                    const rung_problem *problem, unsigned aligned, rungi_simt_path *path);
+
+/* Chooses the most general path that the problems of plan->group need together. `oriented` is the oriented problem of the
+ * plan. */
+rung_status rungi_simt_group_path_choose(const rung_plan *plan, const rung_problem *oriented, rungi_simt_path *path);
 
 /* Returns whether the kernel can load vectors from the operands of such a problem: the `wide` of its path. */
 bool rungi_simt_is_wide(const rung_kernel *kernel, const rung_problem *problem, unsigned aligned);
@@ -214,6 +230,13 @@ rungi_simt_tensor rungi_simt_tensor_of(uintptr_t handle, rung_type type, const r
 /* Ranks kernels and presets for an NVIDIA GPU by their predicted time: the function rank_presets of a device. */
 int rungi_simt_rank_presets(const rung_plan *plan, rungi_ranked_preset ranked[RUNGI_RANKED_PRESETS_MAX]);
 
+/* ---- Groups (simt_group.c) ---- */
+
+/* Counts the blocks of all problems of plan->group, and the bytes of their table. Fails if the counts are too large for
+ * one table. */
+rung_status rungi_simt_group_count(const rung_plan *plan, const rungi_simt_shape *shape, int64_t *blocks,
+                                   int64_t *table_bytes);
+
 /* ---- Plans (simt_plan.c) ---- */
 
 /* The part of a plan that OpenCL and CUDA share. */
@@ -221,6 +244,7 @@ typedef struct rungi_simt_plan {
     rungi_simt_path path;
     rungi_simt_shape shape, reduce_shape; /* the second for split-K */
     rungi_simt_split split;
+    int64_t blocks_max;   /* per launch */
     int arguments;        /* of the kernel */
     int64_t shared_bytes; /* SHARED_BYTES of the kernel file, or 0 */
 } rungi_simt_plan;

@@ -37,6 +37,12 @@ typedef struct rungi_simt_run {
 rung_status rungi_simt_launch_all(rungi_simt_run *run, const rung_plan *plan, const rung_problem *problem,
                                   rungi_gemm_sizes sizes, const rung_run_options *options);
 
+/* Fills the table of a group in host memory, uploads it to the workspace, and submits the launches of all problems of
+ * plan->group: one, unless the grid would have too many blocks. `table` has plan->info.workspace_bytes bytes and must not
+ * change before the queue was finished. */
+rung_status rungi_simt_launch_group(rungi_simt_run *run, const rung_plan *plan, void *table,
+                                    const rung_run_options *options);
+
 /* Returns the offset of a view in its buffer's handle, in elements. A wrapped buffer may start anywhere in the caller's
  * memory, but not inside an element. */
 static inline int64_t rungi_simt_view_offset(const rung_matrix *view)

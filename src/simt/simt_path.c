@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/try.h"
+#include "core/group_check.h"
 #include "core/matrix.h"
 #include "core/problem.h"
 #include "simt/simt.h"
@@ -124,13 +125,57 @@ rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parame
     return RUNG_OK;
 }
 
+/* Adds the path of one problem to the path of a group. Problems without A and B only store C. */
+static rung_status add_to_group_path(const rung_plan *plan, const rung_problem *problem, bool *has_layout,
+                                     rungi_simt_path *path)
+{
+    rungi_simt_path own;
+    rung_problem oriented = rungi_simt_orient(plan->kernel, problem);
+    bool has_inputs = problem->a.cols > 0;
+    if (!has_inputs) { /* the layout of the group suits the empty operands */
+        int64_t vector = 16;
+        oriented.a = rung_matrix_of(oriented.a.type, oriented.c.rows, 0, NULL);
+        oriented.b = rung_matrix_of(oriented.b.type, 0, oriented.c.cols, NULL);
+        oriented.a.row_stride = oriented.b.row_stride = vector;
+    }
+    TRY(rungi_simt_path_choose(plan->kernel, &plan->values, &oriented, plan->alignment, &own));
+    path->wide &= own.wide && (!has_inputs || !*has_layout ||
+                               (own.a_mn_major == path->a_mn_major && own.b_mn_major == path->b_mn_major));
+    if (has_inputs && !*has_layout) {
+        path->a_mn_major = own.a_mn_major;
+        path->b_mn_major = own.b_mn_major;
+    }
+    *has_layout |= has_inputs;
+    path->guarded |= own.guarded;
+    path->has_partial_chunks |= own.has_partial_chunks;
+    path->by_chunks |= own.by_chunks;
+    return RUNG_OK;
+}
+
+rung_status rungi_simt_group_path_choose(const rung_plan *plan, const rung_problem *oriented, rungi_simt_path *path)
+{
+    bool has_layout = false;
+    TRY(rungi_simt_path_choose(plan->kernel, &plan->values, oriented, 0, path)); /* the general path */
+    path->is_group = true;
+    path->wide = true;
+    path->guarded = path->a_mn_major = false;
+    for (int64_t i = 0; i < plan->group->count; i++)
+        TRY(add_to_group_path(plan, &plan->group->problems[i], &has_layout, path));
+    if (path->wide)
+        return RUNG_OK;
+    path->by_chunks = path->has_partial_chunks = path->a_mn_major = false;
+    path->guarded = path->b_mn_major = true;
+    return RUNG_OK;
+}
+
 void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capacity)
 {
     static const char *const layouts[2][2] = {{"_along_k", ""}, {"_turned", "_along_l"}}; /* of A, then of B */
     bool has_epilogue = path->bias || path->residual || path->addend || path->activation != RUNG_ACTIVATION_NONE;
     const char *base = !path->has_paths ? "-" : !path->wide ? "general" : path->guarded ? "wide_guarded" : "wide";
-    snprintf(text, capacity, "%s%s%s%s%s", base, path->wide ? layouts[path->a_mn_major][path->b_mn_major] : "",
-             path->has_partial_chunks ? "_partly" : "", has_epilogue ? "_epilogue" : "", path->split ? "_split" : "");
+    snprintf(text, capacity, "%s%s%s%s%s%s", base, path->wide ? layouts[path->a_mn_major][path->b_mn_major] : "",
+             path->has_partial_chunks ? "_partly" : "", has_epilogue ? "_epilogue" : "", path->split ? "_split" : "",
+             path->is_group ? "_group" : "");
 }
 
 rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type)

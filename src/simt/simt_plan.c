@@ -200,10 +200,30 @@ static rung_status add_scratch(const rung_plan *plan, rungi_simt_plan *simt)
     return RUNG_OK;
 }
 
+/* Initializes a plan whose launch computes a group: no slices of k, and a table in the workspace. The shape is that of
+ * the plan's problem, the typical one of the group, except for the number of blocks. */
+static rung_status init_group(rung_plan *plan, const rung_problem *oriented, rungi_simt_plan *simt)
+{
+    if (!rungi_simt_can_group(plan->kernel))
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s does not compute several problems by one launch",
+                          plan->kernel->info.name);
+    TRY(rungi_simt_group_path_choose(plan, oriented, &simt->path));
+    TRY(check_limits(plan, simt));
+    simt->split = (rungi_simt_split){.splits = 1, .k_per_slice = oriented->a.cols};
+    TRY(rungi_simt_group_count(plan, &simt->shape, &simt->shape.blocks, &simt->split.workspace_bytes));
+    simt->arguments = rungi_simt_argument_count(plan->kernel);
+    fill_info(plan, simt);
+    plan->info.blocks = simt->shape.blocks;
+    return RUNG_OK;
+}
+
 rung_status rungi_simt_plan_init(rung_plan *plan, int64_t blocks_max, rungi_simt_plan *simt)
 {
     rung_problem oriented = rungi_simt_orient(plan->kernel, &plan->problem);
+    simt->blocks_max = blocks_max;
     TRY(rungi_simt_shape_init(plan->kernel, &plan->values, oriented.c.rows, oriented.c.cols, blocks_max, &simt->shape));
+    if (plan->group)
+        return init_group(plan, &oriented, simt);
     TRY(rungi_simt_path_choose(plan->kernel, &plan->values, &oriented, plan->alignment, &simt->path));
     if (rungi_simt_has_tensor_maps(plan->kernel))
         TRY(rungi_simt_tensor_check(plan->kernel, &oriented, &simt->path));

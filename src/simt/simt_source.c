@@ -129,28 +129,134 @@ static size_t source_capacity(const rung_kernel *kernel, size_t name_length)
     return capacity;
 }
 
-rung_status rungi_simt_source_assemble(const rung_kernel *kernel, char **text)
+/* Writes the assembled source: parts of the kernel's file and other texts, each after a #line directive. */
+typedef struct source_writer {
+    char *out;
+    size_t capacity, used;
+    const char *from; /* the rest of the kernel's file */
+    char name[256];   /* of the file, for the directives */
+} source_writer_t;
+
+/* Copies the kernel's file up to `end`. */
+static void copy_until(source_writer_t *writer, const char *end)
 {
-    char name[256];
-    const char *from = kernel->info.source;
-    *text = NULL;
+    writer->used += (size_t)snprintf(writer->out + writer->used, writer->capacity - writer->used, "%.*s",
+                                     (int)(end - writer->from), writer->from);
+    writer->from = end;
+}
+
+/* Inserts a text with its own line numbers. `line` is the number of the line that follows it in the kernel's file. */
+static void insert_text(source_writer_t *writer, rungi_string_view name, const char *text, int64_t line)
+{
+    writer->used += (size_t)snprintf(writer->out + writer->used, writer->capacity - writer->used,
+                                     "#line 1 \"%.*s\"\n%s\n#line %lld \"%s\"", (int)name.length, name.text, text,
+                                     (long long)line, writer->name);
+}
+
+static void end_line(source_writer_t *writer)
+{
+    writer->used += (size_t)snprintf(writer->out + writer->used, writer->capacity - writer->used, "\n");
+}
+
+/* Starts the source, with room for `added` bytes besides the file, its headers and their directives. */
+static rung_status begin_source(const rung_kernel *kernel, size_t added, source_writer_t *writer)
+{
+    *writer = (source_writer_t){.from = kernel->info.source};
     TRY(check_includes(kernel));
-    rungi_simt_quote_file_name(kernel->info.file, name, sizeof name);
-    size_t capacity = source_capacity(kernel, strlen(name)), used = 0;
-    char *out = rungi_allocate(kernel->context, (int64_t)capacity, 1);
-    if (!out)
+    rungi_simt_quote_file_name(kernel->info.file, writer->name, sizeof writer->name);
+    writer->capacity = source_capacity(kernel, strlen(writer->name)) + added;
+    writer->out = rungi_allocate(kernel->context, (int64_t)writer->capacity, 1);
+    if (!writer->out)
         return RUNG_STATUS_NO_MEMORY;
-    used += (size_t)snprintf(out, capacity, "#line 1 \"%s\"\n", name);
+    writer->used = (size_t)snprintf(writer->out, writer->capacity, "#line 1 \"%s\"\n", writer->name);
     for (int64_t i = 0; i < kernel->include_count; i++) {
         const rungi_kernel_include *include = &kernel->includes[i];
-        used += (size_t)snprintf(out + used, capacity - used, "%.*s#line 1 \"%.*s\"\n%s\n#line %lld \"%s\"",
-                                 (int)(include->line.text - from), from, (int)include->name.length, include->name.text,
-                                 header_text(include->name), (long long)include->number + 1, name);
-        from = include->line.text + include->line.length;
+        copy_until(writer, include->line.text);
+        insert_text(writer, include->name, header_text(include->name), include->number + 1);
+        writer->from += include->line.length;
     }
-    snprintf(out + used, capacity - used, "%s", from);
-    *text = out;
     return RUNG_OK;
+}
+
+rung_status rungi_simt_source_assemble(const rung_kernel *kernel, char **text)
+{
+    source_writer_t writer;
+    *text = NULL;
+    TRY(begin_source(kernel, 0, &writer));
+    copy_until(&writer, writer.from + strlen(writer.from));
+    *text = writer.out;
+    return RUNG_OK;
+}
+
+/* ---- Groups ------------------------------------------------------------------------------------------------------ */
+
+bool rungi_simt_can_group(const rung_kernel *kernel)
+{
+    return rungi_simt_has_paths(kernel) && !kernel->has_short_rows &&
+           rungi_simt_argument_count(kernel) == RUNGI_SIMT_EPILOGUE_ARGUMENTS;
+}
+
+/* Returns the start of the line that has the word KERNEL of the kernel function. */
+static const char *function_line(const rung_kernel *kernel)
+{
+    const char *at = kernel->threads.text;
+    while (at > kernel->info.source && at[-1] != '\n')
+        at--;
+    return at;
+}
+
+/* Returns the position after the brace that begins the body of the kernel function; NULL if there is none. */
+static const char *function_body(const rung_kernel *kernel)
+{
+    const char *at = strchr(kernel->entry.text, '(');
+    int depth = 0;
+    for (; at && *at; at++) {
+        depth += (*at == '(') - (*at == ')');
+        if (*at == '{' && depth == 0)
+            return at + 1;
+    }
+    return NULL;
+}
+
+static int64_t line_number(const rung_kernel *kernel, const char *at)
+{
+    int64_t number = 1;
+    for (const char *i = kernel->info.source; i < at; i++)
+        number += *i == '\n';
+    return number;
+}
+
+rung_status rungi_simt_group_source_assemble(const rung_kernel *kernel, char **text)
+{
+    enum { DIRECTIVES_BYTES = 2 * (256 + 128) };
+    source_writer_t writer;
+    const char *body = kernel->entry.length > 0 ? function_body(kernel) : NULL;
+    *text = NULL;
+    if (!rungi_simt_can_group(kernel) || !body)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s does not compute several problems by one launch",
+                          kernel->info.name);
+    TRY(begin_source(kernel, strlen(rungi_source_group) + strlen(rungi_source_group_begin) + DIRECTIVES_BYTES,
+                     &writer));
+    const char *function = function_line(kernel);
+    if (writer.from > function) { /* an #include after the function */
+        rungi_release(kernel->context, writer.out);
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s includes a header after its kernel function", kernel->info.file);
+    }
+    copy_until(&writer, function);
+    insert_text(&writer, rungi_string_view_of("group.h", 7), rungi_source_group, line_number(kernel, function));
+    end_line(&writer);
+    copy_until(&writer, body);
+    end_line(&writer);
+    insert_text(&writer, rungi_string_view_of("group_begin.h", 13), rungi_source_group_begin,
+                line_number(kernel, body) + 1);
+    copy_until(&writer, body + strlen(body));
+    *text = writer.out;
+    return RUNG_OK;
+}
+
+rung_status rungi_simt_source_of_path(const rung_kernel *kernel, const rungi_simt_path *path, char **text)
+{
+    return path->is_group ? rungi_simt_group_source_assemble(kernel, text) : rungi_simt_source_assemble(kernel, text);
 }
 
 static void append_define(char text[RUNGI_SIMT_DEFINES_BYTES], const char *format, ...) RUNG_PRINTF(2, 3);
@@ -186,6 +292,8 @@ void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values 
     if (path->has_paths)
         append_define(text, "-DWIDE=%d -DGUARDED=%d -DA_MN_MAJOR=%d -DB_MN_MAJOR=%d",
                       path->wide + path->has_partial_chunks, path->guarded, path->a_mn_major, path->b_mn_major);
+    if (path->is_group)
+        append_define(text, "-DIS_GROUP=1");
     if (path->has_runtime_flags) {
         append_define(text, "-DRUNTIME_FLAGS=1");
         return;

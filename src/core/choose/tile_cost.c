@@ -50,6 +50,20 @@ static int64_t split_k_slices(const rung_plan *plan, const rung_kernel *kernel, 
     return rungi_max(slices, 1);
 }
 
+/* Counts the tiles of all problems of a group. Their number does not overflow: rungi_simt_group_count() fails then. */
+static rungi_tile_cost group_cost(const rung_plan *plan, const rung_kernel *kernel, int64_t bm, int64_t bn)
+{
+    double blocks = 0, tile_elements = (double)bm * (double)bn;
+    double units = (double)rungi_max(plan->device->info.compute_units, 1);
+    for (int64_t i = 0; i < plan->group->count; i++) {
+        const rung_matrix *c = &plan->group->problems[i].c;
+        bool is_transposed = rungi_kernel_transposes(kernel, c);
+        int64_t m = is_transposed ? c->cols : c->rows, n = is_transposed ? c->rows : c->cols;
+        blocks += (double)rungi_ceil_divide(m, bm) * (double)rungi_ceil_divide(n, bn);
+    }
+    return (rungi_tile_cost){.area = blocks * tile_elements, .wave_area = ceil(blocks / units) * units * tile_elements};
+}
+
 rungi_tile_cost rungi_tile_cost_of(const rung_plan *plan, const rung_kernel *kernel, const char *parameters)
 {
     const rung_matrix *c = &plan->problem.c;
@@ -61,6 +75,8 @@ rungi_tile_cost rungi_tile_cost_of(const rung_plan *plan, const rung_kernel *ker
         !rungi_checked_multiply(bm, bn, &tile_elements))
         return (rungi_tile_cost){0};
     int64_t rows = rungi_ceil_divide(m, bm), cols = rungi_ceil_divide(n, bn);
+    if (plan->group)
+        return group_cost(plan, kernel, bm, bn);
     if (!rungi_checked_multiply(rows, cols, &blocks) || !rungi_checked_multiply(blocks, plan->problem.batch, &blocks))
         blocks = INT64_MAX;
     double slices = (double)split_k_slices(plan, kernel, &values, blocks);
