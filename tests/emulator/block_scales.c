@@ -295,13 +295,20 @@ static bool draw_codes(const form_t *form, int index, tile_t *tile)
     return true;
 }
 
-/* The tile `index` that multiplies all codes of scales. */
+/* The tile `index` that multiplies all codes of scales. The other elements are zeros or, because the product of 0 and a scale
+ * that is wrongly infinite is NaN as well, the least positive numbers. */
 static bool draw_scales(const form_t *form, int index, tile_t *tile)
 {
     int k;
     if (form->blocks == 0 || index >= 256 / ROWS * (256 / COLUMNS))
         return false;
     draw_sparse_tile(form, tile, &k);
+    for (int i = 0; i < form->depth; i++) {
+        for (int row = 0; row < ROWS; row++)
+            tile->a[row][i] = (uint32_t)row & 1;
+        for (int column = 0; column < COLUMNS; column++)
+            tile->b[i][column] = (uint32_t)column & 1;
+    }
     int block = k / (form->depth / form->blocks);
     for (int j = 0; j < form->blocks; j++) {
         for (int row = 0; row < ROWS; row++)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* execute_mma_scaled.c - mma.sync with block scales: kind::mxf8f6f4, kind::mxf4 and kind::mxf4nvf4.
  *
- * The fragments are those of execute_mma.c, with 4 elements per word in m16n8k32 and 8 in m16n8k64. Each row of A and each
- * column of B has `blocks` scales for as many blocks of k. Scale j is byte byte-id + j of one register:
+ * The fragments are those of execute_mma.c, with 4 elements per word in m16n8k32 and 8 in m16n8k64. Each row of A and
+ * each column of B has `blocks` scales for as many blocks of k. Scale j is byte byte-id + j of one register:
  *     row r of A:     of lane 4 * (r % 8) + 2 * thread-id-a + r / 8
  *     column c of B:  of lane 4 * c + thread-id-b
- * Element times scale is exact in double precision, and so is the product of two of these. Each product is added to the sum,
- * which begins with C, in the order of k. A product has at most 12 bits, so the sum of both in double precision, rounded to
- * single precision, is the one of a fused multiply-add with a single rounding. */
+ * Element times scale is exact in double precision, and so is the product of two of these. Each product is added to the
+ * sum, which begins with C, in the order of k. A product has at most 12 bits, so the sum of both in double precision,
+ * rounded to single precision, is the one of a fused multiply-add with a single rounding. */
 #include <math.h>
 
 #include "emulator/execute/execute.h"
@@ -33,22 +33,25 @@ typedef struct scaled_product {
     float c[COLUMNS][ROWS];
 } scaled_product_t;
 
-/* Reads the selectors, which must be valid and the same in all lanes. */
-static bool read_selectors(ptx_warp_t *warp, const ptx_instruction_t *instruction, int selectors[PTX_SELECTORS])
+/* Reads the selectors, which must be valid and the same in all lanes of the mask. */
+static bool read_selectors(ptx_warp_t *warp, const ptx_instruction_t *instruction, uint32_t mask,
+                           int selectors[PTX_SELECTORS])
 {
-    int blocks = instruction->vector_length;
+    int blocks = instruction->vector_length, first = __builtin_ctz(mask);
     for (int i = 0; i < PTX_SELECTORS; i++) {
         int at = (i < 2 ? LIST_SCALE_A : LIST_SCALE_B) + 1 + i % 2;
         const uint16_t *values = rungi_ptx_lanes(warp, instruction->list[at]);
-        selectors[i] = values[0];
-        for (int lane = 0; lane < PTX_WARP_LANES; lane++)
-            if (values[lane] != values[0] || !rungi_ptx_selector_is_valid(i, blocks, values[lane])) {
-                rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, lane,
-                                "%s of mma is %d, and %d in lane 0; it must be %s, and the same in all lanes",
-                                rungi_ptx_selector_name(i), values[lane], values[0],
-                                rungi_ptx_selector_values(i, blocks));
-                return false;
-            }
+        selectors[i] = values[first];
+        for (int lane = first; lane < PTX_WARP_LANES; lane++) {
+            bool is_good = values[lane] == values[first] && rungi_ptx_selector_is_valid(i, blocks, values[lane]);
+            if (is_good || !(mask >> lane & 1))
+                continue;
+            rungi_ptx_fault(warp, RUNG_EMULATOR_TRAP, lane,
+                            "%s of mma is %d, and %d in lane %d; it must be %s, and the same in all lanes",
+                            rungi_ptx_selector_name(i), values[lane], values[first], first,
+                            rungi_ptx_selector_values(i, blocks));
+            return false;
+        }
     }
     return true;
 }
@@ -146,8 +149,7 @@ EXECUTOR(mma_scaled)
     ptx_matrix_shape_t shape = rungi_ptx_unpack_shape(instruction->offset);
     int selectors[PTX_SELECTORS];
     scaled_product_t product;
-    (void)mask;
-    if (!read_selectors(warp, instruction, selectors))
+    if (!read_selectors(warp, instruction, mask, selectors))
         return;
     read_scales(warp, instruction, selectors, &product);
     read_factors(warp, instruction, &shape, &product);
