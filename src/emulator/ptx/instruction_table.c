@@ -204,7 +204,7 @@ static size_t write_form(int row, char *to, size_t size)
         length += (size_t)snprintf(to + length, size - length, "%s.%s", slot.is_optional ? "[" : "",
                                    is_choice ? "{" : "");
         for (size_t i = 0; i < slot.alternatives.length && length + 1 < size; i++)
-            to[length++] = slot.alternatives.text[i] == '|' ? '/' : slot.alternatives.text[i];
+            to[length++] = (char)(slot.alternatives.text[i] == '|' ? '/' : slot.alternatives.text[i]);
         if (length < size)
             length += (size_t)snprintf(to + length, size - length, "%s%s", is_choice ? "}" : "",
                                        slot.is_optional ? "]" : "");

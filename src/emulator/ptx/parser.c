@@ -41,7 +41,7 @@ static void set_target(ptx_module_t *module, rungi_string_view name)
 {
     char last = name.text[name.length - 1];
     module->target = (int)strtol(name.text + 3, NULL, 10);
-    module->target_suffix = last == 'a' || last == 'f' ? last : 0;
+    module->target_suffix = (char)(last == 'a' || last == 'f' ? last : 0);
 }
 
 static rung_status parse_target(ptx_parser_t *parser)
