@@ -13,5 +13,5 @@ for architecture in 70 86; do
     export RUNG_EMULATED_ARCH=$architecture
     with_compiler "$program" cuda > "$work/out" 2>&1 || { cat "$work/out"; wrong "sm_$architecture"; }
 done
-with_driver "$program" cuda mixed_layouts "one after another: " > "$work/out" 2>&1 ||
+with_driver "${program}_with_images" cuda mixed_layouts "one after another: " > "$work/out" 2>&1 ||
     { cat "$work/out"; wrong "without NVRTC"; }

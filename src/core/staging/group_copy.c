@@ -252,16 +252,16 @@ static rung_status pack(const rungi_group_side *side, rungi_timeline *timeline)
     return rungi_timeline_add_host(timeline, "pack", -1, start, side->uploaded_bytes);
 }
 
-static rung_status write(const rungi_group_side *side, rung_queue *queue, rungi_timeline *timeline, const char *name,
-                         int64_t offset, int64_t bytes, const char *from)
+static rung_status upload(const rungi_group_side *side, rung_queue *queue, rungi_timeline *timeline, const char *name,
+                          int64_t offset, int64_t bytes, const char *from)
 {
     rung_run_options options = {.size = sizeof options};
     TRY(rungi_timeline_add(timeline, name, 0, bytes, &options.signal));
     return rung_buffer_write(queue, side->buffer, offset, bytes, from, &options);
 }
 
-static rung_status read(const rungi_group_side *side, rung_queue *queue, rungi_timeline *timeline, int64_t offset,
-                        int64_t bytes, char *to)
+static rung_status download(const rungi_group_side *side, rung_queue *queue, rungi_timeline *timeline, int64_t offset,
+                            int64_t bytes, char *to)
 {
     rung_run_options options = {.size = sizeof options};
     TRY(rungi_timeline_add(timeline, "outputs down", 0, bytes, &options.signal));
@@ -274,12 +274,12 @@ static rung_status upload_side(const rungi_group_side *side, rung_queue *queue, 
     for (int64_t i = 0; i < side->region_count; i++) {
         const rungi_group_region *region = &side->regions[i];
         if (region->is_uploaded)
-            TRY(write(side, queue, timeline, name, region->offset, region->bytes, region->host));
+            TRY(upload(side, queue, timeline, name, region->offset, region->bytes, region->host));
     }
     if (side->uploaded_bytes == 0)
         return RUNG_OK;
     TRY(pack(side, timeline)); /* while the device copies the regions */
-    return write(side, queue, timeline, name, 0, side->uploaded_bytes, side->staging);
+    return upload(side, queue, timeline, name, 0, side->uploaded_bytes, side->staging);
 }
 
 rung_status rungi_group_copy_upload(rungi_group_copy *copy, rung_queue *queue, rungi_timeline *timeline)
@@ -292,9 +292,9 @@ rung_status rungi_group_copy_download(rungi_group_copy *copy, rung_queue *queue,
 {
     const rungi_group_side *side = &copy->outputs;
     if (side->staged_bytes > 0)
-        TRY(read(side, queue, timeline, 0, side->staged_bytes, side->staging));
+        TRY(download(side, queue, timeline, 0, side->staged_bytes, side->staging));
     for (int64_t i = 0; i < side->region_count; i++)
-        TRY(read(side, queue, timeline, side->regions[i].offset, side->regions[i].bytes, side->regions[i].host));
+        TRY(download(side, queue, timeline, side->regions[i].offset, side->regions[i].bytes, side->regions[i].host));
     return RUNG_OK;
 }
 
