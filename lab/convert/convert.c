@@ -75,8 +75,16 @@ static int64_t find_infinite(const double *values, int64_t count)
     return i;
 }
 
+static rung_status refuse_element(const lab_conversion *conversion, const chunk_t *chunk, int64_t index,
+                                  const char *reason)
+{
+    return rung_error_set(RUNG_STATUS_INVALID, "element (%lld, %lld) of tensor %s is %g%s",
+                          (long long)(chunk->row + index / chunk->cols), (long long)(chunk->col + index % chunk->cols),
+                          chunk->tensor->name, conversion->values[index], reason);
+}
+
 /* Checks that the input and the output are finite. */
-static rung_status check_finite(const lab_conversion *conversion, const chunk_t *chunk, rung_type type)
+static rung_status check_finite(const lab_conversion *conversion, const chunk_t *chunk)
 {
     int64_t count = chunk->rows * chunk->cols, found = find_infinite(conversion->values, count);
     bool is_input = found < count;
@@ -84,12 +92,20 @@ static rung_status check_finite(const lab_conversion *conversion, const chunk_t 
         found = find_infinite(conversion->back, count);
     if (found == count)
         return RUNG_OK;
-    return rung_error_set(RUNG_STATUS_INVALID, "element (%lld, %lld) of tensor %s is %g%s",
-                          (long long)(chunk->row + found / chunk->cols), (long long)(chunk->col + found % chunk->cols),
-                          chunk->tensor->name, conversion->values[found],
-                          is_input           ? "; only finite numbers can be converted"
-                          : has_blocks(type) ? ", which makes the scale of its block too large for F16; use f32"
-                                             : ", which is too large for the type; use f32");
+    return refuse_element(conversion, chunk, found,
+                          is_input ? "; only finite numbers can be converted"
+                                   : ", which is too large for the type; use f32");
+}
+
+/* Names the largest element of a chunk that rung_quantize refuses, because a block needs a scale that F16 cannot hold. */
+static rung_status refuse_large_scale(const lab_conversion *conversion, const chunk_t *chunk)
+{
+    int64_t largest = 0;
+    for (int64_t i = 1; i < chunk->rows * chunk->cols; i++)
+        if (fabs(conversion->values[i]) > fabs(conversion->values[largest]))
+            largest = i;
+    return refuse_element(conversion, chunk, largest,
+                          ", which makes the scale of its block too large for F16; use f32");
 }
 
 /* Updates the largest error of the tensor. */
@@ -113,12 +129,15 @@ static rung_status compare_chunk(const lab_conversion *conversion, const chunk_t
 /* ---- Chunks --------------------------------------------------------------------------------------------- */
 
 /* Converts the values of a chunk to `to`, and back. */
-static rung_status convert_values(const lab_conversion *conversion, const rung_matrix *to)
+static rung_status convert_values(const lab_conversion *conversion, const chunk_t *chunk, const rung_matrix *to)
 {
     rung_matrix values = rung_matrix_of(RUNG_F64, to->rows, to->cols, conversion->values),
                 back = rung_matrix_of(RUNG_F64, to->rows, to->cols, conversion->back);
     if (has_blocks(to->type)) {
-        TRY(rung_quantize(values, *to, NULL));
+        rung_status status = rung_quantize(values, *to, NULL);
+        if (status == RUNG_STATUS_INVALID) /* the values are finite, so a scale is not */
+            return refuse_large_scale(conversion, chunk);
+        TRY(status);
         return rung_dequantize(*to, NULL, back);
     }
     for (int64_t i = 0; i < to->rows; i++)
@@ -136,8 +155,8 @@ static rung_status convert_chunk(lab_conversion *conversion, const chunk_t *chun
     TRY(lab_convert_source_read(&conversion->source, chunk->tensor, chunk->row, chunk->col, chunk->rows, chunk->cols,
                                 conversion->scratch, conversion->values));
     if (find_infinite(conversion->values, chunk->rows * chunk->cols) == chunk->rows * chunk->cols)
-        TRY(convert_values(conversion, &to));
-    TRY(check_finite(conversion, chunk, result->to));
+        TRY(convert_values(conversion, chunk, &to));
+    TRY(check_finite(conversion, chunk));
     TRY(compare_chunk(conversion, chunk, result));
     TRY(lab_convert_output_write(&conversion->output, conversion->data, bytes));
     result->bytes += bytes;
