@@ -24,6 +24,7 @@ typedef struct rungi_cpu_kernel_config {
     int64_t problem_n;        /* columns of C in the whole problem; a job may have fewer */
     int path;                 /* code path; each kernel numbers its own */
     int64_t grain_m, grain_n; /* C is partitioned between threads at multiples of these */
+    double shared_line_cost;  /* of a line of C that two blocks write: multiply-adds in its time, per step of k */
     int64_t kc, nc;           /* block sizes along k and n, if the kernel has them */
     int64_t chunk;            /* elements of A along k that are packed at a time (15) */
     int64_t max_cached; /* most packed rows (10) or slices (12) that a job may cache: scratch has room for these */

@@ -14,6 +14,7 @@ enum {
     MAX_UNSCALED_ALPHA = 1 << 16, /* largest alpha for which beta is not divided by it: integers stay exact */
     MIN_PACKED_A_COLUMNS = 256,   /* fewest columns that pay for packing A */
     MIN_PACKED_A_STEPS = 64,      /* fewest steps of k that do */
+    MIN_EVEN_PANEL_STEPS = 64,    /* fewest steps of k that pay for panels that are not whole */
     PAGE = 4096
 };
 
@@ -196,8 +197,9 @@ rung_status rungi_pipeline_configure(const rungi_cpu_job *job, rung_compute comp
     config->path = run.is_in_place      ? RUNGI_PIPELINE_IN_PLACE
                    : run.is_l1_resident ? RUNGI_PIPELINE_PACKED_L1
                                         : RUNGI_PIPELINE_PACKED;
-    config->grain_m = run.tile_rows;
-    config->grain_n = run.tile_width;
+    /* Panels of nearly the same height balance threads. A short k does not pay for one panel more. */
+    config->grain_m = job->k < MIN_EVEN_PANEL_STEPS ? run.tile_rows : 1;
+    config->grain_n = config->has_packed_b ? run.tile_width : run.tiles->lanes;
     config->kc = run.kc;
     config->nc = run.nc;
     if (config->has_packed_b)

@@ -74,6 +74,18 @@ static void every_block_has_a_thread(void **state)
     assert_int_equal(tiny.rows * tiny.cols, 1);
 }
 
+/* If blocks beside each other share cache lines of C, and each line is expensive, C is partitioned by rows. */
+static void shared_lines_favor_rows(void **state)
+{
+    rungi_cpu_kernel_config config = {.grain_m = 1, .grain_n = 16};
+    (void)state;
+    rungi_cpu_grid free = rungi_cpu_grid_choose(40, 800, &config, 2);
+    assert_true(free.rows == 1 && free.cols == 2);
+    config.shared_line_cost = 1000;
+    rungi_cpu_grid shared = rungi_cpu_grid_choose(40, 800, &config, 2);
+    assert_true(shared.rows == 2 && shared.cols == 1);
+}
+
 /* ---- How many ------------------------------------------------------------------------- */
 
 typedef struct thread_log {
@@ -791,19 +803,13 @@ static void the_log_reports_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_element_in_one_block),
-        cmocka_unit_test(every_block_has_a_thread),
-        cmocka_unit_test(thread_count_precedence),
-        cmocka_unit_test(small_problems_use_one_thread),
-        cmocka_unit_test(invalid_thread_counts),
-        cmocka_unit_test(options_without_a_size),
-        cmocka_unit_test(runs_with_fewer_threads),
-        cmocka_unit_test(fewer_threads_are_logged),
-        cmocka_unit_test(the_same_bits),
-        cmocka_unit_test(same_bits_for_large_problems),
-        cmocka_unit_test(only_bits_of_nan_may_differ),
-        cmocka_unit_test(two_hundred_callers),
-        cmocka_unit_test(scratch_covers_only_used_threads),
+        cmocka_unit_test(every_element_in_one_block),    cmocka_unit_test(every_block_has_a_thread),
+        cmocka_unit_test(shared_lines_favor_rows),       cmocka_unit_test(thread_count_precedence),
+        cmocka_unit_test(small_problems_use_one_thread), cmocka_unit_test(invalid_thread_counts),
+        cmocka_unit_test(options_without_a_size),        cmocka_unit_test(runs_with_fewer_threads),
+        cmocka_unit_test(fewer_threads_are_logged),      cmocka_unit_test(the_same_bits),
+        cmocka_unit_test(same_bits_for_large_problems),  cmocka_unit_test(only_bits_of_nan_may_differ),
+        cmocka_unit_test(two_hundred_callers),           cmocka_unit_test(scratch_covers_only_used_threads),
         cmocka_unit_test(the_log_reports_threads),
     };
     unit_clean_environment();
