@@ -184,7 +184,7 @@ rungi_cpu_grid rungi_cpu_grid_choose(int64_t m, int64_t n, const rungi_cpu_kerne
  * beside each other share a line per row, and each K block moves it from one core to the other. */
 static double shared_line_cost(const rungi_cpu_job *job, const rungi_cpu_kernel_config *config)
 {
-    enum { LINE = 64, MULTIPLY_ADDS = 8000 }; /* about 100 ns of F32 */
+    enum { LINE = 64, MULTIPLY_ADDS = 4000 }; /* about 50 ns of F32 */
     int64_t k_blocks = config->kc > 0 ? rungi_ceil_divide(job->k, config->kc) : 1;
     bool is_shared = (uint64_t)job->c.row_stride * (uint64_t)rung_type_size(job->out) % LINE != 0;
     return is_shared && job->k > 0 ? (double)MULTIPLY_ADDS * (double)k_blocks / (double)job->k : 0;
@@ -259,9 +259,10 @@ static rung_status configure_plan(cpu_plan_t *state, rung_plan *plan)
     if (job.m == 0 || job.n == 0) /* nothing is computed, but a grid has at least one block */
         job.m = job.n = 1;
     /* Up to four parts per thread while the parts stay large: if the system delays a thread, the others take its parts. No item
-     * of a large batch is partitioned. */
+     * of a large batch is partitioned. Each thread gets equally many parts. */
     bool has_one_part = threads == 1 || problem->batch >= 2 * threads;
     int64_t parts = has_one_part ? 1 : rungi_cpu_worthwhile_count(work_of(&job), 192, threads, 4 * threads);
+    parts -= parts > threads ? parts % threads : 0;
     state->config.shared_line_cost = shared_line_cost(&job, &state->config);
     state->grid = rungi_cpu_grid_choose(job.m, job.n, &state->config, parts);
     state->items_per_part = items_per_part(plan, &job, state, threads);
