@@ -88,7 +88,8 @@ RUNGI_TARGET_AVX512_DOT static void quantize_block_avx512(const float *values, i
     __m512i integers[2] = {round_to_integers(low, factors), round_to_integers(high, factors)};
     _mm_storeu_si128((__m128i *)(void *)(to->low + b * BLOCK / 2), _mm512_cvtepi32_epi8(integers[0]));
     _mm_storeu_si128((__m128i *)(void *)(to->high + b * BLOCK / 2), _mm512_cvtepi32_epi8(integers[1]));
-    set_block(largest, offset, _mm512_reduce_add_epi32(_mm512_add_epi32(integers[0], integers[1])), b, to);
+    __mmask16 summed = isnan(largest) ? 0 : 0xffff; /* integers of NaNs are INT32_MIN, whose sum overflows */
+    set_block(largest, offset, _mm512_mask_reduce_add_epi32(summed, _mm512_add_epi32(integers[0], integers[1])), b, to);
 }
 
 /* ---- AVX2 ---------------------------------------------------------------------------------------------------------- */
