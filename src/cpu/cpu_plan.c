@@ -238,8 +238,8 @@ static rung_status configure_plan(cpu_plan_t *state, rung_plan *plan)
     rungi_gemm_sizes sizes = {problem->c.rows, problem->c.cols, problem->a.cols, problem->batch};
     rungi_cpu_job job = item_job(problem, sizes, 0);
     state->config = (rungi_cpu_kernel_config){.grain_m = 1, .grain_n = 1, .has_packed_b = plan->packed_b};
-    state->config.is_transposed = job.c.row_stride == 1 && job.c.col_stride != 1 && job.in == job.b_type &&
-                                  !plan->packed_b; /* B is packed untransposed */
+    bool is_column = job.c.row_stride == 1 && (job.c.col_stride != 1 || (job.n == 1 && job.m > 1));
+    state->config.is_transposed = is_column && job.in == job.b_type && !plan->packed_b; /* B is packed untransposed */
     if (state->config.is_transposed)
         transpose_job(&job);
     state->config.problem_n = job.n;

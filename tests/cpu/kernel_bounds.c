@@ -173,7 +173,7 @@ static page_case_t make_case(rungi_gemm_types product, int64_t m, int64_t n, int
 }
 
 /* A by rows and B by columns, as numbers. */
-static int a_numbers[4096], b_numbers[4096];
+static int a_numbers[65 * 259], b_numbers[65 * 259];
 
 static void read_numbers(const page_case_t *c)
 {
@@ -300,7 +300,7 @@ static bool run_case(const rung_kernel *of, const int64_t *parameters, const run
 /* Around the tiles of every instruction set and their vectors, in each direction. */
 static const int64_t rows[] = {1, 2, 5, 6, 7, 13, 14, 15, 43, 57};
 static const int64_t cols[] = {1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 23, 31, 32, 33, 63, 65};
-static const int64_t steps[] = {0, 1, 2, 5, 17, 33};
+static const int64_t steps[] = {0, 1, 2, 5, 17, 33, 259}; /* the last are enough for dot products */
 
 enum { ROWS = sizeof rows / sizeof *rows, COLS = sizeof cols / sizeof *cols, STEPS = sizeof steps / sizeof *steps };
 
@@ -313,7 +313,8 @@ static int64_t run_kernel(rung_kernel *kernel, const char *preset, const rungi_c
             rungi_parameter_values values;
             if (!(kernel->types & 1u << product))
                 break;
-            int64_t m = rows[i / COLS], n = cols[i % COLS], k = steps[unit_random(&seed, STEPS)];
+            bool is_exact = rung_type_size(products[product].out) > 2; /* also for the sum of many steps */
+            int64_t m = rows[i / COLS], n = cols[i % COLS], k = steps[unit_random(&seed, is_exact ? STEPS : STEPS - 1)];
             if (rungi_kernel_parse_parameters(kernel, preset, rung_type_size(products[product].in), &values) != RUNG_OK)
                 fail_msg("%s: %s", preset, rung_error_text());
             page_case_t made = make_case((rungi_gemm_types)product, m, n, k, &seed);

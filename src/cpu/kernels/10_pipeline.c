@@ -9,7 +9,8 @@
  *          12_matrix multiplies them unchanged.
  * Watch    rung bench --device cpu --kernels 09,10 --threads 1
  *
- * A B that is quantized, or narrower than A, is dequantized or widened while it is packed.
+ * A B that is quantized, or narrower than A, is dequantized or widened while it is packed. If A has few rows and the columns of
+ * B are contiguous along k, C is computed by dot products, without packing.
  *
  * A KC x NC block of B stays in L2 while all rows of A are multiplied with it, one panel of rows at a time. A is packed as well
  * if C is wide enough for this to save time. B is read in place if A has too few rows. The bits of an element depend on k, KC
@@ -452,6 +453,29 @@ static void run_in_place(rungi_pipeline *run)
     }
 }
 
+/* ---- B in place along k --------------------------------------------------------------------------------- */
+
+/* Reads B once, a few of its columns at a time. */
+static void run_dot_products(const rungi_cpu_job *job)
+{
+    enum { COLUMNS = RUNGI_PIPELINE_DOT_COLUMNS };
+    const rungi_microkernel_table *functions = rungi_microkernel_table_select(job->features, job->in);
+    int64_t size = rung_type_size(job->in);
+    rungi_dot_products_args args = {.rows = job->m,
+                                    .k = job->k,
+                                    .a = job->a.first,
+                                    .a_row_stride = job->a.row_stride,
+                                    .b_col_stride = job->b.col_stride,
+                                    .sums = job->scratch,
+                                    .sums_row_stride = COLUMNS};
+    for (int64_t j = 0; j < job->n; j += COLUMNS) {
+        args.cols = rungi_min(COLUMNS, job->n - j);
+        args.b = (const char *)job->b.first + j * job->b.col_stride * size;
+        functions->dot_products(&args);
+        rungi_cpu_epilogue_apply(job, 0, j, job->m, args.cols, args.sums, COLUMNS);
+    }
+}
+
 /* ---- The kernel ---------------------------------------------------------------------------------------------- */
 
 /* Applies the epilogue to sums of zero. */
@@ -488,6 +512,10 @@ static void run_pipeline(const rungi_cpu_job *job)
     rungi_pipeline run;
     if (job->k == 0) {
         run_zero_k(job);
+        return;
+    }
+    if (job->config->path == RUNGI_PIPELINE_DOTS) {
+        run_dot_products(job);
         return;
     }
     rungi_pipeline_start(&run, job);
@@ -538,20 +566,25 @@ static void run_items(const rungi_cpu_job *first, const rungi_cpu_items *items)
 {
     rungi_cpu_job job = *first;
     rungi_pipeline run;
-    if (job.k > 0)
+    bool is_dots = job.config->path == RUNGI_PIPELINE_DOTS, has_steps = job.k > 0;
+    if (has_steps && !is_dots)
         rungi_pipeline_start(&run, &job);
-    if (job.k > 0 && is_small_item(&run)) {
+    if (has_steps && !is_dots && is_small_item(&run)) {
         run_small_items(&run, items);
         return;
     }
     for (int64_t item = items->first; item < items->end; item++) {
         job.c.first = rungi_cpu_item_address(&items->c, item);
-        if (job.k == 0) {
+        if (!has_steps) {
             run_zero_k(&job);
             continue;
         }
         job.a.first = rungi_cpu_item_address(&items->a, item);
         job.b.first = rungi_cpu_item_address(&items->b, item);
+        if (is_dots) {
+            run_dot_products(&job);
+            continue;
+        }
         if (run.can_stream_c) /* which depends on the address */
             rungi_pipeline_start(&run, &job);
         run_path(&run);

@@ -67,6 +67,21 @@ enum { RUNGI_MICROKERNEL_MAX_ROWS = 14, RUNGI_MICROKERNEL_MAX_VECTORS = 3, RUNGI
 /* Micro-kernels by numbers of rows and vectors, each minus 1; NULL where the list of the instruction set has none. */
 typedef rungi_microkernel *rungi_microkernel_tiles[RUNGI_MICROKERNEL_MAX_ROWS][RUNGI_MICROKERNEL_MAX_VECTORS];
 
+/* rows x cols dot products of rows of A and columns of B, both contiguous along k. Strides are in elements. */
+typedef struct rungi_dot_products_args {
+    int64_t rows, cols, k;
+    const void *a;
+    int64_t a_row_stride;
+    const void *b;
+    int64_t b_col_stride;
+    void *sums;
+    int64_t sums_row_stride;
+} rungi_dot_products_args;
+
+enum { RUNGI_DOT_MAX_ROWS = 4, RUNGI_DOT_MAX_COLUMNS = 8 }; /* of a register tile */
+
+typedef void rungi_dot_products(const rungi_dot_products_args *args);
+
 /* A packed B holds one tile after the other, and in each tile one row of packed_vectors vectors of `lanes` elements per step of
  * k. Columns behind the last one are present but ignored. Tiles with B in place have up to RUNGI_IN_PLACE_VECTORS vectors. */
 typedef struct rungi_microkernel_table {
@@ -78,6 +93,7 @@ typedef struct rungi_microkernel_table {
     /* Packed A and B. */
     rungi_microkernel_tiles packed_a;
     rungi_microkernel *packed_a_streaming[RUNGI_MICROKERNEL_MAX_ROWS];
+    rungi_dot_products *dot_products;
 } rungi_microkernel_table;
 
 /* Returns the micro-kernels of the best instruction set for F32, F64 or I32 sums. */

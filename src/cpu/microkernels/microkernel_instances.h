@@ -48,6 +48,8 @@ typedef ACC UNALIGNED_VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(1
 
 #include "cpu/microkernels/microkernel_body.h"
 
+#include "cpu/microkernels/dot_products_body.h"
+
 /* clang-format off */
 #define DEFINE(kind, rows, vectors, has_packed_a, b_mode, streaming)         \
     static void NAME(TYPE, kind, rows)(const rungi_microkernel_args *args)   \
@@ -108,6 +110,7 @@ const rungi_microkernel_table NAME(rungi_microkernels, ISA, TYPE) = {
     .streaming = {PACKING_ROWS(STREAMING_ENTRY)},
     .packed_a = {[0] = {NULL}, PACKED_A_ROWS(PACKED_A_ENTRY)},
     .packed_a_streaming = {[0] = NULL, PACKED_A_ROWS(PACKED_A_STREAMING_ENTRY)},
+    .dot_products = NAME(TYPE, dot, products),
 };
 
 #undef TYPE

@@ -9,15 +9,16 @@
 /* Indices of the parameters of 10_pipeline. */
 enum { RUNGI_PIPELINE_KC, RUNGI_PIPELINE_NC };
 
-/* How B is read: packed by this run or in advance, in place, or (PACKED_L1) packed in advance for a few panels of rows and a
+/* How B is read: packed by this run or in advance, in place, in place along k (DOTS), or (PACKED_L1) packed in advance for a few panels of rows and a
  * large B. The last path takes one tile of columns and L1_K_STEPS steps of k at a time, so that every panel after the first
  * finds B in L1. */
-enum { RUNGI_PIPELINE_PACKED, RUNGI_PIPELINE_IN_PLACE, RUNGI_PIPELINE_PACKED_L1 };
+enum { RUNGI_PIPELINE_PACKED, RUNGI_PIPELINE_IN_PLACE, RUNGI_PIPELINE_PACKED_L1, RUNGI_PIPELINE_DOTS };
 
 enum {
     RUNGI_PIPELINE_SUM_ROWS = 336,          /* rows of sums that are kept outside C */
     RUNGI_PIPELINE_IN_PLACE_COLUMNS = 4096, /* columns of an unpacked B per pass over k */
     RUNGI_PIPELINE_IN_PLACE_K_STEPS = 32,   /* steps of k per K block of an unpacked B; see in_place_steps */
+    RUNGI_PIPELINE_DOT_COLUMNS = 64,        /* columns of C whose dot products are computed before they are stored */
     RUNGI_PIPELINE_L1_K_STEPS = 32,   /* steps of k per packed tile: few, so that prefetched lines arrive in time */
     RUNGI_PIPELINE_A_ROW_PADDING = 64 /* bytes between copied rows of A, which then lie in different cache sets */
 };

@@ -14,6 +14,8 @@ enum {
     MAX_UNSCALED_ALPHA = 1 << 16, /* largest alpha for which beta is not divided by it: integers stay exact */
     MIN_PACKED_A_COLUMNS = 256,   /* fewest columns that pay for packing A */
     MIN_PACKED_A_STEPS = 64,      /* fewest steps of k that do */
+    DOT_MAX_ROWS = 8,             /* most rows that are multiplied by dot products */
+    DOT_MIN_STEPS = 256,          /* fewest steps of k */
     MIN_EVEN_PANEL_STEPS = 64,    /* fewest steps of k that pay for panels that are not whole */
     PAGE = 4096
 };
@@ -145,6 +147,24 @@ static bool reads_b_in_place(const rungi_pipeline *run)
            run->job->m <= (is_large_b(run) ? IN_PLACE_MAX_PANELS : 2) * run->tiles->in_place_rows;
 }
 
+/* Returns whether C is computed by dot products: for few rows, if the columns of B are contiguous along k and long enough to pay
+ * for adding the lanes at their end. */
+static bool uses_dot_products(const rungi_pipeline *run, const rungi_cpu_kernel_config *config)
+{
+    const rungi_cpu_job *job = run->job;
+    return run->can_read_a_in_place && job->b_type == job->in && job->in != RUNG_I32 && job->b.row_stride == 1 &&
+           !config->has_packed_b && job->m <= DOT_MAX_ROWS && job->k >= DOT_MIN_STEPS;
+}
+
+static rung_status configure_dot_products(const rungi_pipeline *run, rungi_cpu_kernel_config *config)
+{
+    config->path = RUNGI_PIPELINE_DOTS;
+    config->grain_m = run->job->m; /* every thread reads its own columns of B, and all of A */
+    config->grain_n = RUNGI_DOT_MAX_COLUMNS;
+    config->scratch = run->job->m * RUNGI_PIPELINE_DOT_COLUMNS * run->size;
+    return RUNG_OK;
+}
+
 /* Chooses the layout of a packed B: see packed_offset in 10_pipeline.c. */
 static rung_status configure_packed_b(const rungi_pipeline *run, rungi_cpu_kernel_config *config)
 {
@@ -186,6 +206,8 @@ rung_status rungi_pipeline_configure(const rungi_cpu_job *job, rung_compute comp
                           "matrix, which is n x k",
                           rung_type_name(job->b_type));
     rungi_pipeline_init(&run, job, config);
+    if (uses_dot_products(&run, config))
+        return configure_dot_products(&run, config);
     run.kc = k_block_size(job);
     run.nc = n_block_size(job, run.tile_width, run.kc * run.size);
     set_path(&run, reads_b_in_place(&run));
