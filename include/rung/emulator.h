@@ -27,7 +27,7 @@
  *
  * Contents
  *     Emulators     Modules and kernels     Memory     Launches     Findings     Counts
- *     Instructions
+ *     Traces     Instructions
  */
 #ifndef RUNG_EMULATOR_H
 #define RUNG_EMULATOR_H
@@ -377,8 +377,37 @@ RUNG_API const rung_emulator_line *rung_emulator_line_at(rung_emulator *emulator
 RUNG_API int64_t                    rung_emulator_array_count(rung_emulator *emulator);
 RUNG_API const rung_emulator_array *rung_emulator_array_at(rung_emulator *emulator, int64_t index);
 
-/* Forgets the counts of all launches. */
+/* Forgets the counts and the traces of all launches. */
 RUNG_API void rung_emulator_counts_clear(rung_emulator *emulator);
+
+/* ---- Traces ------------------------------------------------------------------------ */
+
+/* Records single requests in later launches that count accesses: the first `requests` that each of the first `warps` warps
+ * of the grid makes with each instruction that accesses global or shared memory. Counts do not change. A request takes about
+ * 400 bytes. 0 and 0 switch the trace off, and it then costs nothing. Fails with RUNG_STATUS_INVALID beyond 256 warps or
+ * 4096 requests. */
+RUNG_API rung_status rung_emulator_set_trace(rung_emulator *emulator, int64_t warps, int64_t requests);
+
+/* One request of a warp. It belongs to the rung_emulator_line with the same file, kernel, line, kind, instruction, array and
+ * width, which has the sums of all requests. */
+typedef struct rung_emulator_request {
+    const char             *file, *kernel;
+    int32_t                 line;
+    rung_emulator_line_kind kind;
+    const char             *instruction, *array;
+    int32_t                 width;
+    int64_t                 warp;          /* index in the grid */
+    int64_t                 order;         /* number of earlier requests of the warp, those not recorded included */
+    uint32_t                mask;          /* one bit per lane that took part */
+    uint64_t                array_start;   /* address of the array; 0 if `array` is "" */
+    uint64_t                addresses[32]; /* of the first byte; in shared memory, from the start of the block's */
+    int32_t                 sectors, lines, ideal_sectors, wavefronts, ideal_wavefronts;
+} rung_emulator_request;
+
+/* Returns the number of recorded requests since the last clear, and one of them. Requests are sorted like the rows of the
+ * counts, then by warp and order. */
+RUNG_API int64_t                      rung_emulator_request_count(rung_emulator *emulator);
+RUNG_API const rung_emulator_request *rung_emulator_request_at(rung_emulator *emulator, int64_t index);
 
 /* ---- Instructions ------------------------------------------------------------------ */
 

@@ -25,6 +25,8 @@ struct ptx_counts {
     int64_t row_count, row_capacity;
     rung_emulator_array *arrays; /* sorted by kernel and name */
     int64_t array_count, array_capacity;
+    rung_emulator_request *requests; /* sorted */
+    int64_t request_count, request_capacity;
     kernel_totals_t *kernels;
     int64_t kernel_count, kernel_capacity;
     kernel_totals_t sum; /* of all kernels, when it was returned last */
@@ -103,6 +105,7 @@ void rungi_ptx_counts_free(rung_emulator *emulator)
     free(counts->texts);
     free(counts->rows);
     free(counts->arrays);
+    free(counts->requests);
     free(counts->kernels);
     free(counts);
     emulator->counts = NULL;
@@ -262,21 +265,21 @@ static bool set_place(ptx_counts_t *counts, const ptx_launch_t *launch, const li
     return row->file && row->kernel && row->instruction;
 }
 
-static const char *array_name(const ptx_launch_t *launch, const ptx_count_entry_t *entry)
+static const char *array_name(const ptx_launch_t *launch, ptx_space_t space, int64_t array)
 {
-    if (entry->array < 0)
+    if (array < 0)
         return "";
-    return entry->space == PTX_SPACE_SHARED ? launch->module->shared_arrays[entry->array].name
-                                            : launch->emulator->allocations[entry->array].name;
+    return space == PTX_SPACE_SHARED ? launch->module->shared_arrays[array].name
+                                     : launch->emulator->allocations[array].name;
 }
 
-static rung_emulator_line_kind kind_of(const ptx_count_entry_t *entry)
+static rung_emulator_line_kind kind_of(ptx_space_t space, ptx_access_t kind)
 {
-    switch (entry->space) {
+    switch (space) {
     case PTX_SPACE_CONST: return RUNG_EMULATOR_CONSTANT_LOAD;
-    case PTX_SPACE_LOCAL: return entry->kind == PTX_READ ? RUNG_EMULATOR_LOCAL_LOAD : RUNG_EMULATOR_LOCAL_STORE;
-    case PTX_SPACE_SHARED: return RUNG_EMULATOR_SHARED_LOAD + (rung_emulator_line_kind)entry->kind;
-    default: return RUNG_EMULATOR_GLOBAL_LOAD + (rung_emulator_line_kind)entry->kind;
+    case PTX_SPACE_LOCAL: return kind == PTX_READ ? RUNG_EMULATOR_LOCAL_LOAD : RUNG_EMULATOR_LOCAL_STORE;
+    case PTX_SPACE_SHARED: return RUNG_EMULATOR_SHARED_LOAD + (rung_emulator_line_kind)kind;
+    default: return RUNG_EMULATOR_GLOBAL_LOAD + (rung_emulator_line_kind)kind;
     }
 }
 
@@ -288,8 +291,8 @@ static bool add_entry(ptx_counts_t *counts, const ptx_launch_t *launch, const li
 {
     rungi_ptx_count_flush(entry);
     rung_emulator_line row = entry->sum;
-    const char *array = array_name(launch, entry);
-    row.kind = kind_of(entry);
+    const char *array = array_name(launch, entry->space, entry->array);
+    row.kind = kind_of(entry->space, entry->kind);
     row.width = entry->bytes;
     row.array = intern(counts, array, strlen(array));
     if (row.kind == RUNG_EMULATOR_CONSTANT_LOAD) /* constants have a cache of their own */
@@ -303,6 +306,64 @@ static bool add_entry(ptx_counts_t *counts, const ptx_launch_t *launch, const li
         return false;
     counts->rows[counts->row_count++] = row;
     return true;
+}
+
+/* Adds the traced requests of a thread. */
+static bool add_trace(ptx_counts_t *counts, const ptx_launch_t *launch, const line_index_t *index,
+                      const ptx_trace_t *trace)
+{
+    for (int64_t i = 0; trace && i < trace->count; i++) {
+        const ptx_traced_request_t *item = &trace->items[i];
+        const ptx_request_cost_t *cost = &item->pattern.cost;
+        const char *array = array_name(launch, item->space, item->pattern.array);
+        rung_emulator_line row = {0};
+        array = intern(counts, array, strlen(array));
+        if (!array || !set_place(counts, launch, index, item->pattern.pc, &row) ||
+            !grow(&counts->requests, counts->request_count, &counts->request_capacity, sizeof *counts->requests))
+            return false;
+        rung_emulator_request *request = &counts->requests[counts->request_count++];
+        *request = (rung_emulator_request){.file = row.file,
+                                           .kernel = row.kernel,
+                                           .line = row.line,
+                                           .kind = kind_of(item->space, item->kind),
+                                           .instruction = row.instruction,
+                                           .array = array,
+                                           .width = item->bytes,
+                                           .warp = item->warp,
+                                           .order = item->order,
+                                           .mask = item->mask,
+                                           .array_start = item->pattern.array < 0 ? 0 : item->pattern.array_start,
+                                           .sectors = cost->sectors,
+                                           .lines = cost->lines,
+                                           .ideal_sectors = cost->ideal_sectors,
+                                           .wavefronts = cost->wavefronts,
+                                           .ideal_wavefronts = cost->ideal_wavefronts};
+        memcpy(request->addresses, item->address, sizeof request->addresses);
+    }
+    return !trace || !trace->has_lost_requests;
+}
+
+static int compare_requests(const void *x, const void *y)
+{
+    const rung_emulator_request *a = x, *b = y;
+    const rung_emulator_line row = {.kernel = a->kernel,
+                                    .file = a->file,
+                                    .line = a->line,
+                                    .kind = a->kind,
+                                    .array = a->array,
+                                    .instruction = a->instruction,
+                                    .width = a->width};
+    const rung_emulator_line other = {.kernel = b->kernel,
+                                      .file = b->file,
+                                      .line = b->line,
+                                      .kind = b->kind,
+                                      .array = b->array,
+                                      .instruction = b->instruction,
+                                      .width = b->width};
+    int order = compare_rows(&row, &other);
+    if (order == 0)
+        order = (a->warp > b->warp) - (a->warp < b->warp);
+    return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 
 /* Adds the instruction mix and a row for each branch and barrier that was executed. Unconditional branches cannot diverge. */
@@ -426,11 +487,14 @@ static bool add_counters(ptx_counts_t *counts, const ptx_launch_t *launch, ptx_c
         has_memory = !counters[i]->has_lost_counts;
         for (int32_t j = 0; has_memory && j < counters[i]->entry_count; j++)
             has_memory = add_entry(counts, launch, &index, &counters[i]->entries[j], &kernel->totals);
-        has_memory = has_memory && add_passes(counts, launch, &index, counters[i], kernel);
+        has_memory = has_memory && add_passes(counts, launch, &index, counters[i], kernel) &&
+                     add_trace(counts, launch, &index, counters[i]->trace);
         kernel->totals.waits += rungi_ptx_wait_counter_sum(&counters[i]->waits);
     }
     free(index.starts);
     combine_rows(counts);
+    if (counts->request_count > 0)
+        qsort(counts->requests, (size_t)counts->request_count, sizeof *counts->requests, compare_requests);
     return has_memory && add_arrays(counts, launch, counters, count);
 }
 
@@ -509,6 +573,16 @@ int64_t rung_emulator_array_count(rung_emulator *emulator)
 const rung_emulator_array *rung_emulator_array_at(rung_emulator *emulator, int64_t index)
 {
     return index >= 0 && index < rung_emulator_array_count(emulator) ? &emulator->counts->arrays[index] : NULL;
+}
+
+int64_t rung_emulator_request_count(rung_emulator *emulator)
+{
+    return emulator && emulator->counts ? emulator->counts->request_count : 0;
+}
+
+const rung_emulator_request *rung_emulator_request_at(rung_emulator *emulator, int64_t index)
+{
+    return index >= 0 && index < rung_emulator_request_count(emulator) ? &emulator->counts->requests[index] : NULL;
 }
 
 void rung_emulator_counts_clear(rung_emulator *emulator)

@@ -24,7 +24,9 @@ ptx_counter_t *rungi_ptx_counter_create(const ptx_launch_t *launch)
     counter->divergent = calloc(count, sizeof *counter->divergent);
     bool has_reuse = rungi_ptx_reuse_create(launch, &counter->reuse);
     bool has_waits = rungi_ptx_wait_counter_create(launch->module, &counter->waits);
-    if (!counter->first || !counter->last_used || !counter->passes || !counter->divergent || !has_reuse || !has_waits) {
+    bool has_trace = rungi_ptx_trace_create(launch, &counter->trace);
+    if (!counter->first || !counter->last_used || !counter->passes || !counter->divergent || !has_reuse || !has_waits ||
+        !has_trace) {
         rungi_ptx_counter_free(counter);
         return NULL;
     }
@@ -44,6 +46,7 @@ void rungi_ptx_counter_free(ptx_counter_t *counter)
     free(counter->entries);
     rungi_ptx_reuse_free(&counter->reuse);
     rungi_ptx_wait_counter_free(&counter->waits);
+    rungi_ptx_trace_free(counter->trace);
     free(counter);
 }
 
@@ -172,8 +175,9 @@ static void set_first(const ptx_warp_t *warp, const ptx_request_t *request, ptx_
     }
 }
 
-/* Counts a request whose inactive lanes repeat the address of an active one. */
-static void count_request(ptx_warp_t *warp, const ptx_instruction_t *instruction, const ptx_request_t *request)
+/* Counts a request. Returns its pattern; NULL if memory is short. */
+static const ptx_count_entry_t *count_pattern(ptx_warp_t *warp, const ptx_instruction_t *instruction,
+                                              const ptx_request_t *request)
 {
     ptx_counter_t *counter = warp->block->counter;
     int32_t pc = (int32_t)(instruction - counter->instructions), last = counter->last_used[pc];
@@ -182,7 +186,7 @@ static void count_request(ptx_warp_t *warp, const ptx_instruction_t *instruction
     if (last >= 0 && counter->entries[last].space == request->space && counter->entries[last].kind == request->kind &&
         rungi_ptx_is_repeated(&counter->entries[last], request->mask, 0, request->address)) {
         counter->entries[last].repeats++;
-        return;
+        return &counter->entries[last];
     }
     for (int32_t i = counter->first[pc]; i >= 0; i = counter->entries[i].next) {
         ptx_count_entry_t *entry = &counter->entries[i];
@@ -191,7 +195,7 @@ static void count_request(ptx_warp_t *warp, const ptx_instruction_t *instruction
         if (is_possible && rungi_ptx_is_repeated(entry, request->mask, 0, request->address)) {
             entry->repeats++;
             counter->last_used[pc] = i;
-            return;
+            return entry;
         }
     }
     ptx_count_entry_t wanted = {
@@ -200,7 +204,7 @@ static void count_request(ptx_warp_t *warp, const ptx_instruction_t *instruction
     find_array(counter->launch, request->address[0] - wanted.low, request->address[0] + wanted.high, &wanted);
     ptx_count_entry_t *entry = take_entry(counter, pc, &wanted);
     if (!entry)
-        return;
+        return NULL;
     wanted.next = entry->next;
     if (entry->sum.requests > 0)
         wanted.sum = entry->sum;
@@ -208,6 +212,20 @@ static void count_request(ptx_warp_t *warp, const ptx_instruction_t *instruction
         set_first(warp, request, &wanted);
     *entry = wanted;
     counter->last_used[pc] = (int32_t)(entry - counter->entries);
+    return entry;
+}
+
+/* Counts a request whose inactive lanes repeat the address of an active one. Of a traced launch, every request comes here:
+ * without a last pattern, rungi_ptx_count_words() has no short way. */
+static void count_request(ptx_warp_t *warp, const ptx_instruction_t *instruction, const ptx_request_t *request)
+{
+    ptx_counter_t *counter = warp->block->counter;
+    const ptx_count_entry_t *entry = count_pattern(warp, instruction, request);
+    if (!counter->trace || !entry)
+        return;
+    counter->last_used[entry->pc] = -1;
+    const ptx_traced_pattern_t pattern = {entry->pc, entry->array, entry->array_start, entry->cost};
+    rungi_ptx_trace_add(counter->trace, warp, request, &pattern);
 }
 
 /* ---- Accesses ------------------------------------------------------------------------------------------------------ */

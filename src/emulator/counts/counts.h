@@ -9,6 +9,7 @@
 #include "emulator/checks/checks.h"
 #include "emulator/counts/array_reuse.h"
 #include "emulator/counts/request_cost.h"
+#include "emulator/counts/request_trace.h"
 #include "emulator/counts/wait_counter.h"
 
 /* Requests of one instruction that cost the same: their addresses differ by a constant only. Loops repeat few such patterns,
@@ -43,6 +44,7 @@ struct ptx_counter {
     bool has_lost_counts; /* memory was short */
     ptx_reuse_t reuse;
     ptx_wait_counter_t waits;
+    ptx_trace_t *trace; /* NULL if the launch is not traced */
 };
 
 /* Creates the counter of one thread; NULL if memory is short. */

@@ -54,7 +54,8 @@ struct rung_emulator {
     int64_t finding_count, finding_capacity;
     int64_t failure; /* index of the finding that stopped the last launch, or -1 */
     bool are_findings_sorted;
-    ptx_counts_t *counts; /* of launches since the last clear; NULL: none */
+    int64_t traced_warps, traced_requests; /* of each warp and instruction; 0: no trace */
+    ptx_counts_t *counts;                  /* of launches since the last clear; NULL: none */
 };
 
 /* Returns the allocation that contains the address, freed or not, or NULL. */
