@@ -5,7 +5,10 @@
 
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
+#include "common/text.h"
 #include "explain/explain.h"
+#include "io/output_file.h"
+#include "kernel_page/kernel_page.h"
 #include "plain_gemm/plain_explain.h"
 #include "plain_gemm/plain_options.h"
 #include "process/supervise.h"
@@ -35,12 +38,50 @@ static const char *read_options(const lab_options *options, lab_explain_request 
         wrong = "give a kernel, a file, --all or --compare";
     if (!wrong && (options->metrics || options->nsight) && !options->argument)
         wrong = "--metrics and --nsight need one kernel or file";
+    if (!wrong && options->html && !options->argument)
+        wrong = "--html needs one kernel or file";
+    if (!wrong && options->html && options->nsight)
+        wrong = "--html cannot be combined with --nsight";
+    if (!wrong && options->html)
+        wrong = lab_output_check(options->html);
+    if (!wrong && options->html && options->argument && lab_output_is_same_file(options->html, options->argument))
+        wrong = "--html names the kernel file; choose another file for the page";
     if (!wrong && options->params && options->compare)
         wrong = "--params cannot be combined with --compare: the table has the parameters of each kernel";
     request->parameters = options->params;
     request->wants_metrics = options->metrics || options->nsight;
     request->nsight_file = options->nsight;
+    request->wants_trace = options->html != NULL;
     return wrong;
+}
+
+/* Writes the page of --html. Returns false after printing an error. */
+static bool save_page(const lab_explain_jobs *jobs, const lab_options *options)
+{
+    char why[1024] = "out of memory", *data = NULL;
+    size_t length;
+    rung_kernel *kernel;
+    if (!lab_kernel_open(NULL, "opencl", options->argument, &kernel, why, sizeof why))
+        return lab_fail(LAB_EXIT_USAGE, "%s", why) == LAB_EXIT_SUCCESS;
+    const rung_kernel_info *info = rung_kernel_describe(kernel);
+    lab_json json = {.out = open_memstream(&data, &length)};
+    if (json.out)
+        lab_explain_jobs_write_first(jobs, &json);
+    bool good = json.out && fclose(json.out) == 0;
+    lab_kernel_page page = {.explanation = lab_explain_jobs_first(jobs),
+                            .file = lab_base_name(info->file),
+                            .source = info->source,
+                            .kernel_line = lab_kernel_declaration_line(info->source),
+                            .note = "",
+                            .data = data};
+    good = good && lab_kernel_page_save(&page, options->html, why, sizeof why);
+    if (!good)
+        lab_fail(LAB_EXIT_USAGE, "%s", why);
+    else if (!options->json)
+        lab_kernel_page_print_summary(&page, options->html);
+    free(data);
+    rung_kernel_destroy(kernel);
+    return good;
 }
 
 static int run(lab_explain_jobs *jobs, const lab_options *options)
@@ -64,7 +105,9 @@ static int run(lab_explain_jobs *jobs, const lab_options *options)
         return LAB_EXIT_INTERRUPTED;
     }
     int code = lab_explain_jobs_exit_code(jobs);
-    if (code != LAB_EXIT_USAGE)
+    if (code != LAB_EXIT_USAGE && options->html && !save_page(jobs, options))
+        return code != LAB_EXIT_SUCCESS ? code : LAB_EXIT_USAGE;
+    if (code != LAB_EXIT_USAGE && (!options->html || options->json))
         lab_explain_jobs_print(jobs, options->json      ? LAB_EXPLAIN_JSON
                                      : options->compare ? LAB_EXPLAIN_REPORTED
                                      : options->all     ? LAB_EXPLAIN_OVERVIEW

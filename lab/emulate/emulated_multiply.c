@@ -83,7 +83,9 @@ bool lab_emulated_multiply(const rung_code *code, const lab_emulated_problem *pr
     with.count_accesses = options->counts_accesses;
     with.max_instructions = options->max_instructions;
     with.should_stop = should_stop;
-    if (rung_emulator_create(&with, emulator) == RUNG_OK && multiply(code, problem, *emulator) == RUNG_OK)
+    if (rung_emulator_create(&with, emulator) == RUNG_OK &&
+        rung_emulator_set_trace(*emulator, options->traced_warps, options->traced_requests) == RUNG_OK &&
+        multiply(code, problem, *emulator) == RUNG_OK)
         return true;
     return lab_set_reason(why, capacity, "%s", rung_error_text());
 }

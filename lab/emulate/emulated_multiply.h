@@ -8,9 +8,10 @@
 #include "rung/emulator.h"
 
 typedef struct lab_emulated_options {
-    uint32_t checks;          /* RUNG_EMULATOR_CHECK_ values */
-    bool counts_accesses;     /* fill the counts of the emulator */
-    int64_t max_instructions; /* of one warp; 0: no limit */
+    uint32_t checks;                       /* RUNG_EMULATOR_CHECK_ values */
+    bool counts_accesses;                  /* fill the counts of the emulator */
+    int64_t traced_warps, traced_requests; /* see rung_emulator_set_trace(); 0: none */
+    int64_t max_instructions;              /* of one warp; 0: no limit */
 } lab_emulated_options;
 
 /* Operands in host memory. An operand of 0 bytes is absent. */

@@ -121,6 +121,13 @@ typedef struct lab_counted_launch {
     int64_t threads_per_block, blocks;
 } lab_counted_launch;
 
+/* Returns the kind of a row of the emulator; LAB_ACCESS_KIND_COUNT for local memory, constants and what is no access. `kind`
+ * is a rung_emulator_line_kind. */
+lab_access_kind lab_access_kind_of(int kind);
+
+/* Copies the kernel's name of an array, from the name in the PTX. */
+void lab_access_array_name(const char *from, const char *source, char *name, size_t capacity);
+
 /* Fills lines, branches, barriers, buffers and totals. Returns false if memory is exhausted. */
 bool lab_access_counters_read(struct rung_emulator *emulator, const lab_counted_launch *launch,
                               lab_access_counters *counters);

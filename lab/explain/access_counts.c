@@ -143,6 +143,26 @@ static bool count_at_two_depths(const lab_explain_request *request, const lab_ba
     return is_counted;
 }
 
+/* Records single requests of the shorter run and checks it. Also checks a run that the tile does not divide. */
+static void trace_accesses(const lab_explain_request *request, const lab_backend_kernels *kernels,
+                           lab_explanation *explanation, int64_t step, int64_t stages)
+{
+    lab_access_request run = request_one_block(request, explanation, rungi_min((stages + 1) * step, request->k));
+    char why[LAB_EXPLAIN_WHY_BYTES];
+    explanation->trace = lab_kernel_trace_create();
+    if (!explanation->trace)
+        return;
+    bool good = lab_access_trace_run(&run, kernels->cuda_kernel, kernels->code, explanation->trace, why, sizeof why);
+    if (good && run.m > 3 && run.n > 5 && run.k > 7) {
+        run.m -= 3;
+        run.n -= 5;
+        run.k -= 7;
+        good = lab_access_trace_run(&run, kernels->cuda_kernel, kernels->code, explanation->trace, why, sizeof why);
+    }
+    if (!good)
+        snprintf(explanation->wrong, sizeof explanation->wrong, "%s", why);
+}
+
 /* Steps are multiples of BK and of whole sectors of A's rows. A file without BK may have longer steps than the first
  * guess, so the step is doubled until the kernel advances. */
 void lab_explain_count_accesses(const lab_explain_request *request, const lab_backend_kernels *kernels,
@@ -158,6 +178,8 @@ void lab_explain_count_accesses(const lab_explain_request *request, const lab_ba
         return;
     }
     step = rungi_round_up(step, SECTOR_BYTES / rung_type_size(in));
+    if (request->wants_trace)
+        trace_accesses(request, kernels, explanation, step, stages);
     for (; is_step_too_short && step <= STEP_MAX; step *= 2) {
         lab_access_counters_free(&explanation->counters);
         if (!count_at_two_depths(request, kernels, explanation, step, stages, &is_step_too_short))

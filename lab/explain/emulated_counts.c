@@ -36,7 +36,7 @@ static bool copy_large_shared_name(const char *source, char *name, size_t capaci
 }
 
 /* Copies the kernel's name for an array. In PTX, a shared array of a function is _ZZ4gemmE6a_tile. */
-static void copy_array_name(const char *from, const char *source, char *name, size_t capacity)
+void lab_access_array_name(const char *from, const char *source, char *name, size_t capacity)
 {
     if (strcmp(from, "rung_shared") == 0 && copy_large_shared_name(source, name, capacity))
         return;
@@ -57,8 +57,7 @@ static void copy_array_name(const char *from, const char *source, char *name, si
 
 /* ---- Rows ---- */
 
-/* Returns the kind of a row; LAB_ACCESS_KIND_COUNT for local memory and constants, which are not counted. */
-static lab_access_kind kind_of(rung_emulator_line_kind kind)
+lab_access_kind lab_access_kind_of(int kind)
 {
     switch (kind) {
     case RUNG_EMULATOR_GLOBAL_LOAD: return LAB_ACCESS_GLOBAL_LOAD;
@@ -92,10 +91,10 @@ static lab_access_line *find_line(lab_access_counters *counters, const lab_acces
 
 static bool add_line(lab_access_counters *counters, const rung_emulator_line *row, const char *source)
 {
-    lab_access_line wanted = {.line = row->line, .kind = kind_of(row->kind), .width = row->width};
+    lab_access_line wanted = {.line = row->line, .kind = lab_access_kind_of((int)row->kind), .width = row->width};
     if (wanted.kind == LAB_ACCESS_KIND_COUNT)
         return true;
-    copy_array_name(row->array, source, wanted.array, sizeof wanted.array);
+    lab_access_array_name(row->array, source, wanted.array, sizeof wanted.array);
     lab_access_line *line = find_line(counters, &wanted);
     if (!line)
         return false;

@@ -9,6 +9,7 @@
 
 #include "explain/access_counters.h"
 #include "explain/issue_simulator.h"
+#include "explain/kernel_trace.h"
 #include "explain/occupancy.h"
 #include "explain/sass.h"
 #include "explain/speed_model.h"
@@ -41,6 +42,7 @@ typedef struct lab_explain_request {
     double seconds;          /* time limit of one run, as in lab_access_request */
     bool wants_metrics;      /* print the values under Nsight Compute's names */
     const char *nsight_file; /* its CSV file to compare them with; NULL: none */
+    bool wants_trace;        /* record single requests and run all checks, for a page */
 } lab_explain_request;
 
 /* A mistake in a kernel, and its line. */
@@ -85,6 +87,9 @@ typedef struct lab_explanation {
                                    * those of the source, because IMAD also computes addresses */
     double math_share;            /* fraction of the hottest loop's instructions; 0 if unknown */
     double shared_loads_compiled; /* per block, as compiled; as written if unknown */
+    lab_kernel_trace *trace;      /* NULL unless the request wants it */
+    char wrong[LAB_EXPLAIN_WHY_BYTES]; /* why the kernel is wrong: it is explained for a small problem and without a
+                                        * prediction; "" for a right kernel */
     lab_explain_finding findings[LAB_EXPLAIN_FINDINGS_MAX];
     int finding_count, findings_dropped; /* dropped: beyond LAB_EXPLAIN_FINDINGS_MAX */
 } lab_explanation;
@@ -122,6 +127,9 @@ void lab_explain_compute_occupancy(lab_explanation *explanation);
 /* Fills in the work of a launch and the prediction (launch_work.c). */
 void lab_explain_predict(const lab_explain_request *request, const lab_launch_traits *traits,
                          lab_explanation *explanation);
+
+/* Returns the line of `KERNEL(threads)` in the source of a kernel of the ladder; 0 if it has none (findings.c). */
+int64_t lab_kernel_declaration_line(const char *source);
 
 /* Fills in the findings (findings.c). `kernel_line` is the line of the kernel's declaration. */
 void lab_explanation_find_issues(lab_explanation *explanation, int64_t kernel_line);
@@ -179,5 +187,9 @@ typedef enum lab_explain_format {
     LAB_EXPLAIN_REPORTED, /* tab-separated predicted and reported speeds */
     LAB_EXPLAIN_JSON
 } lab_explain_format;
+
+/* The first job: its explanation, and its object in the JSON of all jobs. */
+const lab_explanation *lab_explain_jobs_first(const lab_explain_jobs *jobs);
+void lab_explain_jobs_write_first(const lab_explain_jobs *jobs, lab_json *json);
 
 void lab_explain_jobs_print(const lab_explain_jobs *jobs, lab_explain_format format);

@@ -31,9 +31,6 @@ bool lab_explain_compile(const lab_explain_request *request, lab_backend_kernels
 void lab_explain_count_accesses(const lab_explain_request *request, const lab_backend_kernels *kernels,
                                 lab_explanation *explanation);
 
-/* Returns the line of `KERNEL(threads)` in the source of a kernel of the ladder; 0 if it has none (findings.c). */
-int64_t lab_kernel_declaration_line(const char *source);
-
 /* ---- Job list ---- */
 
 enum { LAB_EXPLAIN_JOBS_MAX = 256 };

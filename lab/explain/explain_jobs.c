@@ -118,6 +118,7 @@ const char *lab_explain_jobs_add_kernel(lab_explain_jobs *jobs, const char *name
             lab_explain_job *job = lab_explain_jobs_add(jobs, rung_kernel_describe(next)->name);
             job->request.dtype = first->request.dtype;
             job->is_next_kernel = true;
+            job->request.wants_trace = false;
         }
     return NULL;
 }

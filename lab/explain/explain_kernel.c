@@ -87,6 +87,7 @@ void lab_explanation_free(lab_explanation *explanation)
 {
     lab_access_counters_free(&explanation->counters);
     lab_sass_free(&explanation->code);
+    lab_kernel_trace_free(explanation->trace);
 }
 
 /* ---- Missing tools ---- */
@@ -127,6 +128,8 @@ const char *lab_explanation_why_not_predicted(const lab_explanation *explanation
     const char *missing = first_missing(explanation, ~0u);
     if (explanation->prediction.runs)
         return "";
+    if (*explanation->wrong)
+        return explanation->wrong;
     if (missing)
         return missing;
     if (!explanation->is_counted)

@@ -65,6 +65,16 @@ static void write_job_json(lab_json *json, const lab_explain_job *job)
     lab_json_end(json, '}');
 }
 
+const lab_explanation *lab_explain_jobs_first(const lab_explain_jobs *jobs)
+{
+    return &jobs->jobs[0].explanation;
+}
+
+void lab_explain_jobs_write_first(const lab_explain_jobs *jobs, lab_json *json)
+{
+    write_job_json(json, &jobs->jobs[0]);
+}
+
 static void write_json(const lab_explain_jobs *jobs)
 {
     lab_json json = {.out = stdout};

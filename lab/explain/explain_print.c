@@ -9,6 +9,8 @@
 #include "explain/explain.h"
 #include "explain/nsight_metrics.h"
 
+enum { SECTOR_BYTES = 32 };
+
 /* ---- JSON ---- */
 
 static void write_known_number(lab_json *json, const char *name, bool is_known, double value)
@@ -36,6 +38,12 @@ void lab_explanation_write_summary(lab_json *json, const lab_explanation *explan
                     !runs                                ? ""
                     : explanation->is_from_compiled_loop ? "compiled loop"
                                                          : "source");
+}
+
+/* Returns the bytes that the blocks of a launch load from L2. */
+static double l2_bytes(const lab_launch_work *work)
+{
+    return work->blocks * work->distinct_sectors * SECTOR_BYTES;
 }
 
 static void write_bottlenecks(lab_json *json, const lab_explanation *explanation)
@@ -94,6 +102,9 @@ void lab_explanation_write_details(lab_json *json, const lab_explanation *explan
     write_known_number(json, "peak_gflops", prediction->peak_gflops > 0, prediction->peak_gflops);
     write_known_number(json, "waves", prediction->runs, prediction->waves + prediction->tail);
     write_known_number(json, "dram_bytes", prediction->runs, explanation->work.dram_bytes);
+    write_known_number(json, "l2_bytes", prediction->runs, l2_bytes(&explanation->work));
+    write_known_number(json, "flops", prediction->runs, explanation->work.flops);
+    lab_json_number(json, "dram_gbs", explanation->machine.dram_gbs);
     write_known_number(json, "shared_loads_as_written", explanation->is_counted, explanation->block.shared_loads);
     write_known_number(json, "shared_loads_as_compiled", explanation->is_disassembled && prediction->runs,
                        explanation->shared_loads_compiled);
@@ -108,6 +119,8 @@ void lab_explanation_write_details(lab_json *json, const lab_explanation *explan
         lab_explanation_write_metrics(json, explanation);
     write_findings_json(json, explanation);
     write_lines_json(json, explanation);
+    if (explanation->trace)
+        lab_kernel_trace_write(json, explanation->trace, &explanation->counters);
 }
 
 /* ---- Text ---- */

@@ -61,6 +61,14 @@ static lab_finding *append(lab_finding_list *list)
     return &list->items[list->count++];
 }
 
+static lab_finding_thread thread_at(const rung_emulator_place *place)
+{
+    lab_finding_thread thread = {.access = place->access};
+    memcpy(thread.block, place->block, sizeof thread.block);
+    memcpy(thread.thread, place->thread, sizeof thread.thread);
+    return thread;
+}
+
 void lab_finding_list_add_one(lab_finding_list *list, const rung_emulator_finding *finding, const char *when)
 {
     char kernel[sizeof list->items->kernel];
@@ -78,7 +86,11 @@ void lab_finding_list_add_one(lab_finding_list *list, const rung_emulator_findin
         .line = finding->place.line,
         .other_line = finding->other.line,
         .fix = lab_finding_fix(rung_emulator_finding_name(finding->kind), finding->memory, finding->cause),
-        .count = finding->count};
+        .count = finding->count,
+        .thread = thread_at(&finding->place),
+        .other_thread = thread_at(&finding->other),
+        .memory = finding->memory,
+        .bytes = finding->bytes};
     snprintf(item->file, sizeof item->file, "%s", finding->place.file ? finding->place.file : "");
     memcpy(item->kernel, kernel, sizeof kernel);
     write_sentence(item, finding, when);

@@ -10,6 +10,12 @@
 
 enum { LAB_FINDING_TEXT_BYTES = 1024, LAB_FINDINGS_MAX = 64 };
 
+/* A thread of the first occurrence and what it did. */
+typedef struct lab_finding_thread {
+    uint32_t block[3], thread[3];
+    rung_emulator_access access;
+} lab_finding_thread;
+
 /* One finding, once per kind and pair of lines. */
 typedef struct lab_finding {
     const char *kind; /* name of a kind of the emulator, or "wrong-result" */
@@ -18,7 +24,10 @@ typedef struct lab_finding {
     int line, other_line; /* 0: none */
     char text[LAB_FINDING_TEXT_BYTES];
     const char *fix;
-    int64_t count; /* of threads that did it, in all runs */
+    int64_t count;                           /* of threads that did it, in all runs */
+    lab_finding_thread thread, other_thread; /* at `line` and at `other_line`, if these are not 0 */
+    rung_emulator_memory memory;             /* of the emulator's findings */
+    int32_t bytes;
 } lab_finding;
 
 typedef struct lab_finding_list {

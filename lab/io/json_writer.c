@@ -96,6 +96,15 @@ void lab_json_times_array(lab_json *json, const char *name, const int64_t *times
     fputc(']', json->out);
 }
 
+void lab_json_integers_array(lab_json *json, const char *name, const int64_t *values, int64_t count)
+{
+    begin_value(json, name);
+    fputc('[', json->out);
+    for (int64_t i = 0; i < count; i++)
+        fprintf(json->out, "%s%lld", i ? "," : "", (long long)values[i]);
+    fputc(']', json->out);
+}
+
 void lab_json_boolean(lab_json *json, const char *name, bool value)
 {
     begin_value(json, name);

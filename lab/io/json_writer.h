@@ -23,6 +23,7 @@ void lab_json_integer(lab_json *json, const char *name, int64_t value);
 void lab_json_number(lab_json *json, const char *name, double value); /* null if not finite */
 void lab_json_times_array(lab_json *json, const char *name, const int64_t *times,
                           int64_t count); /* one line; null for 0 */
+void lab_json_integers_array(lab_json *json, const char *name, const int64_t *values, int64_t count); /* one line */
 void lab_json_boolean(lab_json *json, const char *name, bool value);
 
 /* Write objects and fields that several commands have in common: a finding about a source line, and the sizes of a

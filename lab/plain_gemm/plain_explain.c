@@ -12,6 +12,7 @@
 #include "common/lab_clock.h"
 #include "common/text.h"
 #include "cuda_source/source_options.h"
+#include "kernel_page/kernel_page.h"
 #include "plain_gemm/gemm_meaning.h"
 #include "plain_gemm/plain_options.h"
 #include "target/target.h"
@@ -22,7 +23,9 @@ typedef struct plain_session {
     lab_gemm_settings settings;
     const lab_explain_request *request;
     lab_json json;
-    int count; /* kernels that were explained */
+    int count;              /* kernels that were explained */
+    int wrong;              /* among them, kernels that multiply wrongly: only a page shows them */
+    bool has_failed_output; /* the page could not be written */
 } plain_session_t;
 
 /* One kernel of the file and its explanation. */
@@ -108,6 +111,18 @@ static void disassemble(const plain_session_t *session, plain_explanation_t *exp
 
 /* ---- Counts ---- */
 
+static lab_counted_launch counted_launch(const lab_gemm_kernel *kernel, const lab_gemm_launch *launch)
+{
+    return (lab_counted_launch){
+        .entry = kernel->name,
+        .file = kernel->file->path,
+        .source = kernel->file->text,
+        .parameters = "",
+        .threads_per_block = (int64_t)launch->block[0] * launch->block[1] * launch->block[2],
+        .blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2],
+    };
+}
+
 static bool count_run(plain_explanation_t *explanation, const int64_t sizes[3], lab_access_counters *counters,
                       lab_gemm_launch *launch, char *why, size_t capacity)
 {
@@ -122,18 +137,12 @@ static bool count_run(plain_explanation_t *explanation, const int64_t sizes[3], 
                                 .counts = true};
     rung_emulator_counts_clear(kernel->emulator);
     lab_gemm_result result = lab_gemm_run(kernel, &explanation->meaning, &problem);
-    if (result.outcome != LAB_GEMM_RIGHT)
+    bool is_wrong = *explanation->result.wrong && result.outcome == LAB_GEMM_WRONG;
+    if (result.outcome != LAB_GEMM_RIGHT && !is_wrong)
         return lab_set_reason(why, capacity, "%lld x %lld x %lld: %s", (long long)problem.m, (long long)problem.n,
                               (long long)problem.k, result.text);
     *launch = result.launch;
-    lab_counted_launch counted = {
-        .entry = kernel->name,
-        .file = kernel->file->path,
-        .source = kernel->file->text,
-        .parameters = "",
-        .threads_per_block = (int64_t)launch->block[0] * launch->block[1] * launch->block[2],
-        .blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2],
-    };
+    lab_counted_launch counted = counted_launch(kernel, launch);
     return lab_access_counters_read(kernel->emulator, &counted, counters) ||
            lab_set_reason(why, capacity, "out of memory");
 }
@@ -144,7 +153,7 @@ static void count_accesses(plain_explanation_t *explanation)
     lab_access_counters short_run = {.line_count = 0};
     lab_gemm_launch launch;
     int64_t longer[3] = {explanation->base[0], explanation->base[1], 2 * explanation->base[2]};
-    bool is_fixed = explanation->kernel.fixed[2] > 0; /* the only k is that of the problem */
+    bool is_fixed = explanation->kernel.fixed[2] > 0 || *result->wrong; /* the only k is that of the problem */
     if (is_fixed)
         longer[2] = explanation->base[2];
     if (lab_gemm_is_square(&explanation->kernel))
@@ -160,6 +169,55 @@ static void count_accesses(plain_explanation_t *explanation)
         result->shared_bytes += launch.shared_bytes;
     }
     lab_access_counters_free(&short_run);
+}
+
+/* ---- Trace ---- */
+
+/* Runs one problem with all checks and adds what they find. */
+static lab_gemm_result run_checked(plain_explanation_t *explanation, const int64_t size[3], const char *when)
+{
+    lab_gemm_kernel *kernel = &explanation->kernel;
+    lab_kernel_trace *trace = explanation->result.trace;
+    lab_gemm_problem problem = {.m = size[0],
+                                .n = size[1],
+                                .k = size[2],
+                                .alpha = 1,
+                                .beta = 0,
+                                .is_exact = true,
+                                .seed = 3,
+                                .checks = RUNG_EMULATOR_CHECK_ALL,
+                                .counts = true};
+    lab_gemm_result result = lab_gemm_run(kernel, &explanation->meaning, &problem);
+    if (result.outcome != LAB_GEMM_INVALID && result.outcome != LAB_GEMM_ERROR) {
+        lab_kernel_trace_begin_run(trace, size[0], size[1], size[2]);
+        lab_finding_list_add(&trace->findings, kernel->emulator, when);
+    }
+    return result;
+}
+
+/* Records single requests of the small problem, and checks it and a problem that no tile divides. */
+static void trace_accesses(plain_explanation_t *explanation)
+{
+    lab_explanation *result = &explanation->result;
+    lab_gemm_kernel *kernel = &explanation->kernel;
+    const int64_t *base = explanation->base, *fixed = kernel->fixed;
+    const bool is_square = lab_gemm_is_square(kernel);
+    const int64_t odd[3] = {base[0] + 3, base[1] + (is_square ? 3 : 5), base[2] + (is_square ? 3 : 7)};
+    char when[96];
+    result->trace = lab_kernel_trace_create();
+    if (!result->trace)
+        return;
+    rung_emulator_counts_clear(kernel->emulator);
+    rung_emulator_set_trace(kernel->emulator, LAB_TRACE_WARPS, LAB_TRACE_STEPS);
+    lab_gemm_result run = run_checked(explanation, base, "");
+    lab_counted_launch counted = counted_launch(kernel, &run.launch);
+    lab_kernel_trace_read(kernel->emulator, &counted, result->trace);
+    rung_emulator_set_trace(kernel->emulator, 0, 0);
+    snprintf(when, sizeof when, "M = %lld, N = %lld, K = %lld.", (long long)odd[0], (long long)odd[1],
+             (long long)odd[2]);
+    if (fixed[0] + fixed[1] + fixed[2] == 0 && !*result->wrong)
+        run_checked(explanation, odd, when);
+    rung_emulator_counts_clear(kernel->emulator);
 }
 
 /* ---- Prediction ---- */
@@ -238,35 +296,54 @@ static bool is_right_size(plain_explanation_t *explanation, char *why, size_t ca
                           (long long)request->k, explanation->kernel.file->path);
 }
 
-/* Explains a kernel that is open. */
-static bool explain(const plain_session_t *session, plain_explanation_t *explanation, char *why, size_t capacity)
+/* Finds what the kernel computes, and whether it is right for the requested size. `runs` says whether a wrong kernel can be
+ * shown: its launch is valid, and it ends. */
+static bool find_product(const plain_session_t *session, plain_explanation_t *explanation, bool *runs, char *why,
+                         size_t capacity)
 {
-    const lab_gemm_file *file = &session->file;
     lab_gemm_result first;
-    lab_explanation *result = &explanation->result;
     lab_gemm_formula formula;
+    *runs = true;
     if (!lab_gemm_find_meaning(&explanation->kernel, &explanation->meaning, explanation->base, &first, &formula)) {
         char what[512];
         lab_gemm_formula_describe(&formula, what, sizeof what);
+        *runs = first.outcome == LAB_GEMM_WRONG || first.outcome == LAB_GEMM_STOPPED;
         return lab_set_reason(why, capacity, "%s computes no matrix product: %s; run rung verify %s for details",
                               explanation->kernel.title, lab_gemm_formula_is_good(&formula) ? what : first.text,
-                              file->path);
+                              session->file.path);
     }
     int64_t *wanted[3] = {&explanation->request.m, &explanation->request.n, &explanation->request.k};
     for (int i = 0; i < 3; i++)
         if (explanation->kernel.fixed[i] > 0)
             *wanted[i] = explanation->kernel.fixed[i];
-    if (!is_right_size(explanation, why, capacity) || !describe(explanation, why, capacity))
+    return is_right_size(explanation, why, capacity);
+}
+
+/* Explains a kernel that is open. A page also shows a wrong kernel: with the small problem, and without a prediction. */
+static bool explain(const plain_session_t *session, plain_explanation_t *explanation, char *why, size_t capacity)
+{
+    lab_explanation *result = &explanation->result;
+    lab_explain_request *request = &explanation->request;
+    bool runs;
+    if (!find_product(session, explanation, &runs, why, capacity)) {
+        if (!request->wants_trace || !runs || lab_is_interrupted())
+            return false;
+        snprintf(result->wrong, sizeof result->wrong, "%s", why);
+        request->m = explanation->base[0], request->n = explanation->base[1], request->k = explanation->base[2];
+    }
+    if (!describe(explanation, why, capacity))
         return false;
     result->is_compiled = read_report(explanation->kernel.code.log, explanation->kernel.code.lowered[0], result);
     disassemble(session, explanation);
     count_accesses(explanation);
+    if (request->wants_trace)
+        trace_accesses(explanation);
     lab_explain_compute_occupancy(result);
     lab_launch_traits traits = {.uses_engine = lab_explanation_uses_engine(result),
                                 .grouped_tile_rows = 1,
                                 .blocks = find_tiles(explanation),
                                 .batch = (double)lab_gemm_batch(&explanation->kernel)};
-    if (result->is_counted && result->is_compiled && result->is_disassembled)
+    if (result->is_counted && result->is_compiled && result->is_disassembled && !*result->wrong)
         lab_explain_predict(&explanation->request, &traits, result);
     lab_explanation_find_issues(result, explanation->kernel.line);
     return true;
@@ -304,26 +381,66 @@ static void describe_choice(const plain_explanation_t *explanation, const lab_ge
                    *text ? "; " : "", kernel->assumed);
 }
 
-static void print(const plain_explanation_t *explanation, const lab_gemm_launches *launches, bool is_json,
-                  lab_json *json)
+static void print_text(const plain_explanation_t *explanation, const char *choice)
 {
-    char choice[512];
-    describe_choice(explanation, launches, choice, sizeof choice);
-    if (!is_json) {
-        lab_explanation_print(&explanation->result);
-        if (*choice)
-            printf("\nNote: %s.\n", choice);
-        for (const char *at = explanation->kernel.code.log; lab_cuda_note_next(&at, choice, sizeof choice);)
-            printf("\nNote: %s.\n", choice);
-        return;
-    }
+    char note[512];
+    lab_explanation_print(&explanation->result);
+    if (*choice)
+        printf("\nNote: %s.\n", choice);
+    for (const char *at = explanation->kernel.code.log; lab_cuda_note_next(&at, note, sizeof note);)
+        printf("\nNote: %s.\n", note);
+}
+
+static void write_json(const plain_explanation_t *explanation, lab_json *json)
+{
+    const lab_explanation *result = &explanation->result;
     lab_json_begin(json, NULL, '{');
     lab_json_string(json, "kernel", explanation->kernel.title);
     lab_json_integer(json, "line", explanation->kernel.line);
-    LAB_JSON_STRINGS(json, {"launch_lines", explanation->launch_lines}, {"assumed", explanation->kernel.assumed});
+    LAB_JSON_STRINGS(json, {"launch_lines", explanation->launch_lines}, {"assumed", explanation->kernel.assumed},
+                     {"arch", result->machine.arch}, {"machine", result->machine.name},
+                     {"machine_title", result->machine.title}, {"dtype", result->dtype}, {"error", result->wrong});
+    lab_json_sizes(json, result->m, result->n, result->k);
     lab_explanation_write_summary(json, &explanation->result);
     lab_explanation_write_details(json, &explanation->result);
     lab_json_end(json, '}');
+}
+
+/* Writes the page of --html. Returns false after printing an error. */
+static bool save_page(const plain_session_t *session, const plain_explanation_t *explanation, const char *choice)
+{
+    char why[1024] = "out of memory", *data = NULL;
+    size_t length;
+    lab_json json = {.out = open_memstream(&data, &length)};
+    if (json.out)
+        write_json(explanation, &json);
+    bool good = json.out && fclose(json.out) == 0;
+    lab_kernel_page page = {.explanation = &explanation->result,
+                            .file = lab_base_name(session->file.path),
+                            .source = session->file.text,
+                            .kernel_line = explanation->kernel.line,
+                            .note = choice,
+                            .data = data};
+    good = good && lab_kernel_page_save(&page, session->options->html, why, sizeof why);
+    free(data);
+    if (!good)
+        lab_fail(LAB_EXIT_USAGE, "%s", why);
+    else if (!session->options->json)
+        lab_kernel_page_print_summary(&page, session->options->html);
+    return good;
+}
+
+/* Prints the explanation in the form that the options select. Returns false after printing an error. */
+static bool print(plain_session_t *session, const plain_explanation_t *explanation, const lab_gemm_launches *launches)
+{
+    const lab_options *options = session->options;
+    char choice[512];
+    describe_choice(explanation, launches, choice, sizeof choice);
+    if (options->json)
+        write_json(explanation, &session->json);
+    else if (!options->html)
+        print_text(explanation, choice);
+    return !options->html || save_page(session, explanation, choice);
 }
 
 /* ---- Interface ---- */
@@ -360,10 +477,12 @@ static bool explain_kernel(plain_session_t *session, int function)
         good = open_kernel(session, function, &launches, explanation, why, sizeof why) &&
                explain(session, explanation, why, sizeof why);
     }
-    if (good)
-        print(explanation, &launches, session->options->json != NULL, &session->json);
-    else
+    if (!good)
         lab_fail(LAB_EXIT_WRONG, "%s", why);
+    else if (!print(session, explanation, &launches))
+        session->has_failed_output = true;
+    if (good && *explanation->result.wrong)
+        session->wrong++;
     if (explanation) {
         lab_explanation_free(&explanation->result);
         lab_gemm_kernel_close(&explanation->kernel);
@@ -373,10 +492,22 @@ static bool explain_kernel(plain_session_t *session, int function)
     return good;
 }
 
+static int count_candidates(const lab_gemm_file *file)
+{
+    int count = 0;
+    for (int i = 0; i < file->outline.function_count; i++)
+        count += lab_gemm_is_candidate(file, i);
+    return count;
+}
+
 /* Explains every kernel that the options select. Returns the exit code. */
 static int explain_file(plain_session_t *session)
 {
     bool good = true;
+    if (session->options->html && count_candidates(&session->file) > 1)
+        return lab_fail(LAB_EXIT_USAGE,
+                        "%s has %d kernels that take three matrices, and a page shows one; name it with --kernel",
+                        session->file.path, count_candidates(&session->file));
     if (session->options->json) {
         session->json = lab_json_open(stdout, "rung-explain-file/1");
         lab_json_string(&session->json, "file", session->file.path);
@@ -393,7 +524,9 @@ static int explain_file(plain_session_t *session)
         return lab_fail(LAB_EXIT_USAGE,
                         "%s has no kernel that takes three matrices; name one with --kernel, or use rung check",
                         session->file.path);
-    return good ? LAB_EXIT_SUCCESS : LAB_EXIT_WRONG;
+    if (session->has_failed_output)
+        return LAB_EXIT_USAGE;
+    return good && session->wrong == 0 ? LAB_EXIT_SUCCESS : LAB_EXIT_WRONG;
 }
 
 int lab_plain_explain(const lab_options *options, const lab_plain_file *file, const lab_explain_request *request)

@@ -99,9 +99,10 @@ void lab_page_begin(lab_page *page, const char *title)
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>%s</title>\n<style>\n",
         title);
     lab_svg_page_style(page->out);
-    fprintf(page->out, "body{font-family:%s}\n%s%s</style>\n</head>\n<body>\n<header>\n", FONT, page_style,
-            small_and_print_style);
-    lab_html_write(page->out, "<p class=\"eyebrow\">rung report</p>\n<h1>%s</h1>\n", title);
+    fprintf(page->out, "body{font-family:%s}\n%s%s%s</style>\n</head>\n<body>\n<header>\n", FONT, page_style,
+            small_and_print_style, page->style ? page->style : "");
+    lab_html_write(page->out, "<p class=\"eyebrow\">%s</p>\n<h1>%s</h1>\n",
+                   page->eyebrow ? page->eyebrow : "rung report", title);
     page->open_element = "header";
 }
 
@@ -124,9 +125,10 @@ void lab_page_text(lab_page *page, const char *kind, const char *format, ...)
 void lab_page_end(lab_page *page)
 {
     fprintf(page->out,
-            "</%s>\n<footer>Drawn by rung %s. This file needs no network and runs no script.</footer>\n"
+            "</%s>\n<footer>Drawn by rung %s. %s</footer>\n"
             "</body>\n</html>\n",
-            page->open_element, page->version);
+            page->open_element, page->version,
+            page->footer ? page->footer : "This file needs no network and runs no script.");
     free(page->slugs);
     page->slugs = NULL;
 }

@@ -27,6 +27,9 @@ typedef struct lab_page {
     FILE *out;
     const char *charts_folder; /* folder for the charts and their numbers, or NULL */
     const char *version;
+    const char *eyebrow;      /* above the title; NULL: "rung report" */
+    const char *style;        /* a style sheet after the page's own; NULL: none */
+    const char *footer;       /* what the page needs; NULL: no network and no script */
     const char *open_element; /* the open element of the page */
     char (*slugs)[64];
     int figure_count;

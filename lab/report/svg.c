@@ -59,6 +59,20 @@ void lab_html_escape(FILE *out, const char *text)
     }
 }
 
+void lab_html_write_json(FILE *out, const char *json)
+{
+    int length;
+    for (; *json; json += length) {
+        unsigned code = read_character(json, &length);
+        if (code == 0xfffd || !is_xml_character(code))
+            fputs("\xef\xbf\xbd", out);
+        else if (strchr("<>&", *json)) /* only in strings */
+            fprintf(out, "\\u%04x", code);
+        else
+            fwrite(json, 1, (size_t)length, out);
+    }
+}
+
 void lab_html_write(FILE *out, const char *markup, ...)
 {
     va_list arguments;

@@ -85,6 +85,9 @@ void lab_html_escape(FILE *out, const char *text);
 /* Writes markup in which each %s is replaced by the next argument, escaped. Other conversions are not supported. */
 void lab_html_write(FILE *out, const char *markup, ...);
 
+/* Writes JSON into a script element: no character of it can end the element, in HTML or in XML. */
+void lab_html_write_json(FILE *out, const char *json);
+
 /* Write the colours as a style sheet: variables and classes for a page; only the dark colours for a picture in a file
  * of its own. */
 void lab_svg_page_style(FILE *out);

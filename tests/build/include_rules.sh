@@ -36,7 +36,7 @@ check tools 'core/|cpu/|simt/|opencl/|cuda/|CL/|\.\./src' '' simt/kernel_speed
 # Each directory of the lab that does one job has one header for the others, DIR/DIR.h. cli, common, io, process and target
 # are collections: a file includes the headers that it needs.
 lab_headers() {
-    for folder in bench verify explain compare convert tune report cluster; do
+    for folder in bench verify explain compare convert tune report kernel_page cluster; do
         if grep -rnE "^ *# *include +\"$folder/" "$1" --include='*.[ch]' | grep -vE "^$1/$folder/|\"$folder/$folder\.h\"|\.def\""; then
             echo "... include $folder/$folder.h instead"
             return 1

@@ -4,11 +4,12 @@
 
 /* Ten rounds of one load with a stride of 8 bytes, one store to shared memory with conflicts of two lanes, and one load with
  * half of the lanes. */
-static const char rounds[] = "shl.b32 %r6, %r1, 3;\ncvt.u64.u32 %rd8, %r6;\nadd.u64 %rd8, %rd1, %rd8;\n"
-                             "add.u32 %r7, %r4, %r6;\nand.b32 %r9, %r1, 31;\nsetp.lt.u32 %p2, %r9, 16;\nmov.u32 %r8, 0;\n"
-                             "again:\nld.global.f32 %f1, [%rd8];\nst.shared.f32 [%r7], %f1;\n"
-                             "@%p2 ld.shared.f32 %f2, [%r4];\nadd.u64 %rd8, %rd8, 4;\nadd.u32 %r8, %r8, 1;\n"
-                             "setp.lt.u32 %p1, %r8, 10;\n@%p1 bra again;\n";
+static const char rounds[] =
+    "shl.b32 %r6, %r1, 3;\ncvt.u64.u32 %rd8, %r6;\nadd.u64 %rd8, %rd1, %rd8;\n"
+    "add.u32 %r7, %r4, %r6;\nand.b32 %r9, %r1, 31;\nsetp.lt.u32 %p2, %r9, 16;\nmov.u32 %r8, 0;\n"
+    "again:\nld.global.f32 %f1, [%rd8];\nst.shared.f32 [%r7], %f1;\n"
+    "@%p2 ld.shared.f32 %f2, [%r4];\nadd.u64 %rd8, %rd8, 4;\nadd.u32 %r8, %r8, 1;\n"
+    "setp.lt.u32 %p1, %r8, 10;\n@%p1 bra again;\n";
 
 static machine_t run_traced(int64_t threads, int64_t warps, int64_t requests, uint32_t blocks, uint32_t block)
 {
