@@ -100,10 +100,12 @@ static void write_findings(lab_page *out, const lab_kernel_page *page)
     const lab_finding_list *list = &explanation->trace->findings;
     int drawn = 0;
     lab_page_section(out, "findings", "Findings");
-    if (list->count + explanation->finding_count == 0)
+    if (explanation->trace->run_count == 0)
+        lab_page_text(out, "warn", "The kernel was not checked: no run was possible.");
+    else if (list->count + explanation->finding_count == 0)
         lab_page_text(out, "soft",
-                      "None: no race, no access outside the matrices, no uncoalesced access and no bank "
-                      "conflict in these runs.");
+                      "None: no race, no access outside the matrices, no uncoalesced access and no bank conflict in "
+                      "these runs.");
     fputs("<ul class=\"findings\">\n", out->out);
     for (int i = 0; i < list->count; i++)
         write_finding(out->out, list->items[i].kind, list->items[i].line, list->items[i].text,

@@ -188,7 +188,7 @@ static lab_gemm_result run_checked(plain_explanation_t *explanation, const int64
                                 .checks = RUNG_EMULATOR_CHECK_ALL,
                                 .counts = true};
     lab_gemm_result result = lab_gemm_run(kernel, &explanation->meaning, &problem);
-    if (result.outcome != LAB_GEMM_INVALID && result.outcome != LAB_GEMM_ERROR) {
+    if (result.outcome != LAB_GEMM_INVALID && result.outcome != LAB_GEMM_ERROR && result.outcome != LAB_GEMM_LATE) {
         lab_kernel_trace_begin_run(trace, size[0], size[1], size[2]);
         lab_finding_list_add(&trace->findings, kernel->emulator, when);
     }
@@ -338,6 +338,10 @@ static bool explain(const plain_session_t *session, plain_explanation_t *explana
     count_accesses(explanation);
     if (request->wants_trace)
         trace_accesses(explanation);
+    if (request->wants_trace && lab_gemm_is_late(&explanation->kernel)) /* a page must not hide what was not checked */
+        return lab_set_reason(why, capacity,
+                              "%s was not checked, because the time limit is over; raise it with --time-limit SECONDS",
+                              explanation->kernel.title);
     lab_explain_compute_occupancy(result);
     lab_launch_traits traits = {.uses_engine = lab_explanation_uses_engine(result),
                                 .grouped_tile_rows = 1,

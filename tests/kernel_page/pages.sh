@@ -46,4 +46,9 @@ cat "$here/kernels/naive.cu" <(sed 's/sgemm_naive/second/; s/void launch/void la
 refused 'name it with --kernel' "$work/two.cu" --html "$work/two.html"
 [ ! -e "$work/two.html" ] || fail "a page was written for two kernels"
 page 0 second "$work/two.cu" --kernel second
+
+# Without the time for its checks, a kernel has no page.
+code=0
+"$RUNG" explain "$here/kernels/naive.cu" --quiet --time-limit 0.000001 --html "$work/late.html" > "$work/out" 2>&1 || code=$?
+[ $code -eq 1 ] && [ ! -e "$work/late.html" ] || { fail "a page without checks: exit code $code"; cat "$work/out"; }
 exit $bad
