@@ -22,6 +22,7 @@ void lab_kernel_trace_free(lab_kernel_trace *trace)
     for (int64_t i = 0; i < trace->row_count; i++)
         free(trace->rows[i].steps);
     free(trace->rows);
+    free(trace->patterns);
     free(trace);
 }
 
@@ -110,6 +111,55 @@ static void keep_first_steps(lab_trace_row *row)
     row->step_count = kept;
 }
 
+/* ---- Patterns ------------------------------------------------------------------------------------------------------ */
+
+static int64_t base_of(const lab_trace_step *step)
+{
+    return step->mask ? step->offsets[__builtin_ctz(step->mask)] : 0;
+}
+
+/* Returns the number of a step's pattern; -1 if there is no room for a new one. */
+static int64_t find_pattern(lab_kernel_trace *trace, const lab_trace_step *step)
+{
+    lab_trace_pattern wanted = {(int64_t)step->mask, step->sectors,    step->lines,
+                                step->sectors_ideal, step->wavefronts, step->wavefronts_ideal};
+    for (int lane = 0; lane < LANES; lane++)
+        wanted[LAB_TRACE_COSTS + lane] = step->mask >> lane & 1 ? step->offsets[lane] - base_of(step) : 0;
+    for (int64_t i = 0; i < trace->pattern_count; i++)
+        if (memcmp(trace->patterns[i], wanted, sizeof wanted) == 0)
+            return i;
+    if (trace->pattern_count == LAB_TRACE_PATTERNS_MAX)
+        return -1;
+    lab_trace_pattern *patterns = lab_array_grow(trace->patterns, trace->pattern_count, sizeof *patterns);
+    if (!patterns)
+        return -1;
+    trace->patterns = patterns;
+    memcpy(patterns[trace->pattern_count], wanted, sizeof wanted);
+    return trace->pattern_count++;
+}
+
+/* Finds the patterns of the steps. Drops a step beyond the bounds, and those of its warp after it. */
+static void find_patterns(lab_kernel_trace *trace)
+{
+    int64_t total = 0;
+    for (int64_t r = 0; r < trace->row_count; r++) {
+        lab_trace_row *row = &trace->rows[r];
+        int64_t kept = 0, dropped_warp = -1;
+        for (int64_t i = 0; i < row->step_count; i++) {
+            lab_trace_step *step = &row->steps[i];
+            bool is_room = total < LAB_TRACE_TOTAL_STEPS && step->warp != dropped_warp;
+            step->pattern = is_room ? find_pattern(trace, step) : -1;
+            if (step->pattern < 0) {
+                dropped_warp = step->warp;
+                continue;
+            }
+            row->steps[kept++] = *step;
+            total++;
+        }
+        row->step_count = kept;
+    }
+}
+
 /* Adds the requests that the emulator counted to their rows. */
 static void add_totals(lab_kernel_trace *trace, rung_emulator *emulator, const char *source)
 {
@@ -135,6 +185,7 @@ bool lab_kernel_trace_read(rung_emulator *emulator, const lab_counted_launch *la
         good = add_step(trace, rung_emulator_request_at(emulator, i), launch->source);
     for (int64_t i = 0; i < trace->row_count; i++)
         keep_first_steps(&trace->rows[i]);
+    find_patterns(trace);
     add_totals(trace, emulator, launch->source);
     return good;
 }
@@ -152,39 +203,8 @@ const lab_trace_row *lab_kernel_trace_find(const lab_kernel_trace *trace, const 
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------------- */
 
-enum { PATTERN_COSTS = 6, PATTERN_LENGTH = PATTERN_COSTS + LANES };
-
-/* Requests with the same lanes, costs and distances between the lanes: steps refer to them by number. */
-typedef struct pattern_list {
-    int64_t (*items)[PATTERN_LENGTH];
-    int64_t count;
-} pattern_list_t;
-
-static int64_t base_of(const lab_trace_step *step)
-{
-    return step->mask ? step->offsets[__builtin_ctz(step->mask)] : 0;
-}
-
-/* Returns the number of a step's pattern; -1 if memory is exhausted. */
-static int64_t find_pattern(pattern_list_t *list, const lab_trace_step *step)
-{
-    int64_t wanted[PATTERN_LENGTH] = {(int64_t)step->mask, step->sectors,    step->lines,
-                                      step->sectors_ideal, step->wavefronts, step->wavefronts_ideal};
-    for (int lane = 0; lane < LANES; lane++)
-        wanted[PATTERN_COSTS + lane] = step->mask >> lane & 1 ? step->offsets[lane] - base_of(step) : 0;
-    for (int64_t i = 0; i < list->count; i++)
-        if (memcmp(list->items[i], wanted, sizeof wanted) == 0)
-            return i;
-    int64_t(*items)[PATTERN_LENGTH] = lab_array_grow(list->items, list->count, sizeof *items);
-    if (!items)
-        return -1;
-    list->items = items;
-    memcpy(items[list->count], wanted, sizeof wanted);
-    return list->count++;
-}
-
 /* Writes the steps of each warp of a row: the number of the pattern and the offset of the first lane, in pairs. */
-static void write_steps(lab_json *json, const lab_trace_row *row, pattern_list_t *patterns)
+static void write_steps(lab_json *json, const lab_trace_row *row)
 {
     int64_t pairs[2 * LAB_TRACE_STEPS];
     int count = 0;
@@ -192,7 +212,7 @@ static void write_steps(lab_json *json, const lab_trace_row *row, pattern_list_t
     for (int64_t i = 0; i < row->step_count; i++) {
         const lab_trace_step *step = &row->steps[i];
         bool is_last = i + 1 == row->step_count || row->steps[i + 1].warp != step->warp;
-        pairs[count++] = find_pattern(patterns, step);
+        pairs[count++] = step->pattern;
         pairs[count++] = base_of(step);
         if (!is_last)
             continue;
@@ -207,7 +227,6 @@ static void write_steps(lab_json *json, const lab_trace_row *row, pattern_list_t
 
 static void write_trace(lab_json *json, const lab_kernel_trace *trace, const lab_access_counters *counters)
 {
-    pattern_list_t patterns = {.items = NULL};
     lab_json_begin(json, "trace", '{');
     lab_json_sizes(json, trace->sizes[0][0], trace->sizes[0][1], trace->sizes[0][2]);
     LAB_JSON_INTEGERS(json, {"threads_per_block", trace->threads_per_block}, {"blocks", trace->blocks},
@@ -215,21 +234,20 @@ static void write_trace(lab_json *json, const lab_kernel_trace *trace, const lab
     lab_json_begin(json, "rows", '[');
     for (int64_t i = 0; i < counters->line_count; i++) {
         const lab_trace_row *row = lab_kernel_trace_find(trace, &counters->lines[i]);
-        if (!row)
+        if (!row || row->step_count == 0)
             continue;
         lab_json_begin(json, NULL, '{');
         LAB_JSON_INTEGERS(json, {"row", i}, {"start", row->start}, {"requests_of_the_run", row->requests},
                           {"left_out", row->requests - row->step_count});
-        write_steps(json, row, &patterns);
+        write_steps(json, row);
         lab_json_end(json, '}');
     }
     lab_json_end(json, ']');
     lab_json_begin(json, "patterns", '[');
-    for (int64_t i = 0; i < patterns.count; i++)
-        lab_json_integers_array(json, NULL, patterns.items[i], PATTERN_LENGTH);
+    for (int64_t i = 0; i < trace->pattern_count; i++)
+        lab_json_integers_array(json, NULL, trace->patterns[i], LAB_TRACE_PATTERN_LENGTH);
     lab_json_end(json, ']');
     lab_json_end(json, '}');
-    free(patterns.items);
 }
 
 static void write_thread(lab_json *json, const char *name, const lab_finding_thread *thread, int line)

@@ -7,8 +7,20 @@
 #include "findings/finding_list.h"
 #include "io/json_writer.h"
 
-/* The first warps of the grid, and the first requests of each of them per line, kind, width and array. */
-enum { LAB_TRACE_WARPS = 8, LAB_TRACE_STEPS = 32, LAB_TRACE_RUNS_MAX = 4 };
+/* The first warps of the grid, and the first requests of each of them per line, kind, width and array. The other bounds
+ * keep the trace of a kernel with irregular addresses, or with very many lines, below about one megabyte of JSON. */
+enum {
+    LAB_TRACE_WARPS = 8,
+    LAB_TRACE_STEPS = 32,
+    LAB_TRACE_RUNS_MAX = 4,
+    LAB_TRACE_PATTERNS_MAX = 3000,
+    LAB_TRACE_TOTAL_STEPS = 40000
+};
+
+/* Requests with the same lanes, costs and distances between the lanes: the mask, the five costs of a step, and the offset of
+ * each lane from that of the first active one. */
+enum { LAB_TRACE_COSTS = 6, LAB_TRACE_PATTERN_LENGTH = LAB_TRACE_COSTS + 32 };
+typedef int64_t lab_trace_pattern[LAB_TRACE_PATTERN_LENGTH];
 
 /* One request of a warp. */
 typedef struct lab_trace_step {
@@ -16,6 +28,7 @@ typedef struct lab_trace_step {
     uint32_t mask;       /* lanes that took part */
     int64_t offsets[32]; /* bytes from the start of the array */
     int32_t sectors, lines, sectors_ideal, wavefronts, wavefronts_ideal;
+    int64_t pattern; /* index among those of the trace */
 } lab_trace_step;
 
 /* The requests of one lab_access_line. */
@@ -36,6 +49,8 @@ typedef struct lab_kernel_trace {
     int64_t threads_per_block, blocks; /* of the traced run */
     lab_trace_row *rows;
     int64_t row_count;
+    lab_trace_pattern *patterns;
+    int64_t pattern_count;
     lab_finding_list findings;
 } lab_kernel_trace;
 
