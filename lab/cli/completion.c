@@ -8,6 +8,7 @@
 #include "cli/terminal.h"
 #include "cli/options.h"
 #include "common/type_pair.h"
+#include "grade/grade.h"
 #include "rung/rung.h"
 
 static const char *const backends[] = {"cpu", "opencl", "cuda"};
@@ -131,6 +132,8 @@ static void write_arguments(FILE *out)
         const lab_command *command = lab_command_at(i);
         if (strstr(command->arguments, "COMMAND"))
             fprintf(out, "    %s) words=\"$_rung_commands\" kind=words ;;\n", command->name);
+        else if (strstr(command->arguments, "TASK"))
+            fprintf(out, "    %s) words=\"$_rung_tasks\" kind=both ;;\n", command->name);
         else if (strstr(command->arguments, "KERNEL"))
             fprintf(out, "    %s) words=\"$_rung_kernels\" kind=both ;;\n", command->name);
         else if (!*command->arguments)
@@ -147,6 +150,8 @@ void lab_completion_print(const lab_completion_words *words, FILE *out)
     write_commands(out);
     fputs("\"\n_rung_kernels=\"", out);
     write_kernels(out);
+    fputs("\"\n_rung_tasks=\"", out);
+    lab_tasks_write_names(out);
     fputs(
         "\"\n\n"
         "# The values of a command's option, \"bench --device\": sets words, or kind to files, folders, both or anything.\n"

@@ -36,6 +36,7 @@ typedef struct lab_cuda_job {
     double elapsed_seconds; /* limit of elapsed time; 0: a multiple of the processor time, for machines that are busy */
     int64_t memory_bytes;   /* limit of memory; 0: the default */
     bool wants_cubin;       /* also compile for the GPU, for registers and SASS */
+    bool is_untrusted;      /* only NVRTC compiles the file, and the child may start no program and open no socket */
 } lab_cuda_job;
 
 typedef struct lab_cuda_code {

@@ -175,7 +175,7 @@ lab_cuda_compile_status lab_cuda_compile(const lab_cuda_job *job, lab_cuda_code 
     if (capacity > 0)
         *why = '\0';
     lab_cuda_compile_status status = run(&(child_job_t){job, NULL}, code, why, capacity);
-    if (may_help(status, code) && compile_with_nvcc(job, code)) {
+    if (!job->is_untrusted && may_help(status, code) && compile_with_nvcc(job, code)) {
         status = LAB_CUDA_COMPILED;
         if (capacity > 0)
             *why = '\0';

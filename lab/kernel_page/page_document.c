@@ -9,6 +9,7 @@
 #include "common/failure.h"
 #include "common/text.h"
 #include "io/output_file.h"
+#include "io/xml_escape.h"
 #include "kernel_page/page_parts.h"
 #include "kernel_page/sources.h"
 

@@ -11,6 +11,7 @@
 #include "common/failure.h"
 #include "common/lab_clock.h"
 #include "common/text.h"
+#include "cuda_source/ptxas_report.h"
 #include "cuda_source/source_options.h"
 #include "kernel_page/kernel_page.h"
 #include "plain_gemm/gemm_meaning.h"
@@ -42,31 +43,16 @@ typedef struct plain_explanation {
 
 /* ---- Compiler's report ---- */
 
-/* Returns the number before `words` in a text; 0 if the words do not occur. */
-static int64_t number_before(const char *text, const char *end, const char *words)
-{
-    const char *at = strstr(text, words);
-    if (!at || at > end)
-        return 0;
-    while (at > text && at[-1] >= '0' && at[-1] <= '9')
-        at--;
-    return atoll(at);
-}
-
-/* Reads registers, shared memory and spills of the kernel from ptxas's report, which has one paragraph per function. */
+/* Reads registers, shared memory and spills of the kernel from ptxas's report. */
 static bool read_report(const char *log, const char *entry, lab_explanation *result)
 {
-    char mark[600];
-    snprintf(mark, sizeof mark, "'%.500s'", entry);
-    const char *start = strstr(log, mark), *end = start ? strstr(start, "Compiling entry function") : NULL;
-    if (!start)
+    lab_ptxas_report report;
+    if (!lab_ptxas_report_read(log, entry, &report))
         return false;
-    end = end ? end : start + strlen(start);
-    result->registers = number_before(start, end, " registers");
-    result->shared_bytes = number_before(start, end, " bytes smem");
-    result->spill_bytes = number_before(start, end, " bytes spill stores") +
-                          number_before(start, end, " bytes spill loads");
-    return result->registers > 0;
+    result->registers = report.registers;
+    result->shared_bytes = report.shared_bytes;
+    result->spill_bytes = report.spill_bytes;
+    return true;
 }
 
 /* The oldest architecture that every nvdisasm reads. Its loop stands for that of an older one. */

@@ -4,6 +4,7 @@
 #include "process/sandbox.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -70,6 +71,16 @@ void lab_sandbox_limit(double seconds, int64_t bytes)
 }
 
 /* ---- Files ---- */
+
+void lab_sandbox_limit_file_size(int64_t bytes)
+{
+#if defined(RLIMIT_FSIZE) && defined(SIGXFSZ)
+    signal(SIGXFSZ, SIG_IGN);
+    set_limit(RLIMIT_FSIZE, bytes, bytes);
+#else
+    (void)bytes;
+#endif
+}
 
 #ifdef HAS_LANDLOCK
 /* The rights of the first version of Landlock (Linux 5.13): later versions add rights that reading does not need. */

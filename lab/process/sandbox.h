@@ -10,6 +10,9 @@
  * disables core dumps. Builds with a sanitizer do not limit the address space, because sanitizers reserve terabytes. */
 void lab_sandbox_limit(double seconds, int64_t bytes);
 
+/* Limits the size of the files that the process and its children write. Writing more fails with EFBIG and ends nothing. */
+void lab_sandbox_limit_file_size(int64_t bytes);
+
 /* Returns whether this process probably failed because of the limit of its address space: more than half of it was used. The
  * request that failed may have been as large as everything before it. */
 bool lab_sandbox_is_memory_exhausted(void);

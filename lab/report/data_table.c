@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/growing_array.h"
+#include "io/xml_escape.h"
 #include "report/chart.h"
 
 void lab_data_table_begin(lab_data_table *grid, int columns, const char *align, const char *const *heads)

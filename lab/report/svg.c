@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "io/xml_escape.h"
+
 static const struct {
     const char *name, *light, *dark;
 } colours[] = {
@@ -15,63 +17,6 @@ static const struct {
 };
 
 /* ---- Text ---- */
-
-/* Returns the character at the start of the text and its length in bytes; 0xfffd and 1 if the bytes are invalid. */
-static unsigned read_character(const char *text, int *length)
-{
-    const unsigned char *at = (const unsigned char *)text;
-    int more = at[0] < 0x80                    ? 0
-               : at[0] >= 0xc2 && at[0] < 0xe0 ? 1
-               : at[0] >= 0xe0 && at[0] < 0xf0 ? 2
-               : at[0] >= 0xf0 && at[0] < 0xf5 ? 3
-                                               : -1;
-    static const unsigned least[] = {0, 0x80, 0x800, 0x10000};
-    unsigned code = more <= 0 ? at[0] : at[0] & (0x3fu >> more);
-    *length = 1;
-    for (int i = 1; i <= more; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0xfffd;
-        code = code << 6 | (at[i] & 0x3f);
-    }
-    if (more < 0 || code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-        return 0xfffd;
-    *length = more + 1;
-    return code;
-}
-
-static bool is_xml_character(unsigned code)
-{
-    return code == '\t' || code == '\n' ||
-           (code >= 0x20 && code != 0x7f && (code < 0x80 || code >= 0xa0) && code != 0xfffe && code != 0xffff);
-}
-
-void lab_html_escape(FILE *out, const char *text)
-{
-    int length;
-    for (; *text; text += length) {
-        unsigned code = read_character(text, &length);
-        if (code == 0xfffd || !is_xml_character(code))
-            fputs("\xef\xbf\xbd", out);
-        else if (strchr("<>&\"'", *text))
-            fprintf(out, "&#%u;", code);
-        else
-            fwrite(text, 1, (size_t)length, out);
-    }
-}
-
-void lab_html_write_json(FILE *out, const char *json)
-{
-    int length;
-    for (; *json; json += length) {
-        unsigned code = read_character(json, &length);
-        if (code == 0xfffd || !is_xml_character(code))
-            fputs("\xef\xbf\xbd", out);
-        else if (strchr("<>&", *json)) /* only in strings */
-            fprintf(out, "\\u%04x", code);
-        else
-            fwrite(json, 1, (size_t)length, out);
-    }
-}
 
 void lab_html_write(FILE *out, const char *markup, ...)
 {
@@ -108,7 +53,7 @@ double lab_svg_text_width(const char *text, double size)
     double width = 0;
     int length;
     for (; *text; text += length)
-        width += character_width(read_character(text, &length));
+        width += character_width(lab_utf8_read(text, &length));
     return width * size;
 }
 
@@ -124,7 +69,7 @@ static void truncate_text(const char *text, double size, double width, char *cut
         return;
     }
     for (; *text; text += length) {
-        left -= character_width(read_character(text, &length)) * size;
+        left -= character_width(lab_utf8_read(text, &length)) * size;
         if (left < 0 || used + (size_t)length + sizeof ellipsis > capacity)
             break;
         memcpy(cut + used, text, (size_t)length);

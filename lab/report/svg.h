@@ -79,14 +79,8 @@ bool lab_svg_text_fits(const lab_svg *svg, double x, double y, lab_text_style st
 /* Estimates the width of a text from the widths of a wide font. */
 double lab_svg_text_width(const char *text, double size);
 
-/* Writes text for HTML and XML: escapes < > & " ' and replaces invalid characters by U+FFFD. */
-void lab_html_escape(FILE *out, const char *text);
-
 /* Writes markup in which each %s is replaced by the next argument, escaped. Other conversions are not supported. */
 void lab_html_write(FILE *out, const char *markup, ...);
-
-/* Writes JSON into a script element: no character of it can end the element, in HTML or in XML. */
-void lab_html_write_json(FILE *out, const char *json);
 
 /* Write the colours as a style sheet: variables and classes for a page; only the dark colours for a picture in a file
  * of its own. */

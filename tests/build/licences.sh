@@ -5,7 +5,7 @@
 set -u
 cd "$RUNG_SOURCE" || exit 1
 bad=0 seen=0
-files=$(find src include lab tests tools cmake packaging .ci CMakeLists.txt -type f \
+files=$(find src include lab tasks tests tools cmake packaging .ci CMakeLists.txt -type f \
         \( -name '*.[ch]' -o -name '*.cu' -o -name '*.sh' -o -name '*.cmake' -o -name 'CMakeLists.txt' \
            -o -perm -u+x \) | sort)
 for file in $files; do
