@@ -99,7 +99,7 @@ static bool grade_case(const lab_task *task, const lab_task_part *part, const la
     bool is_reached = measured <= part->at_most && measured >= part->at_least;
     lab_task_case_describe(one, shape, sizeof shape);
     *text = '\0';
-    lab_append(text, capacity, "%.4g %s", value, lab_metric_unit(part->metric));
+    lab_append(text, capacity, "%.6g %s", value, lab_metric_unit(part->metric));
     if (strcmp(part->ideal, "1") != 0)
         lab_append(text, capacity, ", %.4g times the ideal %lld", measured, (long long)ideal);
     lab_append(text, capacity, " with %s;", shape);

@@ -66,6 +66,7 @@ static bool open_emulator(run_session_t *session)
     options.checks = session->settings->is_checked ? RUNG_EMULATOR_CHECK_ALL : 0;
     options.count_accesses = session->one->is_measured && session->settings->is_checked;
     options.max_instructions = session->settings->is_checked ? code->task->million_per_warp * 1000000 : 0;
+    options.threads = 1; /* so that kernels with races give the same results on every machine */
     options.memory_bytes = emulated_memory;
     options.output = session->settings->output;
     options.should_stop = should_stop;

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* solution - SAXPY: scale a vector and add it to another. */
+// rung: grid=(n+255)/256 block=256
+
+__global__ void saxpy(float factor, const float *x, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = factor * x[i] + y[i];
+}
