@@ -436,6 +436,8 @@ lab_cuda_compile_status lab_nvrtc_child_compile(const lab_cuda_job *job, lab_cud
     for (int i = 0; i < work.headers.count; i++)
         work.cuda_folders[i] = work.headers.folders[i];
     restrict_files(&work); /* without Landlock the scan of the #include lines alone protects other files */
+    if (job->is_untrusted)
+        lab_sandbox_forbid_effects();
     lab_cuda_compile_status status = prepare_headers(&work, why, capacity);
     if (status != LAB_CUDA_COMPILED)
         return status;

@@ -76,7 +76,8 @@ static bool open_reference(grade_run_t *run, char *why, size_t capacity)
                               task->folder, task->reference);
     }
     snprintf(path, sizeof path, "%s/%s", task->folder, task->reference);
-    return lab_task_code_open(task, path, "reference", "grid=1 block=1", &run->reference, &status, why, capacity);
+    return lab_task_code_open(task, path, "reference", "grid=1 block=1", LAB_TASK_COMPILE_SECONDS, &run->reference,
+                              &status, why, capacity);
 }
 
 static bool compute_reference(grade_run_t *run, lab_task_case *one, char *why, size_t capacity)
@@ -133,8 +134,11 @@ static bool open_submission(grade_run_t *run)
     lab_grade_result *result = run->session->result;
     lab_cuda_compile_status status;
     char why[LAB_GRADE_PROBLEM_BYTES];
-    if (lab_task_code_open(&run->session->task, run->session->path, run->session->task.kernel, NULL, &run->code,
-                           &status, why, sizeof why))
+    double limit = run->session->seconds, seconds = LAB_TASK_COMPILE_SECONDS;
+    if (limit > 0 && limit < seconds)
+        seconds = limit;
+    if (lab_task_code_open(&run->session->task, run->session->path, run->session->task.kernel, NULL, seconds,
+                           &run->code, &status, why, sizeof why))
         return true;
     if (status == LAB_CUDA_NO_COMPILER || status == LAB_CUDA_NO_HEADERS) {
         snprintf(result->problem, sizeof result->problem, "%s", why);

@@ -14,7 +14,7 @@
 #include "cuda_source/cuda_compiler.h"
 #include "io/input_file.h"
 
-enum { COMPILE_SECONDS = 20, COMPILE_MIB = 2048, SOURCE_BYTES_MAX = 1 << 20, NAMES_MAX = 64 };
+enum { SOURCE_BYTES_MAX = 1 << 20, NAMES_MAX = 64 };
 
 /* /dev/null is no folder, so that nothing can be in it. */
 #define NO_FOLDER "/dev/null/"
@@ -333,7 +333,7 @@ static bool wants_registers(const lab_task *task)
     return false;
 }
 
-static bool compile(lab_task_code *code, lab_cuda_compile_status *status, char *why, size_t capacity)
+static bool compile(lab_task_code *code, double seconds, lab_cuda_compile_status *status, char *why, size_t capacity)
 {
     const char *names[LAB_LINES_MAX], *options[3];
     char compiled[LAB_TASK_PATH_BYTES], include[LAB_TASK_PATH_BYTES + 16];
@@ -358,8 +358,8 @@ static bool compile(lab_task_code *code, lab_cuda_compile_status *status, char *
                         .name_count = code->lines.count,
                         .options = options,
                         .option_count = option_count,
-                        .seconds = COMPILE_SECONDS,
-                        .memory_bytes = (int64_t)COMPILE_MIB << 20,
+                        .seconds = seconds,
+                        .memory_bytes = (int64_t)LAB_TASK_COMPILE_MIB << 20,
                         .wants_cubin = has_registers,
                         .is_untrusted = true};
     *status = lab_cuda_compile(&job, &code->code, why, capacity);
@@ -385,7 +385,7 @@ static bool read_lines(lab_task_code *code, const char *launch, char *why, size_
                           lab_base_name(code->path), code->task->sizes[0]);
 }
 
-bool lab_task_code_open(const lab_task *task, const char *path, const char *kernel, const char *launch,
+bool lab_task_code_open(const lab_task *task, const char *path, const char *kernel, const char *launch, double seconds,
                         lab_task_code *code, lab_cuda_compile_status *status, char *why, size_t capacity)
 {
     char reason[1024];
@@ -400,7 +400,7 @@ bool lab_task_code_open(const lab_task *task, const char *path, const char *kern
         return lab_set_reason(why, capacity, "out of memory");
     read_constants(code);
     return read_lines(code, launch, why, capacity) && match_launches(code, kernel, why, capacity) &&
-           compile(code, status, why, capacity);
+           compile(code, seconds, status, why, capacity);
 }
 
 void lab_task_code_close(lab_task_code *code)

@@ -46,9 +46,12 @@ typedef struct lab_task_code {
     lab_cuda_code code;
 } lab_task_code;
 
-/* Reads and compiles a file. Without lines // rung:, `launch` (or NULL) describes the launch. Returns false with a sentence for
+/* Limits of the compiler: seconds of processor time (at most; a caller may allow less) and memory. */
+enum { LAB_TASK_COMPILE_SECONDS = 20, LAB_TASK_COMPILE_MIB = 2048 };
+
+/* Reads and compiles a file, in at most `seconds` of processor time. Without lines // rung:, `launch` (or NULL) describes the launch. Returns false with a sentence for
  * the author of the file; *status says whether the compiler is missing. Call lab_task_code_close() in every case. */
-bool lab_task_code_open(const lab_task *task, const char *path, const char *kernel, const char *launch,
+bool lab_task_code_open(const lab_task *task, const char *path, const char *kernel, const char *launch, double seconds,
                         lab_task_code *code, lab_cuda_compile_status *status, char *why, size_t capacity);
 void lab_task_code_close(lab_task_code *code);
 

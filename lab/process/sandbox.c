@@ -22,6 +22,20 @@
 #endif
 #endif
 
+#if defined(__linux__) && defined(__has_include) && (defined(__x86_64__) || defined(__aarch64__))
+#if __has_include(<linux/seccomp.h>) && __has_include(<linux/filter.h>)
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#define HAS_SECCOMP 1
+#endif
+#endif
+
 /* ---- Time and memory ---- */
 
 static int status_file = -1; /* /proc/self/status, opened before files are restricted */
@@ -135,3 +149,106 @@ bool lab_sandbox_restrict_files(const char *const *readable, const char *const *
     return false;
 }
 #endif
+
+/* ---- Effects ---- */
+
+#ifdef HAS_SECCOMP
+#ifdef __x86_64__
+#define OWN_ARCHITECTURE AUDIT_ARCH_X86_64
+#else
+#define OWN_ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+/* Calls that a compiler does not need. fork() and vfork() are clone() on AArch64. */
+static const unsigned forbidden_calls[] = {
+    SYS_execve,
+    SYS_execveat,
+    SYS_socket,
+    SYS_socketpair,
+    SYS_connect,
+    SYS_bind,
+    SYS_kill,
+    SYS_ptrace,
+    SYS_process_vm_writev,
+    SYS_mount,
+    SYS_umount2,
+    SYS_unshare,
+    SYS_setns,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_setsid,
+    SYS_prlimit64,
+#ifdef SYS_io_uring_setup
+    SYS_io_uring_setup,
+#endif
+#ifdef SYS_fork
+    SYS_fork,
+    SYS_vfork,
+#endif
+};
+
+enum { FORBIDDEN_COUNT = sizeof forbidden_calls / sizeof *forbidden_calls, FILTER_MAX = 2 * FORBIDDEN_COUNT + 16 };
+
+static struct sock_filter statement(unsigned code, unsigned value)
+{
+    return (struct sock_filter){.code = (unsigned short)code, .k = value};
+}
+
+/* Skips the next `count` statements unless the value that was loaded is `value`. */
+static struct sock_filter unless_equal(unsigned value, unsigned char count)
+{
+    return (struct sock_filter){.code = BPF_JMP | BPF_JEQ | BPF_K, .jt = 0, .jf = count, .k = value};
+}
+
+static unsigned refuse(int error)
+{
+    return SECCOMP_RET_ERRNO | ((unsigned)error & SECCOMP_RET_DATA);
+}
+
+/* Writes the filter. Calls of another architecture's numbers end the process. */
+static unsigned short write_filter(struct sock_filter *filter)
+{
+    unsigned short count = 0;
+    filter[count++] = statement(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+    filter[count++] = (struct sock_filter){.code = BPF_JMP | BPF_JEQ | BPF_K, .jt = 1, .jf = 0, .k = OWN_ARCHITECTURE};
+    filter[count++] = statement(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    filter[count++] = statement(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (int i = 0; i < FORBIDDEN_COUNT; i++) {
+        filter[count++] = unless_equal(forbidden_calls[i], 1);
+        filter[count++] = statement(BPF_RET | BPF_K, refuse(EPERM));
+    }
+#ifdef SYS_clone3 /* its flags are in memory, which a filter cannot read; libc then uses clone() */
+    filter[count++] = unless_equal(SYS_clone3, 1);
+    filter[count++] = statement(BPF_RET | BPF_K, refuse(ENOSYS));
+#endif
+    filter[count++] = unless_equal(SYS_clone, 3);
+    filter[count++] = statement(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]));
+    filter[count++] = (struct sock_filter){.code = BPF_JMP | BPF_JSET | BPF_K, .jt = 1, .jf = 0, .k = CLONE_THREAD};
+    filter[count++] = statement(BPF_RET | BPF_K, refuse(EPERM));
+    filter[count++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    return count;
+}
+
+static bool install_filter(void)
+{
+    struct sock_filter filter[FILTER_MAX];
+    struct sock_fprog program = {.len = write_filter(filter), .filter = filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+#else
+static bool install_filter(void)
+{
+    return false;
+}
+#endif
+
+bool lab_sandbox_forbid_effects(void)
+{
+    lab_sandbox_limit_file_size(0);
+    return install_filter();
+}

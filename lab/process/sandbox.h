@@ -24,3 +24,7 @@ bool lab_sandbox_restrict_files(const char *const *readable, const char *const *
 
 /* Returns whether the kernel has Landlock. */
 bool lab_sandbox_can_restrict_files(void);
+
+/* From now on the process cannot start programs or processes, signal others, open sockets or write to files that it opens.
+ * Threads are allowed. Returns false if the kernel cannot restrict all of this; what it can is restricted then. */
+bool lab_sandbox_forbid_effects(void);
