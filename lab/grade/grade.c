@@ -259,25 +259,25 @@ static int supervise(grade_session_t *session)
     return LAB_EXIT_SUCCESS;
 }
 
-static bool save(const grade_session_t *session, const char *path, const lab_grade_report *report,
-                 void (*write)(const lab_grade_report *, FILE *))
+/* Writes a file of the report. Returns false after printing an error. */
+static bool save(const char *path, const lab_grade_report *report,
+                 void (*write_report)(const lab_grade_report *, FILE *))
 {
     lab_output_file file;
-    (void)session;
     if (!path)
         return true;
     if (!lab_output_open(path, &file)) {
         lab_fail(LAB_EXIT_USAGE, "%s: %s", path, strerror(errno));
         return false;
     }
-    write(report, file.stream);
+    write_report(report, file.stream);
     if (lab_output_commit(&file))
         return true;
     lab_fail(LAB_EXIT_USAGE, "%s: %s", path, strerror(errno));
     return false;
 }
 
-static int write_report(const lab_options *options, const grade_session_t *session)
+static int report_grade(const lab_options *options, const grade_session_t *session)
 {
     char why[1024];
     size_t bytes;
@@ -291,8 +291,8 @@ static int write_report(const lab_options *options, const grade_session_t *sessi
     }
     if (session->sarif && !lab_sarif_save(&session->result->findings, session->sarif, why, sizeof why))
         return lab_fail(LAB_EXIT_USAGE, "%s", why);
-    if (!save(session, session->junit, &report, lab_grade_write_junit) ||
-        !save(session, session->gradescope, &report, lab_grade_write_gradescope))
+    if (!save(session->junit, &report, lab_grade_write_junit) ||
+        !save(session->gradescope, &report, lab_grade_write_gradescope))
         return LAB_EXIT_USAGE;
     return session->result->points == session->task.points ? LAB_EXIT_SUCCESS : LAB_EXIT_WRONG;
 }
@@ -312,7 +312,7 @@ static int grade(const lab_options *options, grade_session_t *session)
         return lab_fail(LAB_EXIT_UNAVAILABLE, "%s", session->result->problem);
     if (session->result->state == LAB_GRADE_TASK_BROKEN)
         return lab_fail(LAB_EXIT_USAGE, "%s", session->result->problem);
-    return write_report(options, session);
+    return report_grade(options, session);
 }
 
 int lab_grade_run(const lab_options *options)

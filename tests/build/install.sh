@@ -191,4 +191,8 @@ done
 for root in "$work/usr" "$work/stage/opt/rung"; do
     (cd "$work" && LD_LIBRARY_PATH=$library "$root/bin/rung" plan --machine dgx-a100 --m 20000 --ranks 64 --dtype f64) | grep 'of peak'
 done
+# ... and the tasks, without the references that are compiled into it.
+"$work/usr/bin/rung" tasks | grep vector_add
+(cd "$work" && LD_LIBRARY_PATH=$library "$work/stage/opt/rung/bin/rung" tasks vector_add --source) | grep -q '__global__ void vector_add'
+[ -e "$work/usr/share/rung/tasks/scan/README.md" ] && [ ! -e "$work/usr/share/rung/tasks/scan/reference.c" ]
 find "$work/usr" -type f | sed "s,$work,," | sort

@@ -23,7 +23,7 @@ has librung0 "$library/librung\.so\.0" "$library/librung-outofcore\.so\.0" "$lib
 has librung-dev usr/include/rung/rung.h "$library/librung\.so" "$library/pkgconfig/rung\.pc" "$library/cmake/rung/rungConfig\.cmake"
 has librung-blas0 "$library/librung-blas\.so\.0"
 has rung usr/bin/rung usr/share/man/man1/rung-bench\.1\.gz usr/share/bash-completion/completions/rung "$library/rung/emulated/libcuda\.so\.1" \
-    usr/share/rung/machines/dgx-a100\.txt
+    usr/share/rung/machines/dgx-a100\.txt usr/share/rung/tasks/vector_add/task\.toml
 [ "$(find "$work/debs" -name '*.deb' | wc -l)" -eq 4 ] || { ls "$work/debs"; echo "there are not four packages"; bad=1; }
 depends() { dpkg-deb --field "$work/debs/$1"_*.deb Depends; }
 depends rung | grep -qE "librung0 \(>= $version\)" || { depends rung; echo "rung does not depend on librung0 of its version"; bad=1; }
