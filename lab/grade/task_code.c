@@ -14,7 +14,7 @@
 #include "cuda_source/cuda_compiler.h"
 #include "io/input_file.h"
 
-enum { SOURCE_BYTES_MAX = 1 << 20, NAMES_MAX = 64 };
+enum { SOURCE_BYTES_MAX = 1 << 20, PTX_MIB_MAX = 16, NAMES_MAX = 64 };
 
 /* /dev/null is no folder, so that nothing can be in it. */
 #define NO_FOLDER "/dev/null/"
@@ -367,6 +367,11 @@ static bool compile(lab_task_code *code, double seconds, lab_cuda_compile_status
     remove_folder(why);
     if (*status == LAB_CUDA_REJECTED)
         append_errors(&code->code, why, capacity);
+    if (*status == LAB_CUDA_COMPILED && code->code.ptx_bytes > (int64_t)PTX_MIB_MAX << 20) {
+        *status = LAB_CUDA_LIMIT;
+        return lab_set_reason(why, capacity, "%s compiles to %lld MiB of PTX; the limit is %d MiB: unroll fewer loops",
+                              lab_base_name(code->path), (long long)(code->code.ptx_bytes >> 20), PTX_MIB_MAX);
+    }
     return *status == LAB_CUDA_COMPILED;
 }
 
