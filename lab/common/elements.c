@@ -55,6 +55,22 @@ static char *element_at(const rung_matrix *matrix, int64_t row, int64_t col)
     return (char *)matrix->data + index * rung_type_size(matrix->type);
 }
 
+/* Return and set an element of a type that only a quantized B has, as U8 or a 4-bit type: the nearest number of the type, and 1
+ * for what is not finite. */
+static double narrow_element_get(const rung_matrix *matrix, int64_t row, int64_t col)
+{
+    float value = 0;
+    rung_status status = rung_dequantize(rung_matrix_block(*matrix, row, col, 1, 1), NULL,
+                                         rung_matrix_of(RUNG_F32, 1, 1, &value));
+    return status == RUNG_OK ? (double)value : (double)NAN;
+}
+
+static void narrow_element_set(const rung_matrix *matrix, int64_t row, int64_t col, double value)
+{
+    float finite = isfinite(value) ? (float)value : 1;
+    (void)rung_quantize(rung_matrix_of(RUNG_F32, 1, 1, &finite), rung_matrix_block(*matrix, row, col, 1, 1), NULL);
+}
+
 double lab_element_get(const rung_matrix *matrix, int64_t row, int64_t col)
 {
     const char *at = element_at(matrix, row, col);
@@ -73,7 +89,11 @@ double lab_element_get(const rung_matrix *matrix, int64_t row, int64_t col)
     case RUNG_F8E4M3: return rung_f8e4m3_to_f32((uint8_t)*at);
     case RUNG_F8E5M2: return rung_f8e5m2_to_f32((uint8_t)*at);
     case RUNG_I32: memcpy(&value, at, 4); return value.i32;
-    default: break;
+    case RUNG_U8:
+    case RUNG_I4:
+    case RUNG_U4:
+    case RUNG_F4E2M1: return narrow_element_get(matrix, row, col);
+    default: break; /* an absent matrix */
     }
     return 0;
 }
@@ -96,6 +116,10 @@ void lab_element_set(const rung_matrix *matrix, int64_t row, int64_t col, double
     case RUNG_F8E4M3: *to = (char)rung_f8e4m3_from_f32((float)value); break;
     case RUNG_F8E5M2: *to = (char)rung_f8e5m2_from_f32((float)value); break;
     case RUNG_I32: memcpy(to, &(int32_t){integer_of(value)}, 4); break;
+    case RUNG_U8:
+    case RUNG_I4:
+    case RUNG_U4:
+    case RUNG_F4E2M1: narrow_element_set(matrix, row, col, value); break;
     default: break;
     }
 }
