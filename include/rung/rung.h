@@ -174,7 +174,7 @@ typedef enum rung_type {
     RUNG_I32       = 6,
 
     /* F8E4M3 and F8E5M2 are multiplied by the same type on NVIDIA GPUs: by 12_matrix from sm_89 on, and
-     * by 13_wgmma on sm_90. The emulated 12_matrix multiplies them, too. Only the CPU multiplies A by a B of
+     * by 13_wgmma on sm_90. The emulated 12_matrix multiplies them, too. 15_quantized multiplies A by a B of
      * another type (see rung_accumulator_type()). E8M0 is a type of scales only. A problem for which the
      * device has no kernel fails with RUNG_STATUS_UNSUPPORTED. */
     RUNG_U8        = 7,
@@ -396,8 +396,8 @@ RUNG_API const char *rung_activation_name(rung_activation activation);
  *     NVFP4 B          block 16 x 1, F4E2M1      scales k/16 x n of F8E4M3, global scale in alpha
  *     Q8_0, Q4_0       the type holds its scales; no rung_quantization is needed
  *
- * In a problem, only B may have a rung_quantization, and A is F32, F16 or BF16. Only the CPU multiplies such
- * problems. In a batch, batch_stride and batch_offsets of the views give the scales of each item. */
+ * In a problem, only B may have a rung_quantization, and A is F32, F16 or BF16. In a batch, batch_stride
+ * and batch_offsets of the views give the scales of each item. */
 typedef struct rung_quantization {
     size_t      size; /* set by rung_quantization_default() */
     rung_matrix scales;

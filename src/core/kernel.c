@@ -372,6 +372,17 @@ void rungi_kernel_default_preset(const rung_kernel *kernel, const char *kind, co
         *name = '\0';
 }
 
+bool rungi_kernel_rows_preset(const rung_kernel *kernel, int64_t rows, char name[RUNGI_PRESET_NAME_BYTES])
+{
+    enum { ROWS_MAX = 16 };
+    for (int64_t i = 1; rungi_kernel_has_narrow_b(kernel) && i <= ROWS_MAX; i *= 2) {
+        snprintf(name, RUNGI_PRESET_NAME_BYTES, "rows%lld", (long long)i);
+        if (rows <= i && rungi_kernel_has_preset(kernel, name))
+            return true;
+    }
+    return false;
+}
+
 bool rungi_kernel_small_preset(const rung_kernel *kernel, const char *kind, const char *architecture,
                                char name[RUNGI_PRESET_NAME_BYTES])
 {

@@ -51,10 +51,18 @@ struct rung_kernel {
     int64_t *choices;
 };
 
+/* Returns whether B of all problems that the kernel multiplies has another type than A. */
+static inline bool rungi_kernel_has_narrow_b(const rung_kernel *kernel)
+{
+    return kernel->types != 0 && (kernel->types & RUNGI_GEMM_TYPES_SAME) == 0;
+}
+
 /* Returns whether a GPU kernel computes C as the transposed product B^T A^T. Most kernels need a row-major C. A kernel for few
- * rows needs a C with at most as many rows as columns, in any layout. */
+ * rows needs a C with at most as many rows as columns, in any layout. A kernel for a narrow B cannot exchange A and B. */
 static inline bool rungi_kernel_transposes(const rung_kernel *kernel, const rung_matrix *c)
 {
+    if (rungi_kernel_has_narrow_b(kernel))
+        return false;
     return kernel->has_short_rows ? c->rows > c->cols : c->row_stride < c->col_stride;
 }
 
@@ -96,6 +104,10 @@ enum { RUNGI_PRESET_NAME_BYTES = 32 };
  * architecture may be NULL. */
 void rungi_kernel_default_preset(const rung_kernel *kernel, const char *kind, const char *architecture, rung_type sum,
                                  char name[RUNGI_PRESET_NAME_BYTES]);
+
+/* Writes the name of the preset for C with up to `rows` rows, "rows4" for 3 rows, of a kernel for a narrow B. Returns false if
+ * the kernel has none. */
+bool rungi_kernel_rows_preset(const rung_kernel *kernel, int64_t rows, char name[RUNGI_PRESET_NAME_BYTES]);
 
 /* Writes the name of the preset for small problems: "cpu_small" of a kind, "sm_75_small", or else "small". Returns false
  * if the kernel has none. */

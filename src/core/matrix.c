@@ -210,8 +210,12 @@ bool rungi_matrix_dense(const rung_matrix *matrix, rung_matrix *dense, int64_t *
     *dense = rung_matrix_of(matrix->type, matrix->rows, matrix->cols, NULL);
     dense->row_stride = rows == matrix->rows ? (is_column_major ? 1 : cols) : 0;
     dense->col_stride = cols == matrix->cols ? (is_column_major ? rows : 1) : 0;
-    return rungi_checked_multiply(rows, cols, elements) &&
-           rungi_checked_multiply(*elements, rungi_type_size_limit(matrix->type), &bytes);
+    if (!rungi_checked_multiply(rows, cols, elements) ||
+        !rungi_checked_multiply(*elements, rungi_type_size_limit(matrix->type), &bytes))
+        return false;
+    *elements += rungi_type_is_4_bit(matrix->type) &&
+                 *elements % 2 != 0; /* the items of a batch begin with whole bytes */
+    return true;
 }
 
 bool rungi_matrix_is_dense(const rung_matrix *matrix)
@@ -234,20 +238,45 @@ static void copy_run(const char *from, int64_t from_stride, char *to, int64_t to
         memcpy(to + i * to_stride, from + i * from_stride, (size_t)size);
 }
 
-void rungi_matrix_copy(const rung_matrix *from, const rung_matrix *to)
+/* Replaces elements by whole blocks: of Q8_0 and Q4_0, or pairs of 4-bit elements. They lie along the rows or along the
+ * columns. Returns false if rows or columns do not consist of whole blocks. */
+static bool count_in_blocks(rung_matrix *matrix, bool in_rows)
 {
-    int64_t size = rungi_type_size(from->type);
-    RUNGI_ASSERT(from->type == to->type && from->rows == to->rows && from->cols == to->cols);
+    int64_t count = rung_type_block_elements(matrix->type);
+    int64_t *length = in_rows ? &matrix->cols : &matrix->rows, lines = in_rows ? matrix->rows : matrix->cols;
+    int64_t unit = in_rows ? matrix->col_stride : matrix->row_stride;
+    int64_t *other = in_rows ? &matrix->row_stride : &matrix->col_stride;
+    if (unit != 1 || *length % count != 0 || matrix->offset % count != 0 || (lines > 1 && *other % count != 0))
+        return false;
+    *length /= count;
+    *other /= count;
+    matrix->offset /= count;
+    return true;
+}
+
+/* Copies 4-bit elements one by one. */
+static void copy_half_bytes(const rung_matrix *from, const rung_matrix *to)
+{
+    const unsigned char *source = from->data;
+    unsigned char *target = to->data;
+    for (int64_t i = 0; i < from->rows; i++)
+        for (int64_t j = 0; j < from->cols; j++) {
+            int64_t read = from->offset + i * from->row_stride + j * from->col_stride;
+            int64_t write = to->offset + i * to->row_stride + j * to->col_stride, shift = write % 2 * 4;
+            unsigned code = (unsigned)source[read / 2] >> (read % 2 * 4) & 15u;
+            target[write / 2] = (unsigned char)((target[write / 2] & (0xf0u >> shift)) | code << shift);
+        }
+}
+
+/* Copies elements, or blocks, of `size` bytes. Offsets and strides count such units. */
+static void copy_units(const rung_matrix *from, const rung_matrix *to, int64_t size)
+{
     bool rows_repeat = from->row_stride == 0 && to->row_stride == 0;
     bool cols_repeat = from->col_stride == 0 && to->col_stride == 0;
     int64_t rows = rows_repeat ? stored_count(from->rows, 0) : from->rows;
     int64_t cols = cols_repeat ? stored_count(from->cols, 0) : from->cols;
-    if (rungi_matrix_is_empty(from))
-        return;
-    RUNGI_ASSERT(from->data && to->data);
-
-    const char *source = rungi_matrix_first_element(from);
-    char *target = rungi_matrix_first_element(to);
+    const char *source = (const char *)from->data + from->offset * size;
+    char *target = (char *)to->data + to->offset * size;
     bool is_row_outer = to->col_stride <= to->row_stride;
     int64_t outer = is_row_outer ? rows : cols, inner = is_row_outer ? cols : rows;
     for (int64_t i = 0; i < outer; i++)
@@ -255,4 +284,20 @@ void rungi_matrix_copy(const rung_matrix *from, const rung_matrix *to)
                  size * (is_row_outer ? from->col_stride : from->row_stride),
                  target + i * size * (is_row_outer ? to->row_stride : to->col_stride),
                  size * (is_row_outer ? to->col_stride : to->row_stride), inner, size);
+}
+
+void rungi_matrix_copy(const rung_matrix *from, const rung_matrix *to)
+{
+    rung_matrix source = *from, target = *to;
+    bool in_rows = rungi_matrix_has_blocks_in_rows(from);
+    RUNGI_ASSERT(from->type == to->type && from->rows == to->rows && from->cols == to->cols);
+    if (rungi_matrix_is_empty(from))
+        return;
+    RUNGI_ASSERT(from->data && to->data && !from->buffer && !to->buffer);
+    if (rungi_type_size(from->type) == 0 && !(count_in_blocks(&source, in_rows) && count_in_blocks(&target, in_rows))) {
+        RUNGI_ASSERT(rungi_type_is_4_bit(from->type)); /* blocks with scales are whole: rungi_matrix_check_blocks() */
+        copy_half_bytes(from, to);
+        return;
+    }
+    copy_units(&source, &target, rung_type_block_bytes(from->type));
 }

@@ -16,12 +16,36 @@ static bool is_operand_aligned(const rung_problem *problem, rungi_operand operan
     return rungi_matrix_is_aligned(rungi_problem_view(problem, operand), rungi_problem_items(problem), elements);
 }
 
+/* Returns whether every item of a B of another type than A begins at a multiple of eight elements, in aligned memory. Blocks
+ * of Q8_0 and Q4_0 are always aligned enough. */
+static bool is_narrow_b_aligned(const rung_matrix *b, int64_t items)
+{
+    if (rungi_type_has_scales(b->type))
+        return true;
+    if (rungi_matrix_base_address(b) % 4 != 0 || b->offset % 8 != 0)
+        return false;
+    if (!b->batch_offsets)
+        return items < 2 || b->batch_stride % 8 == 0;
+    for (int64_t i = 0; i < items; i++)
+        if (b->batch_offsets[i] % 8 != 0)
+            return false;
+    return true;
+}
+
+/* Returns the alignment of a problem whose B has another type than A. In the first flag, only A and C count. */
+static unsigned alignment_with_narrow_b(const rung_problem *normalized)
+{
+    bool is_aligned = is_operand_aligned(normalized, RUNGI_A, 4) && is_operand_aligned(normalized, RUNGI_C, 4);
+    return (is_aligned ? RUNGI_ALIGNED_4_ELEMENTS : 0) |
+           (is_narrow_b_aligned(&normalized->b, rungi_problem_items(normalized)) ? RUNGI_NARROW_B_ALIGNED : 0);
+}
+
 unsigned rungi_plan_alignment_of(const rung_problem *normalized)
 {
     int64_t elements = 16 / rung_type_size(normalized->a.type);
     unsigned alignment = 0;
-    if (normalized->b.type != normalized->a.type) /* B is dequantized */
-        return 0;
+    if (normalized->b.type != normalized->a.type)
+        return alignment_with_narrow_b(normalized);
     if (is_operand_aligned(normalized, RUNGI_A, elements) && is_operand_aligned(normalized, RUNGI_B, elements))
         alignment |= RUNGI_INPUTS_ALIGNED_16_BYTES;
     if (is_operand_aligned(normalized, RUNGI_A, 4) && is_operand_aligned(normalized, RUNGI_B, 4)) {

@@ -9,9 +9,10 @@
 
 /* Alignments of a problem's operands, as bits. */
 typedef enum rungi_alignment {
-    RUNGI_ALIGNED_4_ELEMENTS = 1,       /* A, B and C begin at multiples of four elements */
-    RUNGI_INPUTS_ALIGNED_16_BYTES = 2,  /* A and B begin at multiples of 16 bytes */
-    RUNGI_INPUTS_ALIGNED_4_ELEMENTS = 4 /* A and B begin at multiples of four elements */
+    RUNGI_ALIGNED_4_ELEMENTS = 1,        /* A, B and C begin at multiples of four elements */
+    RUNGI_INPUTS_ALIGNED_16_BYTES = 2,   /* A and B begin at multiples of 16 bytes */
+    RUNGI_INPUTS_ALIGNED_4_ELEMENTS = 4, /* A and B begin at multiples of four elements */
+    RUNGI_NARROW_B_ALIGNED = 8 /* B, of another type than A, begins at a multiple of eight elements and four bytes */
 } rungi_alignment;
 
 struct rung_plan {

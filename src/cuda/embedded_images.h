@@ -17,7 +17,7 @@ typedef struct rungi_cuda_image {
 extern const rungi_cuda_image rungi_cuda_images[]; /* ends with a name of NULL */
 extern const unsigned char rungi_cuda_image_data[];
 
-enum { RUNGI_CUDA_IMAGE_NAME_BYTES = 1024 };
+enum { RUNGI_CUDA_IMAGE_NAME_BYTES = 1280 };
 
 /* Writes the name of an image, in the table and in the image itself. (cuda_module.c) */
 void rungi_cuda_image_name(const rung_kernel *kernel, const rungi_parameter_values *values, const rungi_simt_path *path,

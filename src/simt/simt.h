@@ -6,8 +6,9 @@
 
 #include "core/plan_types.h"
 
-/* in_t, sum_t and out_t of dialect.h can be any combination of RUNGI_GEMM_TYPES_LIST. */
-enum { RUNGI_SIMT_PRODUCTS = RUNGI_GEMM_TYPES_SAME };
+/* in_t, sum_t and out_t of dialect.h can be any combination of RUNGI_GEMM_TYPES_LIST. A kernel with quantized.h has another
+ * type for B. */
+#define RUNGI_SIMT_PRODUCTS RUNGI_GEMM_TYPES_ALL
 
 /* The ladder of a backend that runs these files. The first step is the vendor's library. */
 #define VENDOR(number, step) RUNGI_SIMT_STEP_##number,
@@ -47,17 +48,25 @@ typedef struct rungi_simt_launch_args {
     rungi_simt_view bias, residual, addend;
 } rungi_simt_launch_args;
 
+/* quantization_args_t of quantized.h: the same layout on host and device. */
+typedef struct rungi_simt_quantization_args {
+    rungi_simt_view scales, zero_points;
+    int64_t first_col, flags, b_start, scales_start, zero_points_start;
+} rungi_simt_quantization_args;
+
 /* ---- Kernels (simt_source.c) ---- */
 
 /* Base: m, n, k, alpha, a, its view, b, its view, beta, c, its view. With epilogue.h also launch_args, batch_offsets,
  * bias, residual, partials. One more argument is the scratch memory of an emulated matrix engine, or the addend of
- * reduce.cu. With tma.h the two last arguments are the tensor maps of A and B instead. */
+ * reduce.cu. With tma.h the two last arguments are the tensor maps of A and B instead. With quantized.h the three last ones
+ * are the scales and zero points of B, and rungi_simt_quantization_args. */
 enum {
     RUNGI_SIMT_BASE_ARGUMENTS = 11,
     RUNGI_SIMT_EPILOGUE_ARGUMENTS = 16,
     RUNGI_SIMT_REDUCTION_ARGUMENTS = 17,
     RUNGI_SIMT_TENSOR_ARGUMENTS = 18,
-    RUNGI_SIMT_ARGUMENTS_MAX = 18
+    RUNGI_SIMT_QUANTIZED_ARGUMENTS = 19,
+    RUNGI_SIMT_ARGUMENTS_MAX = 19
 };
 
 /* Returns the number of arguments of this kernel. */
@@ -75,6 +84,9 @@ unsigned rungi_simt_abilities(const rung_kernel *kernel);
 
 /* Returns whether the kernel uses a matrix engine (includes engine.h or wgmma.h). */
 bool rungi_simt_needs_engine(const rung_kernel *kernel);
+
+/* Returns whether the kernel multiplies by a B of another type than A (includes quantized.h). */
+bool rungi_simt_has_narrow_b(const rung_kernel *kernel);
 
 /* Returns whether the kernel copies tiles with tensor maps (includes tma.h). */
 bool rungi_simt_has_tensor_maps(const rung_kernel *kernel);
@@ -117,6 +129,14 @@ rung_problem rungi_simt_row_major(const rung_problem *problem);
  * has at most as many rows as columns. */
 rung_problem rungi_simt_orient(const rung_kernel *kernel, const rung_problem *problem);
 
+/* A B of another type than A, as quantized.h describes it. Blocks of 0 rows or columns have all of them. */
+typedef struct rungi_simt_narrow_b {
+    rung_type type; /* RUNG_TYPE_NONE: B has the type of A */
+    rung_type scale_type, zero_type;
+    int64_t block_rows, block_cols;
+    bool has_units;
+} rungi_simt_narrow_b;
+
 /* The path of a kernel, which macros select when it is compiled (see tile.h). A kernel without paths has the general
  * path. */
 typedef struct rungi_simt_path {
@@ -129,6 +149,7 @@ typedef struct rungi_simt_path {
     rung_activation activation;
     bool has_runtime_flags; /* the last five are passed at run time */
     bool is_group;          /* each block finds its problem in a table: see group.h */
+    rungi_simt_narrow_b narrow_b;
 } rungi_simt_path;
 
 /* Returns the source of a kernel for a path: one of the two functions above. (simt_source.c) */
@@ -151,7 +172,7 @@ bool rungi_simt_is_wide(const rung_kernel *kernel, const rung_problem *problem, 
 void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capacity);
 
 /* Capacity for any text of rungi_simt_defines: "-D" and a space per parameter, and the macros of a path. */
-enum { RUNGI_SIMT_DEFINES_BYTES = RUNG_PARAMETERS_BYTES + 3 * RUNGI_PARAMETERS_MAX + 176 };
+enum { RUNGI_SIMT_DEFINES_BYTES = RUNG_PARAMETERS_BYTES + 3 * RUNGI_PARAMETERS_MAX + 384 };
 
 /* Writes all compiler options of the kernel: "-DTILE=32 -DUNROLL=4 -DWIDE=1 ...". */
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values *values, const rungi_simt_path *path,
@@ -179,6 +200,9 @@ typedef struct rungi_simt_split {
  * along k, and `covers_c` says that one launch covers C. */
 rung_status rungi_simt_split_choose(const rung_plan *plan, const rung_problem *row_major, int64_t blocks, int64_t bk,
                                     bool covers_c, rungi_simt_split *split);
+
+/* Returns whether scales or zero points of B have batch offsets. (simt_launch.c) */
+bool rungi_simt_scales_have_batch_offsets(const rung_problem *problem);
 
 /* ---- Launch shape (simt_plan.c) ---- */
 

@@ -8,6 +8,7 @@
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "core/problem.h"
+#include "core/quantization.h"
 
 /* The part of C that one launch computes: rows x cols starting at (row, col), for some of the batch items. */
 typedef struct region {
@@ -20,18 +21,64 @@ static int64_t slice_count(const rungi_simt_run *run)
     return run->sizes.k == 0 ? 1 : run->simt->split.splits;
 }
 
-/* Returns the view that starts at (row, col) of an item. */
-static rungi_simt_view view_of(const rung_matrix *matrix, int64_t row, int64_t col, int64_t item)
+/* Returns the view that starts at (row, col) of an item, with offset `start` of the view's first element. */
+static rungi_simt_view view_from(const rung_matrix *matrix, int64_t start, int64_t row, int64_t col, int64_t item)
 {
     bool has_batch_offsets = matrix->batch_offsets != NULL;
     return (rungi_simt_view){
-        .offset = rungi_simt_view_offset(matrix) + row * matrix->row_stride + col * matrix->col_stride +
+        .offset = start + row * matrix->row_stride + col * matrix->col_stride +
                   (has_batch_offsets ? 0 : item * matrix->batch_stride),
         .row_stride = matrix->row_stride,
         .col_stride = matrix->col_stride,
         .batch_stride = has_batch_offsets ? 0 : matrix->batch_stride,
     };
 }
+
+static rungi_simt_view view_of(const rung_matrix *matrix, int64_t row, int64_t col, int64_t item)
+{
+    return view_from(matrix, rungi_simt_view_offset(matrix), row, col, item);
+}
+
+/* ---- A narrow B -------------------------------------------------------------------------------------------------- */
+
+/* Reads the scales and zero points of B. They are absent if B is not read. */
+static rung_quantization quantization_of(const rung_problem *problem)
+{
+    rung_quantization quantization = rung_quantization_default();
+    if (problem->b_quantization)
+        (void)rungi_quantization_read(problem->b_quantization, &quantization); /* it was checked */
+    return quantization;
+}
+
+bool rungi_simt_scales_have_batch_offsets(const rung_problem *problem)
+{
+    rung_quantization quantization = quantization_of(problem);
+    return quantization.scales.batch_offsets || quantization.zero_points.batch_offsets;
+}
+
+static int64_t start_of(const rung_matrix *matrix)
+{
+    return matrix->buffer ? matrix->buffer->kernel_offset : 0;
+}
+
+/* Describes where B's elements, scales and zero points are. A buffer may begin in the middle of a block, so offsets are in
+ * bytes. */
+static rungi_simt_quantization_args quantization_args_of(const rung_matrix *b, const rung_quantization *quantization,
+                                                         int64_t first_col, int64_t item)
+{
+    const rung_matrix *scales = &quantization->scales, *zero_points = &quantization->zero_points;
+    return (rungi_simt_quantization_args){
+        .scales = view_from(scales, scales->offset, 0, 0, item),
+        .zero_points = view_from(zero_points, zero_points->offset, 0, 0, item),
+        .first_col = first_col,
+        .flags = (scales->batch_offsets ? 1 : 0) | (zero_points->batch_offsets ? 2 : 0),
+        .b_start = start_of(b),
+        .scales_start = start_of(scales),
+        .zero_points_start = start_of(zero_points),
+    };
+}
+
+/* ---- Launches ---------------------------------------------------------------------------------------------------- */
 
 /* Returns launch_args_t.flags of epilogue.h. */
 static int64_t flags_of(const rungi_simt_run *run, bool is_reduction)
@@ -97,6 +144,18 @@ static rung_status encode_maps(const rungi_simt_run *run, region_t region, rungi
     return run->encode(run->device_state, &b, &maps[1]);
 }
 
+/* Adds the arguments of quantized.h. */
+static void add_quantized_arguments(rungi_simt_launch *launch, const uintptr_t *scales, const uintptr_t *zero_points,
+                                    const rungi_simt_quantization_args *args)
+{
+    launch->arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS].value = scales;
+    launch->arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS].size = sizeof *scales;
+    launch->arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + 1].value = zero_points;
+    launch->arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + 1].size = sizeof *zero_points;
+    launch->arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + 2].value = args;
+    launch->arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + 2].size = sizeof *args;
+}
+
 /* Launches one kernel for a region. The arguments are valid during this call only. */
 static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_reduction)
 {
@@ -118,6 +177,14 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
     int64_t k = run->sizes.k;
     rungi_simt_tensor_map maps[2];
     bool has_maps = !is_reduction && run->simt->arguments == RUNGI_SIMT_TENSOR_ARGUMENTS;
+    bool has_narrow_b = !is_reduction && run->simt->arguments == RUNGI_SIMT_QUANTIZED_ARGUMENTS;
+    rung_quantization quantization = quantization_of(problem);
+    uintptr_t scales = handle_of(run, quantization.scales.buffer);
+    uintptr_t zero_points = handle_of(run, quantization.zero_points.buffer);
+    rungi_simt_quantization_args quantization_args = quantization_args_of(&problem->b, &quantization, region.col,
+                                                                          region.item);
+    if (has_narrow_b)
+        b_view = view_from(&problem->b, problem->b.offset, 0, region.col, region.item);
     if (has_maps)
         TRY(encode_maps(run, region, maps));
     RUNGI_ASSERT(shape->threads > 0 && region.items > 0 && region.items <= RUNGI_SIMT_GRID_YZ_MAX);
@@ -154,6 +221,8 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
         launch.arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + i].value = &maps[i];
         launch.arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + i].size = sizeof maps[i];
     }
+    if (has_narrow_b)
+        add_quantized_arguments(&launch, &scales, &zero_points, &quantization_args);
     return run->launch(run->device_state, &launch);
 }
 
@@ -161,10 +230,12 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
 static rung_status upload_batch_offsets(rungi_simt_run *run)
 {
     const rung_problem *problem = &run->problem;
-    const int64_t *offsets[] = {problem->a.batch_offsets, problem->b.batch_offsets, problem->c.batch_offsets,
-                                rungi_problem_addend(problem)->batch_offsets};
+    rung_quantization quantization = quantization_of(problem);
+    const int64_t *offsets[] = {problem->a.batch_offsets,          problem->b.batch_offsets,
+                                problem->c.batch_offsets,          rungi_problem_addend(problem)->batch_offsets,
+                                quantization.scales.batch_offsets, quantization.zero_points.batch_offsets};
     int64_t bytes = problem->batch * (int64_t)sizeof(int64_t);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < (int)(sizeof offsets / sizeof *offsets); i++)
         if (offsets[i])
             TRY(run->upload(run->device_state, run->workspace, i * bytes, bytes, offsets[i]));
     return RUNG_OK;

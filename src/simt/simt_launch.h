@@ -47,8 +47,8 @@ rung_status rungi_simt_launch_group(rungi_simt_run *run, const rung_plan *plan, 
  * memory, but not inside an element. */
 static inline int64_t rungi_simt_view_offset(const rung_matrix *view)
 {
-    int64_t start = view->buffer ? view->buffer->kernel_offset / rung_type_size(view->type) : 0;
-    return start + view->offset;
+    int64_t size = rung_type_size(view->type); /* 0: elements in blocks, for which quantized.h takes bytes */
+    return view->offset + (view->buffer && size > 0 ? view->buffer->kernel_offset / size : 0);
 }
 
 /* Describes a view as BLAS libraries do: by rows or by columns, with a leading dimension. Returns false if the view has

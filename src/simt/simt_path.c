@@ -6,6 +6,7 @@
 #include "core/group_check.h"
 #include "core/matrix.h"
 #include "core/problem.h"
+#include "core/quantization.h"
 #include "simt/simt.h"
 
 /* Returns the problem with C transposed. */
@@ -72,6 +73,62 @@ static bool has_partial_chunks(const rung_problem *problem, bool a_mn_major, boo
     return (a_mn_major ? problem->a.rows : k) % chunk != 0 || (b_mn_major ? problem->b.cols : k) % chunk != 0;
 }
 
+/* ---- A narrow B -------------------------------------------------------------------------------------------------- */
+
+/* Returns whether vectors of four elements of A and C can be loaded and stored. */
+static bool can_load_fours_of_a(const rung_problem *problem, unsigned aligned, bool a_mn_major)
+{
+    return aligned & RUNGI_ALIGNED_4_ELEMENTS && (a_mn_major || problem->a.cols % 4 == 0) &&
+           has_aligned_vectors(&problem->a, a_mn_major, 4) && has_aligned_vectors(&problem->c, false, 4);
+}
+
+/* Returns whether units of eight elements of B lie along a dimension, and none crosses an edge. */
+static bool has_units(const rung_matrix *b, unsigned aligned, bool along_rows)
+{
+    int64_t unit = along_rows ? b->row_stride : b->col_stride, other = along_rows ? b->col_stride : b->row_stride;
+    int64_t length = along_rows ? b->rows : b->cols, lines = along_rows ? b->cols : b->rows;
+    return aligned & RUNGI_NARROW_B_ALIGNED && unit == 1 && length % 8 == 0 && (lines < 2 || other % 8 == 0);
+}
+
+/* Returns the rows or columns of a block as quantized.h takes them: 0 if all are in one block. */
+static int64_t block_size(int64_t size, int64_t all)
+{
+    return size >= all ? 0 : size;
+}
+
+static rungi_simt_narrow_b describe_narrow_b(const rung_problem *problem, unsigned aligned)
+{
+    const rung_matrix *b = &problem->b;
+    rung_quantization quantization;
+    rungi_simt_narrow_b narrow = {.type = b->type};
+    narrow.has_units = rungi_type_has_scales(b->type) || has_units(b, aligned, true) || has_units(b, aligned, false);
+    if (!problem->b_quantization || rungi_quantization_read(problem->b_quantization, &quantization) != RUNG_OK)
+        return narrow;
+    narrow.scale_type = quantization.scales.type;
+    narrow.zero_type = quantization.zero_points.type;
+    narrow.block_rows = block_size(quantization.block_rows, b->rows);
+    narrow.block_cols = block_size(quantization.block_cols, b->cols);
+    return narrow;
+}
+
+/* Chooses the path of a kernel that includes quantized.h. A, C and B are loaded by vectors, or not, independently. */
+static rung_status choose_narrow_path(const rung_problem *problem, unsigned aligned, rungi_simt_path *path)
+{
+    const rung_matrix *a = &problem->a, *b = &problem->b;
+    if (rungi_type_has_scales(b->type) && !rungi_matrix_is_empty(b) && rungi_matrix_has_blocks_in_rows(b))
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "the blocks of B (%s) lie along n; store B as n x k and pass the transposed view",
+                          rung_type_name(b->type));
+    path->narrow_b = describe_narrow_b(problem, aligned);
+    path->a_mn_major = a->row_stride < a->col_stride;
+    path->b_mn_major = path->narrow_b.has_units ? !rungi_type_has_scales(b->type) && !has_units(b, aligned, true)
+                                                : b->col_stride < b->row_stride;
+    path->wide = can_load_fours_of_a(problem, aligned, path->a_mn_major);
+    return RUNG_OK;
+}
+
+/* ---- The path ---------------------------------------------------------------------------------------------------- */
+
 bool rungi_simt_is_wide(const rung_kernel *kernel, const rung_problem *problem, unsigned aligned)
 {
     const rung_matrix *a = &problem->a, *b = &problem->b;
@@ -107,6 +164,10 @@ rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parame
     TRY(rungi_kernel_evaluate(kernel, values, rungi_string_view_of("BM", 2), &bm));
     TRY(rungi_kernel_evaluate(kernel, values, rungi_string_view_of("BN", 2), &bn));
     TRY(rungi_kernel_evaluate(kernel, values, rungi_string_view_of("BK", 2), &bk));
+    if (rungi_simt_has_narrow_b(kernel)) {
+        path->guarded = bm < 1 || bn < 1 || bk < 1 || c->rows % bm != 0 || c->cols % bn != 0 || a->cols % bk != 0;
+        return choose_narrow_path(problem, aligned, path);
+    }
     bool a_mn_major = a->row_stride < a->col_stride, b_mn_major = b->col_stride < b->row_stride;
     bool by_chunks = rungi_simt_copies_chunks(kernel) || kernel->has_short_rows;
     if (bm < 1 || bn < 1 || bk < 1 || !rungi_simt_is_wide(kernel, problem, aligned))
@@ -173,9 +234,9 @@ void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capaci
     static const char *const layouts[2][2] = {{"_along_k", ""}, {"_turned", "_along_l"}}; /* of A, then of B */
     bool has_epilogue = path->bias || path->residual || path->addend || path->activation != RUNG_ACTIVATION_NONE;
     const char *base = !path->has_paths ? "-" : !path->wide ? "general" : path->guarded ? "wide_guarded" : "wide";
-    snprintf(text, capacity, "%s%s%s%s%s%s", base, path->wide ? layouts[path->a_mn_major][path->b_mn_major] : "",
-             path->has_partial_chunks ? "_partly" : "", has_epilogue ? "_epilogue" : "", path->split ? "_split" : "",
-             path->is_group ? "_group" : "");
+    snprintf(text, capacity, "%s%s%s%s%s%s%s", base, path->wide ? layouts[path->a_mn_major][path->b_mn_major] : "",
+             path->narrow_b.has_units ? "_units" : "", path->has_partial_chunks ? "_partly" : "",
+             has_epilogue ? "_epilogue" : "", path->split ? "_split" : "", path->is_group ? "_group" : "");
 }
 
 rungi_simt_scalar rungi_simt_scalar_of(double value, rung_type type)

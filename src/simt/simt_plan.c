@@ -87,6 +87,17 @@ static rung_status check_limits(rung_plan *plan, rungi_simt_plan *simt)
     return info->shared_bytes_per_block > 0 ? check_shared(plan->device, plan->kernel, simt->shared_bytes) : RUNG_OK;
 }
 
+/* Checks that the kernel multiplies by a B of another type than A if the problem has one, and only then. */
+static rung_status check_types_of_b(const rung_plan *plan)
+{
+    bool has_narrow_b = plan->problem.a.type != plan->problem.b.type;
+    if (has_narrow_b == rungi_simt_has_narrow_b(plan->kernel))
+        return RUNG_OK;
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s %s quantized.h, and %s x %s %s", plan->kernel->info.name,
+                      has_narrow_b ? "does not include" : "includes", rung_type_name(plan->problem.a.type),
+                      rung_type_name(plan->problem.b.type), has_narrow_b ? "needs it" : "does not need it");
+}
+
 /* ---- Split-K ------------------------------------------------------------------------------------------------- */
 
 rung_status rungi_simt_split_choose(const rung_plan *plan, const rung_problem *row_major, int64_t blocks, int64_t bk,
@@ -94,9 +105,10 @@ rung_status rungi_simt_split_choose(const rung_plan *plan, const rung_problem *r
 {
     int64_t k = row_major->a.cols, splits = plan->split_k_requested, bytes = 0, all_blocks;
     bool addend_has_batch_offsets = rungi_problem_addend(row_major)->batch_offsets != NULL;
+    bool scales_have_batch_offsets = rungi_simt_scales_have_batch_offsets(row_major);
     bool has_batch_offsets = row_major->a.batch_offsets || row_major->b.batch_offsets || row_major->c.batch_offsets ||
-                             addend_has_batch_offsets;
-    int64_t offset_arrays = addend_has_batch_offsets ? 4 : 3;
+                             addend_has_batch_offsets || scales_have_batch_offsets;
+    int64_t offset_arrays = scales_have_batch_offsets ? 6 : addend_has_batch_offsets ? 4 : 3;
     *split = (rungi_simt_split){.splits = 1, .k_per_slice = k};
     if (has_batch_offsets &&
         (!rungi_checked_multiply(row_major->batch, offset_arrays * (int64_t)sizeof(int64_t), &split->partials_offset) ||
@@ -173,6 +185,8 @@ static void fill_info(rung_plan *plan, const rungi_simt_plan *simt)
     plan->required_alignment = !simt->path.wide       ? 0
                                : simt->path.by_chunks ? RUNGI_INPUTS_ALIGNED_16_BYTES
                                                       : RUNGI_ALIGNED_4_ELEMENTS;
+    if (simt->path.narrow_b.has_units)
+        plan->required_alignment |= RUNGI_NARROW_B_ALIGNED;
     plan->info.split_k = simt->split.splits;
     plan->info.workspace_bytes = simt->split.workspace_bytes;
     plan->info.threads = simt->shape.threads;
@@ -221,6 +235,7 @@ rung_status rungi_simt_plan_init(rung_plan *plan, int64_t blocks_max, rungi_simt
 {
     rung_problem oriented = rungi_simt_orient(plan->kernel, &plan->problem);
     simt->blocks_max = blocks_max;
+    TRY(check_types_of_b(plan));
     TRY(rungi_simt_shape_init(plan->kernel, &plan->values, oriented.c.rows, oriented.c.cols, blocks_max, &simt->shape));
     if (plan->group)
         return init_group(plan, &oriented, simt);
@@ -255,6 +270,7 @@ rung_status rungi_simt_reduction_init(const rung_plan *plan, int64_t blocks_max,
     (*kernel)->is_reduction = true;
     *path = simt->path;
     path->has_paths = path->split = path->has_compute = false;
+    path->narrow_b = (rungi_simt_narrow_b){.type = RUNG_TYPE_NONE};
     if (rungi_type_is_f8(path->in))
         path->in = RUNG_F32; /* both have F32 sums, so that one image serves all */
     /* Cannot overflow: the workspace holds the elements. */

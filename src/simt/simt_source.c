@@ -40,12 +40,19 @@ void rungi_simt_quote_file_name(const char *file, char *name, size_t capacity)
 static const struct {
     const char *name, *text;
 } headers[] = {
-    {"dialect.h", rungi_source_dialect}, {"epilogue.h", rungi_source_epilogue},
-    {"tile.h", rungi_source_tile},       {"async.h", rungi_source_async},
-    {"swizzle.h", rungi_source_swizzle}, {"engine.h", rungi_source_engine},
-    {"mma.h", rungi_source_mma},         {"f32_terms.h", rungi_source_f32_terms},
-    {"wmma.h", rungi_source_wmma},       {"matrix_output.h", rungi_source_matrix_output},
-    {"tma.h", rungi_source_tma},         {"wgmma.h", rungi_source_wgmma},
+    {"dialect.h", rungi_source_dialect},
+    {"epilogue.h", rungi_source_epilogue},
+    {"tile.h", rungi_source_tile},
+    {"async.h", rungi_source_async},
+    {"swizzle.h", rungi_source_swizzle},
+    {"engine.h", rungi_source_engine},
+    {"mma.h", rungi_source_mma},
+    {"f32_terms.h", rungi_source_f32_terms},
+    {"wmma.h", rungi_source_wmma},
+    {"matrix_output.h", rungi_source_matrix_output},
+    {"tma.h", rungi_source_tma},
+    {"wgmma.h", rungi_source_wgmma},
+    {"quantized.h", rungi_source_quantized},
 };
 
 enum { HEADER_COUNT = sizeof headers / sizeof *headers };
@@ -70,6 +77,8 @@ int rungi_simt_argument_count(const rung_kernel *kernel)
 {
     if (rungi_simt_has_tensor_maps(kernel))
         return RUNGI_SIMT_TENSOR_ARGUMENTS;
+    if (rungi_simt_has_narrow_b(kernel))
+        return RUNGI_SIMT_QUANTIZED_ARGUMENTS;
     if (kernel->info.engine == RUNG_ENGINE_EMULATED || kernel->is_reduction)
         return RUNGI_SIMT_REDUCTION_ARGUMENTS;
     return includes(kernel, rungi_source_epilogue) ? RUNGI_SIMT_EPILOGUE_ARGUMENTS : RUNGI_SIMT_BASE_ARGUMENTS;
@@ -78,6 +87,11 @@ int rungi_simt_argument_count(const rung_kernel *kernel)
 bool rungi_simt_needs_engine(const rung_kernel *kernel)
 {
     return includes(kernel, rungi_source_engine) || includes(kernel, rungi_source_wgmma);
+}
+
+bool rungi_simt_has_narrow_b(const rung_kernel *kernel)
+{
+    return includes(kernel, rungi_source_quantized);
 }
 
 bool rungi_simt_has_tensor_maps(const rung_kernel *kernel)
@@ -274,10 +288,24 @@ static void append_define(char text[RUNGI_SIMT_DEFINES_BYTES], const char *forma
     RUNGI_ASSERT(length >= 0 && used + (size_t)length < RUNGI_SIMT_DEFINES_BYTES);
 }
 
-/* The words of the types in -DIN_F16 and -DOUT_F32. */
+/* The words of the types in -DIN_F16, -DOUT_F32 and -DB_TYPE=TYPE_Q8_0. */
 static const char *const type_words[] = {
-    [RUNG_F32] = "F32", [RUNG_F64] = "F64", [RUNG_F16] = "F16",       [RUNG_BF16] = "BF16",
-    [RUNG_I8] = "I8",   [RUNG_I32] = "I32", [RUNG_F8E4M3] = "F8E4M3", [RUNG_F8E5M2] = "F8E5M2"};
+    [RUNG_TYPE_NONE] = "NONE", [RUNG_F32] = "F32",   [RUNG_F64] = "F64",       [RUNG_F16] = "F16",
+    [RUNG_BF16] = "BF16",      [RUNG_I8] = "I8",     [RUNG_I32] = "I32",       [RUNG_U8] = "U8",
+    [RUNG_I4] = "I4",          [RUNG_U4] = "U4",     [RUNG_F8E4M3] = "F8E4M3", [RUNG_F8E5M2] = "F8E5M2",
+    [RUNG_F4E2M1] = "F4E2M1",  [RUNG_E8M0] = "E8M0", [RUNG_Q8_0] = "Q8_0",     [RUNG_Q4_0] = "Q4_0"};
+
+static void append_narrow_b(char text[RUNGI_SIMT_DEFINES_BYTES], const rungi_simt_narrow_b *narrow)
+{
+    append_define(text, "-DB_TYPE=TYPE_%s -DB_UNITS=%d", type_words[narrow->type], narrow->has_units);
+    if (narrow->scale_type != RUNG_TYPE_NONE)
+        append_define(text, "-DSCALE_TYPE=TYPE_%s", type_words[narrow->scale_type]);
+    if (narrow->zero_type != RUNG_TYPE_NONE)
+        append_define(text, "-DZERO_TYPE=TYPE_%s", type_words[narrow->zero_type]);
+    if (narrow->scale_type != RUNG_TYPE_NONE || narrow->zero_type != RUNG_TYPE_NONE)
+        append_define(text, "-DBLOCK_ROWS=%lld -DBLOCK_COLS=%lld", (long long)narrow->block_rows,
+                      (long long)narrow->block_cols);
+}
 
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values *values, const rungi_simt_path *path,
                         char text[RUNGI_SIMT_DEFINES_BYTES])
@@ -294,6 +322,8 @@ void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values 
                       path->wide + path->has_partial_chunks, path->guarded, path->a_mn_major, path->b_mn_major);
     if (path->is_group)
         append_define(text, "-DIS_GROUP=1");
+    if (path->narrow_b.type != RUNG_TYPE_NONE)
+        append_narrow_b(text, &path->narrow_b);
     if (path->has_runtime_flags) {
         append_define(text, "-DRUNTIME_FLAGS=1");
         return;

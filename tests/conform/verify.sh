@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs `rung verify` on a device and holds its JSON to what it must show:
 #   verify.sh DEVICE KERNELS CASES [OPTION...]
-# every kernel of the ladder but those for matrix engines, or of --kernels, took part, at least so many kernels and
+# every kernel of the ladder but those for matrix engines and a quantized B, or of --kernels, took part, at least so many kernels and
 # cases, none wrong, none skipped.
 set -u
 device=$1 kernels=$2 cases=$3
@@ -20,7 +20,7 @@ for ((i = 1; i < $#; i++)); do [ "${!i}" = --kernels ] && { i=$((i + 1)); list=$
 ladder=$("$RUNG" kernels --device "$device" --json | jq -r --arg list "$list" '
     ($list | split(",") | map(select(. != "rung_gemm") | tonumber)) as $numbers |
     [.kernels[] | select(.number > 0 and
-        if $list == "" then .engine == "none" else .number | IN($numbers[]) end) | .kernel] |
+        if $list == "" then .engine == "none" and (.dtypes | test("^f32,")) else .number | IN($numbers[]) end) | .kernel] |
     sort | join(" ")')
 jq -e --arg ladder "$ladder" --argjson kernels "$kernels" --argjson cases "$cases" '
     ([.by_kernel[] | .kernel] | unique | map(select(. != "rung_gemm"))) as $ran |

@@ -346,7 +346,8 @@ static void slices_are_summed(void **state)
     for (int64_t i = 0; rung_kernel_at(context, "opencl", i, &kernel) == RUNG_OK; i++) {
         const rung_kernel_info *info = rung_kernel_describe(kernel);
         split_work_t work;
-        if (!(info->abilities & RUNG_ABILITY_SPLIT_K) || info->only_sm > 0)
+        if (!(info->abilities & RUNG_ABILITY_SPLIT_K) || info->only_sm > 0 ||
+            !rung_kernel_supports(kernel, RUNG_F32, RUNG_F32, RUNG_F32, NULL))
             continue;
         count++;
         make_work(&work, 19, 21, 250, 1, 51);

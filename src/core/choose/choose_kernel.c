@@ -93,6 +93,8 @@ static void select_preset(const rung_plan *plan, const rung_kernel *kernel, char
 {
     const rung_device *device = plan->device;
     char small[RUNGI_PRESET_NAME_BYTES];
+    if (rungi_kernel_rows_preset(kernel, plan->problem.c.rows, name))
+        return;
     default_preset(plan, kernel, name);
     if (rungi_kernel_small_preset(kernel, device->preset, device->architecture, small) &&
         is_small_preset_better(plan, kernel, small, name))

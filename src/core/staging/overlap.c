@@ -162,6 +162,7 @@ static rung_status create_pipeline(rungi_pipeline *pipeline)
     TRY(acquire_lanes(pipeline));
     TRY(rungi_timeline_align_clocks(&pipeline->timeline, pipeline->lanes[0].queue));
     TRY(create_shared_buffers(pipeline));
+    TRY(rungi_upload_create_scales(pipeline));
     TRY(describe_panel(pipeline, &pipeline->lanes[0], 0, &first));
     TRY(describe_panel(pipeline, &pipeline->lanes[0], panels->count - 1, &last));
     TRY(rungi_plan_create_normalized(pipeline->device, &first.device_problem, &options, &pipeline->plans[0]));
@@ -183,6 +184,7 @@ static void destroy_pipeline(rungi_pipeline *pipeline, rung_status status)
     rung_plan_destroy(pipeline->plans[1]);
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
         rung_buffer_destroy(pipeline->shared[i]);
+    rungi_upload_free_scales(pipeline);
     for (int i = 0; i < pipeline->lane_count; i++) {
         rungi_pipeline_lane *lane = &pipeline->lanes[i];
         for (int j = 0; j < RUNGI_OPERAND_COUNT; j++)
@@ -259,6 +261,7 @@ static rung_status start_panel(rungi_pipeline *pipeline, int64_t index)
 static rung_status run_pipeline(rungi_pipeline *pipeline)
 {
     TRY(create_pipeline(pipeline));
+    TRY(rungi_upload_scales(pipeline));
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
         if (rungi_pipeline_is_shared(pipeline, i))
             TRY(rungi_upload_shared(pipeline, i));
@@ -272,12 +275,6 @@ static rung_status run_pipeline(rungi_pipeline *pipeline)
 rung_status rungi_staging_multiply(rung_context *context, rung_device *device, const rung_problem *problem)
 {
     rungi_pipeline pipeline = {.context = context, .device = device, .problem = problem, .device_problem = *problem};
-    if (problem->b_quantization) /* scales are not split into panels */
-        return rungi_fail(
-            RUNG_STATUS_UNSUPPORTED,
-            "B has scales or zero points, and %s does not multiply such matrices; use the CPU, or convert B "
-            "to f32, f16 or bf16",
-            device->info.name);
     rungi_timeline_begin(&pipeline.timeline, device);
     pipeline.panels = rungi_panels_of(problem, context->overlap);
     rung_status status = run_pipeline(&pipeline);

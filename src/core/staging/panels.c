@@ -25,7 +25,7 @@ bool rungi_matrix_dense_batch(const rung_matrix *view, int64_t batch, rung_matri
     int64_t elements;
     *items = rungi_matrix_is_batch_invariant(view) && batch > 1 ? 1 : batch;
     if (!rungi_matrix_dense(view, dense, &elements) ||
-        !rungi_checked_multiply(elements * rung_type_size(view->type), *items, bytes))
+        !rungi_checked_multiply(rungi_type_bytes(view->type, elements), *items, bytes))
         return false;
     dense->batch_stride = *items > 1 ? elements : 0;
     return true;
@@ -95,8 +95,9 @@ rungi_panels rungi_panels_of(const rung_problem *problem, int64_t threshold)
     rungi_panels panels = {.axis = choose_axis(problem),
                            .bytes = rungi_min(panel_bytes, threshold / PANELS_PER_THRESHOLD + 1)};
     int64_t all, copied;
-    if (threshold == 0 || rungi_matrix_is_empty(c) || !count_operand_bytes(&panels, problem, &all, &copied) ||
-        all <= threshold)
+    bool is_whole = problem->b_quantization || rung_type_size(problem->b.type) == 0; /* scales are not split */
+    if (threshold == 0 || is_whole || rungi_matrix_is_empty(c) ||
+        !count_operand_bytes(&panels, problem, &all, &copied) || all <= threshold)
         return whole;
     bool is_batch = panels.axis == RUNGI_PANELS_ITEMS;
     panels.extent = is_batch ? problem->batch : panels.axis == RUNGI_PANELS_ROWS ? c->rows : c->cols;

@@ -6,12 +6,14 @@
 #include "base/assert.h"
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
+#include "core/quantization.h"
 
 bool rungi_upload_is_contiguous(const rung_matrix *view, int64_t items)
 {
     rung_matrix dense;
     int64_t elements;
-    return rungi_matrix_is_dense(view) && !view->batch_offsets &&
+    bool begins_inside_byte = rungi_type_is_4_bit(view->type) && view->offset % 2 != 0;
+    return rungi_matrix_is_dense(view) && !view->batch_offsets && !begins_inside_byte &&
            (items < 2 || (rungi_matrix_dense(view, &dense, &elements) && view->batch_stride == elements));
 }
 
@@ -156,4 +158,69 @@ rung_status rungi_upload_panel(rungi_pipeline *pipeline, int lane, const rungi_s
             TRY(upload(pipeline, lane, &transfer, &unused));
     }
     return RUNG_OK;
+}
+
+/* ---- Scales ------------------------------------------------------------------------------------------------------ */
+
+/* Describes a copy of scales or zero points on the device and creates its buffer. */
+static rung_status create_scales(rungi_pipeline *pipeline, const rung_matrix *host, rung_matrix *device,
+                                 rungi_staged_scales *scales)
+{
+    if (rungi_matrix_is_empty(host))
+        return RUNG_OK;
+    if (!rungi_matrix_dense_batch(host, pipeline->problem->batch, device, &scales->items, &scales->bytes))
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "the scales or zero points of B do not fit the address space");
+    if (!rungi_upload_is_contiguous(host, scales->items)) {
+        scales->staging = rungi_allocate_zeroed(pipeline->context, (size_t)scales->bytes);
+        TRY(rungi_allocated(scales->staging));
+    }
+    TRY(rungi_buffer_create_on_queue(pipeline->lanes[0].queue, scales->bytes, &scales->buffer));
+    device->buffer = scales->buffer;
+    return RUNG_OK;
+}
+
+rung_status rungi_upload_create_scales(rungi_pipeline *pipeline)
+{
+    rung_quantization *host = &pipeline->quantization, *device = &pipeline->device_quantization;
+    if (!pipeline->problem->b_quantization)
+        return RUNG_OK;
+    TRY(rungi_quantization_read(pipeline->problem->b_quantization, host));
+    *device = *host;
+    pipeline->device_problem.b_quantization = device;
+    TRY(create_scales(pipeline, &host->scales, &device->scales, &pipeline->scales[0]));
+    return create_scales(pipeline, &host->zero_points, &device->zero_points, &pipeline->scales[1]);
+}
+
+static rung_status upload_scales(rungi_pipeline *pipeline, const rung_matrix *host, const rung_matrix *device,
+                                 const rungi_staged_scales *scales)
+{
+    rung_run_options options = {.size = sizeof options};
+    const void *from = scales->staging;
+    if (!scales->buffer)
+        return RUNG_OK;
+    if (from) {
+        rung_matrix staged = *device;
+        staged.buffer = NULL;
+        staged.data = scales->staging;
+        TRY(rungi_upload_copy_items(pipeline, "pack", host, &staged, scales->items, scales->bytes));
+    } else {
+        from = rungi_matrix_first_element(host);
+    }
+    TRY(rungi_timeline_add(&pipeline->timeline, "scales up", 0, scales->bytes, &options.signal));
+    return rung_buffer_write(pipeline->lanes[0].queue, scales->buffer, 0, scales->bytes, from, &options);
+}
+
+rung_status rungi_upload_scales(rungi_pipeline *pipeline)
+{
+    const rung_quantization *host = &pipeline->quantization, *device = &pipeline->device_quantization;
+    TRY(upload_scales(pipeline, &host->scales, &device->scales, &pipeline->scales[0]));
+    return upload_scales(pipeline, &host->zero_points, &device->zero_points, &pipeline->scales[1]);
+}
+
+void rungi_upload_free_scales(rungi_pipeline *pipeline)
+{
+    for (int i = 0; i < 2; i++) {
+        rung_buffer_destroy(pipeline->scales[i].buffer);
+        rungi_release(pipeline->context, pipeline->scales[i].staging);
+    }
 }

@@ -24,6 +24,10 @@ check() {
     jq -e --argjson cases "$cases" '.cases >= $cases and .skipped == 0' "$json" > /dev/null || { cat "$json"; exit 1; }
     [ ! -s "$log" ] || { head -n 40 "$log"; exit 1; }
 }
+# A quantized B has another type than A.
+if ! jq -e '.dtypes | test("^(.*,)?f32,")' <<< "$about" > /dev/null; then
+    type='f32*q4_0' other_types='f32*q8_0,f32*i8,f32*u4,f16*f8e4m3,bf16*f4e2m1:f32,f32*f8e5m2,f32*f16' many=20 some=12
+fi
 # 12_matrix in software takes seconds a problem: some of each kind. With STAGES=2, as on
 # sm_75, the second tile already comes through registers within the loop.
 if jq -e '.params | any(.name == "EMULATED")' <<< "$about" > /dev/null; then
