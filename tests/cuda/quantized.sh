@@ -6,7 +6,7 @@
 set -u
 . "$(dirname "$0")/emulated_driver.sh"
 needs_nvrtc
-every=${1:-60}
+every=${1:-61}
 shift
 [ $# -gt 0 ] || set -- 60 120
 program=$RUNG_BUILD/tests/simt/test_simt_quantized

@@ -2,7 +2,7 @@
 /* quantized.c - quantized [DEVICE [EVERY [FILE]]]: 15_quantized on a device with its own memory ("opencl" unless named), with
  * every format, layout, preset and type of A. Each element is compared with a sum in F64 of the values that rung_dequantize
  * gives, and with the error bound of rung.h. Of the many combinations, every EVERY-th one runs. With FILE, that kernel file is
- * tested instead of the library's, by the first two tests: tests/cuda/quantized_bugs.sh plants bugs into it. */
+ * tested instead of the library's, by the first three tests: tests/cuda/quantized_bugs.sh plants bugs into it. */
 #include "support/unit.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 enum { CANARY = 0x5a };
 
 static const char *device_name = "opencl", *kernel_file;
-static int64_t every = 40;
+static int64_t every = 41; /* no multiple of formats or layouts */
 static int combinations;
 static rung_context *context;
 static rung_device *device;
@@ -505,6 +505,28 @@ static void every_code_is_exact(void **state)
         }
 }
 
+/* With one step of k, no sum hides an infinite number behind a NaN, or the other way round. */
+static void every_hostile_scale_stays(void **state)
+{
+    int index = 0;
+    (void)state;
+    for (int format = 0; format < FORMATS; format++) {
+        shape_t shape = {.format = &formats[format],
+                         .a_type = RUNG_F32,
+                         .c_type = RUNG_F32,
+                         .values = HOSTILE,
+                         .m = 2,
+                         .n = 200,
+                         .k = 1,
+                         .layout = ROWS,
+                         .alpha = 1,
+                         .splits = 1,
+                         .parameters = "tiny"};
+        if (!has_blocks(shape.format->type) && is_chosen(&index))
+            check_shape(&shape, (uint64_t)format);
+    }
+}
+
 /* The presets, for the numbers of rows for which they are chosen. */
 static void presets(void **state)
 {
@@ -770,6 +792,7 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_format_and_layout),
         cmocka_unit_test(every_code_is_exact),
+        cmocka_unit_test(every_hostile_scale_stays),
         cmocka_unit_test(presets),
         cmocka_unit_test(plans_choose_a_preset_by_the_rows),
         cmocka_unit_test(calls_copy_the_scales),
