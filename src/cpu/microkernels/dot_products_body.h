@@ -4,17 +4,6 @@
  *
  * microkernel_instances.h includes this header once per accumulator type and documents the macros. */
 
-/* Adds the lanes: halves first, so that all types and instruction sets need few steps. */
-INLINE ACC NAME(TYPE, sum, of_lanes)(VECTOR vector)
-{
-    ACC lanes[LANES];
-    STORE(lanes, vector);
-    for (int width = LANES / 2; width > 0; width /= 2)
-        for (int i = 0; i < width; i++)
-            lanes[i] += lanes[i + width];
-    return lanes[0];
-}
-
 /* Computes rows x cols dot products. Both numbers are constants where this is inlined, so that the sums are registers. */
 INLINE void NAME(TYPE, dot, tile)(const int rows, const int cols, const rungi_dot_products_args *args, const ACC *a,
                                   const ACC *b, ACC *to)
@@ -47,7 +36,7 @@ INLINE void NAME(TYPE, dot, tile)(const int rows, const int cols, const rungi_do
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 8
         for (int j = 0; j < cols; j++)
-            to[i * args->sums_row_stride + j] = NAME(TYPE, sum, of_lanes)(sums[i][j]);
+            to[i * args->sums_row_stride + j] = SUM_LANES(sums[i][j]);
 }
 
 /* Computes all columns for `rows` rows, `cols` columns at a time. */

@@ -23,7 +23,21 @@ static const int64_t mask_source[2 * VECTOR_BYTES / 8] = {-1, -1, -1, -1};
 
 /* ---- F32 ---------------------------------------------------------------------------------- */
 
+static inline __attribute__((always_inline)) float sum_lanes_f32(__m256 vector)
+{
+    __m128 quarters = _mm_add_ps(_mm256_castps256_ps128(vector), _mm256_extractf128_ps(vector, 1));
+    __m128 pairs = _mm_add_ps(quarters, _mm_movehl_ps(quarters, quarters));
+    return _mm_cvtss_f32(_mm_add_ss(pairs, _mm_movehdup_ps(pairs)));
+}
+
+static inline __attribute__((always_inline)) double sum_lanes_f64(__m256d vector)
+{
+    __m128d pairs = _mm_add_pd(_mm256_castpd256_pd128(vector), _mm256_extractf128_pd(vector, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(pairs, _mm_unpackhi_pd(pairs, pairs)));
+}
+
 #define TYPE f32
+#define SUM_LANES(vector) sum_lanes_f32(vector)
 #define ACC float
 #define LOAD_MASKED(address, mask) _mm256_maskload_ps(address, mask)
 #define STORE_MASKED(address, mask, value) _mm256_maskstore_ps(address, mask, value)
@@ -35,6 +49,7 @@ static const int64_t mask_source[2 * VECTOR_BYTES / 8] = {-1, -1, -1, -1};
 /* ---- F64 ---------------------------------------------------------------------------------- */
 
 #define TYPE f64
+#define SUM_LANES(vector) sum_lanes_f64(vector)
 #define ACC double
 #define LOAD_MASKED(address, mask) _mm256_maskload_pd(address, mask)
 #define STORE_MASKED(address, mask, value) _mm256_maskstore_pd(address, mask, value)

@@ -348,6 +348,7 @@ DEFINE_RUN_LOOP(f64, 8)
 #define PLUS_TIMES(x, y, z) _mm512_fmadd_ps(x, y, z)
 #define BROADCAST(address) (VECTOR) broadcast_f32(address)
 #define RUN_LOOP f32_run_loop
+#define SUM_LANES(vector) _mm512_reduce_add_ps(vector)
 #define ACCUMULATE(sum, x, y) __asm__ volatile("vfmadd231ps %1, %2, %0" : "+v"(sum) : "v"(x), "v"(y))
 #include "cpu/microkernels/microkernel_instances.h"
 
@@ -361,6 +362,7 @@ DEFINE_RUN_LOOP(f64, 8)
 #define PLUS_TIMES(x, y, z) _mm512_fmadd_pd(x, y, z)
 #define BROADCAST(address) (VECTOR) broadcast_f64(address)
 #define RUN_LOOP f64_run_loop
+#define SUM_LANES(vector) _mm512_reduce_add_pd(vector)
 #define ACCUMULATE(sum, x, y) __asm__ volatile("vfmadd231pd %1, %2, %0" : "+v"(sum) : "v"(x), "v"(y))
 #include "cpu/microkernels/microkernel_instances.h"
 

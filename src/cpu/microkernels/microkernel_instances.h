@@ -8,7 +8,8 @@
  *
  * It includes this header once per accumulator type, after defining: TYPE, a part of names; ACC, the element; LOAD_MASKED,
  * STORE_MASKED and STORE_STREAMING; and, unless the default below is right, PLUS_TIMES(x, y, z) = x * y + z, ACCUMULATE(sum, x,
- * y): sum += x * y, BROADCAST(address), and SCALAR(double). It may define RUN_LOOP(rows, a_mode, b_mode, at, k, sums), the loop
+ * y): sum += x * y, BROADCAST(address), SUM_LANES(vector),
+ * which adds the lanes, and SCALAR(double). It may define RUN_LOOP(rows, a_mode, b_mode, at, k, sums), the loop
  * over k for large whole tiles (see is_large in the body); it stores the vectors of the sums, row by row. The macros
  * of the type are undefined at the end. */
 #define PASTE(x, y, z) x##_##y##_##z
@@ -40,11 +41,23 @@
 #define HAS_LOOP 0
 #define RUN_LOOP(rows, a_mode, b_mode, at, k, sums) ((void)(at))
 #endif
+#ifndef SUM_LANES
+#define SUM_LANES(vector) NAME(TYPE, sum, of_lanes)(vector)
+#endif
 #ifndef SCALAR
 #define SCALAR(value) (ACC)(value)
 #endif
 typedef ACC VECTOR __attribute__((vector_size(VECTOR_BYTES)));
 typedef ACC UNALIGNED_VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(1), may_alias));
+
+/* Adds the lanes: halves first, as instructions that add pairs do. */
+INLINE ACC NAME(TYPE, sum, of_lanes)(VECTOR vector)
+{
+    for (int width = LANES / 2; width > 0; width /= 2)
+        for (int i = 0; i < width; i++)
+            vector[i] += vector[i + width];
+    return vector[0];
+}
 
 #include "cpu/microkernels/microkernel_body.h"
 
@@ -124,6 +137,7 @@ const rungi_microkernel_table NAME(rungi_microkernels, ISA, TYPE) = {
 #undef RUN_LOOP
 #undef HAS_LOOP
 #undef SCALAR
+#undef SUM_LANES
 #undef DEFINE_THREE_PACKED
 #undef DEFINE_THREE_PACKING
 #undef DEFINE_THREE_PACKED_A

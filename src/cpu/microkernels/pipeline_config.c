@@ -15,7 +15,8 @@ enum {
     MIN_PACKED_A_COLUMNS = 256,   /* fewest columns that pay for packing A */
     MIN_PACKED_A_STEPS = 64,      /* fewest steps of k that do */
     DOT_MAX_ROWS = 8,             /* most rows that are multiplied by dot products */
-    DOT_MIN_STEPS = 256,          /* fewest steps of k */
+    DOT_MIN_STEPS = 32,           /* fewest steps of k that are, */
+    DOT_STEPS_PER_ROW = 16,       /* and fewest steps per row */
     MIN_EVEN_PANEL_STEPS = 64,    /* fewest steps of k that pay for panels that are not whole */
     PAGE = 4096
 };
@@ -153,7 +154,8 @@ static bool uses_dot_products(const rungi_pipeline *run, const rungi_cpu_kernel_
 {
     const rungi_cpu_job *job = run->job;
     return run->can_read_a_in_place && job->b_type == job->in && job->in != RUNG_I32 && job->b.row_stride == 1 &&
-           !config->has_packed_b && job->m <= DOT_MAX_ROWS && job->k >= DOT_MIN_STEPS;
+           !config->has_packed_b && job->m <= DOT_MAX_ROWS &&
+           job->k >= rungi_max(DOT_MIN_STEPS, DOT_STEPS_PER_ROW * job->m);
 }
 
 static rung_status configure_dot_products(const rungi_pipeline *run, rungi_cpu_kernel_config *config)
