@@ -44,14 +44,22 @@ lab_explain_job *lab_explain_jobs_add(lab_explain_jobs *jobs, const char *kernel
     return job;
 }
 
+static const lab_dtype f16_type = {{RUNG_F16, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT, "f16:f32"};
+
 /* Selects f16 for a kernel of a matrix engine, which does not accept f32 without rounding, unless the user chose a type. */
 static void choose_dtype(const lab_explain_jobs *jobs, lab_explain_job *job)
 {
-    static const lab_dtype f16 = {{RUNG_F16, RUNG_F32, RUNG_TYPE_NONE}, RUNG_COMPUTE_STRICT, "f16:f32"};
     rung_kernel *kernel;
     if (jobs->is_dtype_default && rung_kernel_find(NULL, "opencl", job->request.kernel, &kernel) == RUNG_OK &&
-        !lab_kernel_accepts_dtype(kernel, &job->request.dtype) && lab_kernel_accepts_dtype(kernel, &f16))
-        job->request.dtype = f16;
+        !lab_kernel_accepts_dtype(kernel, &job->request.dtype) && lab_kernel_accepts_dtype(kernel, &f16_type))
+        job->request.dtype = f16_type;
+}
+
+/* Returns whether the kernel has a type that is explained unless the user chooses one. A kernel for a quantized B has none. */
+static bool has_default_dtype(const lab_explain_jobs *jobs, const rung_kernel *kernel)
+{
+    return !jobs->is_dtype_default || lab_kernel_accepts_dtype(kernel, &jobs->defaults.dtype) ||
+           lab_kernel_accepts_dtype(kernel, &f16_type);
 }
 
 /* Gives the job the parameters that its kernel has. Returns false if they are too long. */
@@ -78,7 +86,7 @@ const char *lab_explain_jobs_add_all(lab_explain_jobs *jobs, char *why, size_t c
     rung_kernel *kernel;
     int count = 0;
     for (int64_t i = 0; count < LAB_KERNELS_MAX && rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++)
-        if (rung_kernel_describe(kernel)->number > 0 && can_be_counted(kernel))
+        if (rung_kernel_describe(kernel)->number > 0 && can_be_counted(kernel) && has_default_dtype(jobs, kernel))
             kernels[count++] = kernel;
     if (!lab_parameters_check(kernels, count, jobs->defaults.parameters, why, capacity))
         return why;
