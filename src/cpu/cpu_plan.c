@@ -258,10 +258,10 @@ static rung_status configure_plan(cpu_plan_t *state, rung_plan *plan)
                                   : 1;
     if (job.m == 0 || job.n == 0) /* nothing is computed, but a grid has at least one block */
         job.m = job.n = 1;
-    /* Up to four parts per thread while the parts stay large: if the system delays a thread, the others take its parts. No item
-     * of a large batch is partitioned. Each thread gets equally many parts. */
+    /* Up to four parts per thread while a part takes milliseconds: if the system delays a thread, the others take its parts. Each
+     * part packs its own B. No item of a large batch is partitioned. Each thread gets equally many parts. */
     bool has_one_part = threads == 1 || problem->batch >= 2 * threads;
-    int64_t parts = has_one_part ? 1 : rungi_cpu_worthwhile_count(work_of(&job), 192, threads, 4 * threads);
+    int64_t parts = has_one_part ? 1 : rungi_cpu_worthwhile_count(work_of(&job), 768, threads, 4 * threads);
     parts -= parts > threads ? parts % threads : 0;
     state->config.shared_line_cost = shared_line_cost(&job, &state->config);
     state->grid = rungi_cpu_grid_choose(job.m, job.n, &state->config, parts);
