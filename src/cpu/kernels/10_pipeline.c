@@ -456,11 +456,10 @@ static void run_in_place(rungi_pipeline *run)
 /* ---- B in place along k --------------------------------------------------------------------------------- */
 
 /* Reads B once, a few of its columns at a time. */
-static void run_dot_products(const rungi_cpu_job *job)
+static void run_dot_products(const rungi_pipeline *run)
 {
     enum { COLUMNS = RUNGI_PIPELINE_DOT_COLUMNS };
-    const rungi_microkernel_table *functions = rungi_microkernel_table_select(job->features, job->in);
-    int64_t size = rung_type_size(job->in);
+    const rungi_cpu_job *job = run->job;
     rungi_dot_products_args args = {.rows = job->m,
                                     .k = job->k,
                                     .a = job->a.first,
@@ -470,8 +469,8 @@ static void run_dot_products(const rungi_cpu_job *job)
                                     .sums_row_stride = COLUMNS};
     for (int64_t j = 0; j < job->n; j += COLUMNS) {
         args.cols = rungi_min(COLUMNS, job->n - j);
-        args.b = (const char *)job->b.first + j * job->b.col_stride * size;
-        functions->dot_products(&args);
+        args.b = b_at(run, 0, j);
+        run->tiles->dot_products(&args);
         rungi_cpu_epilogue_apply(job, 0, j, job->m, args.cols, args.sums, COLUMNS);
     }
 }
@@ -489,7 +488,9 @@ static void run_zero_k(const rungi_cpu_job *job)
 
 static void run_path(rungi_pipeline *run)
 {
-    if (run->is_in_place)
+    if (run->is_dots)
+        run_dot_products(run);
+    else if (run->is_in_place)
         run_in_place(run);
     else if (run->caches_a)
         run_with_cached_a(run);
@@ -512,10 +513,6 @@ static void run_pipeline(const rungi_cpu_job *job)
     rungi_pipeline run;
     if (job->k == 0) {
         run_zero_k(job);
-        return;
-    }
-    if (job->config->path == RUNGI_PIPELINE_DOTS) {
-        run_dot_products(job);
         return;
     }
     rungi_pipeline_start(&run, job);
@@ -566,25 +563,20 @@ static void run_items(const rungi_cpu_job *first, const rungi_cpu_items *items)
 {
     rungi_cpu_job job = *first;
     rungi_pipeline run;
-    bool is_dots = job.config->path == RUNGI_PIPELINE_DOTS, has_steps = job.k > 0;
-    if (has_steps && !is_dots)
+    if (job.k > 0)
         rungi_pipeline_start(&run, &job);
-    if (has_steps && !is_dots && is_small_item(&run)) {
+    if (job.k > 0 && is_small_item(&run)) {
         run_small_items(&run, items);
         return;
     }
     for (int64_t item = items->first; item < items->end; item++) {
         job.c.first = rungi_cpu_item_address(&items->c, item);
-        if (!has_steps) {
+        if (job.k == 0) {
             run_zero_k(&job);
             continue;
         }
         job.a.first = rungi_cpu_item_address(&items->a, item);
         job.b.first = rungi_cpu_item_address(&items->b, item);
-        if (is_dots) {
-            run_dot_products(&job);
-            continue;
-        }
         if (run.can_stream_c) /* which depends on the address */
             rungi_pipeline_start(&run, &job);
         run_path(&run);

@@ -30,7 +30,7 @@ typedef struct rungi_pipeline {
     int64_t tile_rows, tile_width;                 /* of the path */
     int64_t size, in_size;                         /* bytes of a sum, and of an element of A */
     int64_t kc, nc, cached_rows;                   /* cached_rows: rows of A */
-    bool is_in_place, is_l1_resident;              /* the paths RUNGI_PIPELINE_IN_PLACE and RUNGI_PIPELINE_PACKED_L1 */
+    bool is_in_place, is_l1_resident, is_dots;     /* the paths RUNGI_PIPELINE_IN_PLACE, _PACKED_L1 and _DOTS */
     bool can_read_a_in_place, can_read_b_in_place; /* contiguous along the row, and of the accumulator type */
     bool copies_a, caches_a; /* A is copied; copies of many rows are reused by several blocks of B */
     bool packs_a;            /* A is packed, if there are micro-kernels for the rows of the panels */

@@ -242,6 +242,7 @@ void rungi_pipeline_start(rungi_pipeline *run, const rungi_cpu_job *job)
     run->nc = job->config->nc;
     set_path(run, job->config->path == RUNGI_PIPELINE_IN_PLACE);
     run->is_l1_resident = job->config->path == RUNGI_PIPELINE_PACKED_L1;
+    run->is_dots = job->config->path == RUNGI_PIPELINE_DOTS;
     int64_t c_bytes = job->m * job->n * run->size, steps = run->is_l1_resident ? RUNGI_PIPELINE_L1_K_STEPS : run->kc;
     run->can_stream_c = !run->buffers_sums && !rungi_cpu_has_epilogue(job) && job->beta == 0 && job->k <= steps &&
                         c_bytes > (int64_t)16 << 20;
