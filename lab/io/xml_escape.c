@@ -33,30 +33,27 @@ static bool is_xml_character(unsigned code)
            (code >= 0x20 && code != 0x7f && (code < 0x80 || code >= 0xa0) && code != 0xfffe && code != 0xffff);
 }
 
-void lab_html_escape(FILE *out, const char *text)
+/* Writes a text in which the characters of `escaped` are escaped as JSON or as XML does it. */
+static void write_escaped(FILE *out, const char *text, const char *escaped, bool is_json)
 {
     int length;
     for (; *text; text += length) {
         unsigned code = lab_utf8_read(text, &length);
         if (code == 0xfffd || !is_xml_character(code))
             fputs("\xef\xbf\xbd", out);
-        else if (strchr("<>&\"'", *text))
-            fprintf(out, "&#%u;", code);
+        else if (strchr(escaped, *text))
+            fprintf(out, is_json ? "\\u%04x" : "&#%u;", code);
         else
             fwrite(text, 1, (size_t)length, out);
     }
 }
 
+void lab_html_escape(FILE *out, const char *text)
+{
+    write_escaped(out, text, "<>&\"'", false);
+}
+
 void lab_html_write_json(FILE *out, const char *json)
 {
-    int length;
-    for (; *json; json += length) {
-        unsigned code = lab_utf8_read(json, &length);
-        if (code == 0xfffd || !is_xml_character(code))
-            fputs("\xef\xbf\xbd", out);
-        else if (strchr("<>&", *json)) /* only in strings */
-            fprintf(out, "\\u%04x", code);
-        else
-            fwrite(json, 1, (size_t)length, out);
-    }
+    write_escaped(out, json, "<>&", true); /* these occur only in strings */
 }
