@@ -9,6 +9,7 @@ work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 git -C "$RUNG_SOURCE" ls-files -z -co --exclude-standard | (cd "$RUNG_SOURCE" && tar -c --null -T - --ignore-failed-read) |
     tar -x -C "$work"
 cd "$work"
+export CCACHE_BASEDIR=$work # if a caller compiles with ccache
 
 # A newcomer answers yes, and is not root; here sudo may be missing.
 export DEBIAN_FRONTEND=noninteractive APT_CONFIG=$work/apt.conf
