@@ -2,8 +2,9 @@
 /* group_speed.c - group_speed DEVICE THREADS N K TYPE [ROUNDS]: compares rung_group_multiply() with other ways to
  * multiply 64 experts whose m is drawn from 0 to 300. Prints one line: the median time of the group, and how much faster
  * the group is than a loop of rung_multiply() ("loop") and than one rung_multiply() with as many rows as all experts and
- * one B ("one"): medians of the ratios within a round. The three run interleaved. The time is the CPU time of the process if
- * THREADS is 1, and the elapsed time otherwise. */
+ * one B ("one"); "packed" is how much faster than that a group is whose B are packed, on the CPU. These are medians of the
+ * ratios within a round. All run interleaved. The time is the CPU time of the process if THREADS is 1, and the elapsed time
+ * otherwise. */
 #define _GNU_SOURCE
 #include <rung/rung.h>
 
@@ -13,13 +14,16 @@
 #include <string.h>
 #include <time.h>
 
-enum { EXPERTS = 64, ROWS_MAX = 300, ROUNDS_MAX = 1000, GROUP = 0, LOOP, ONE, WAYS };
+enum { EXPERTS = 64, ROWS_MAX = 300, ROUNDS_MAX = 1000, GROUP = 0, LOOP, ONE, PACKED, WAYS };
 
 typedef struct {
     rung_context *context;
     rung_multiply_options options;
     rung_problem problems[EXPERTS], one;
     char *a, *b, *c;
+    rung_device *device; /* of the packed B */
+    rung_queue *queue;
+    rung_buffer *packed[EXPERTS];
 } experts_t;
 
 static double now_ns(clockid_t clock)
@@ -78,11 +82,51 @@ static bool create(experts_t *experts, rung_type type, int64_t n, int64_t k)
     return true;
 }
 
+/* Packs the B of one expert. */
+static rung_status pack(experts_t *experts, int expert)
+{
+    const rung_problem *problem = &experts->problems[expert];
+    rung_plan *plan = NULL;
+    rung_plan_options options = rung_plan_options_default();
+    options.packed_b = 1;
+    rung_status status = rung_plan_create(experts->device, problem, &options, &plan);
+    if (status == RUNG_OK)
+        status = rung_buffer_create(experts->device, rung_plan_describe(plan)->packed_b_bytes,
+                                    &experts->packed[expert]);
+    if (status == RUNG_OK)
+        status = rung_plan_pack_b(plan, experts->queue, &problem->b, experts->packed[expert], NULL);
+    rung_plan_destroy(plan);
+    return status;
+}
+
+static bool pack_all(experts_t *experts)
+{
+    bool is_packed = rung_device_open(experts->context, "cpu", &experts->device) == RUNG_OK &&
+                     rung_queue_create(experts->device, &experts->queue) == RUNG_OK;
+    for (int i = 0; i < EXPERTS && is_packed; i++)
+        is_packed = pack(experts, i) == RUNG_OK;
+    return is_packed;
+}
+
+static void destroy(experts_t *experts)
+{
+    for (int i = 0; i < EXPERTS; i++)
+        rung_buffer_destroy(experts->packed[i]);
+    rung_queue_destroy(experts->queue);
+    rung_device_close(experts->device);
+    rung_context_destroy(experts->context);
+    free(experts->a);
+    free(experts->b);
+    free(experts->c);
+}
+
 static rung_status run(experts_t *experts, int way)
 {
     rung_status status = RUNG_OK;
     rung_group group = rung_group_of(experts->problems, EXPERTS);
-    if (way == GROUP)
+    if (way == PACKED)
+        group.packed_b = experts->packed;
+    if (way == GROUP || way == PACKED)
         return rung_group_multiply(experts->context, &group, &experts->options);
     if (way == ONE)
         return rung_multiply(experts->context, &experts->one, &experts->options);
@@ -96,7 +140,7 @@ static bool measure(experts_t *experts, int rounds, double times[WAYS][ROUNDS_MA
 {
     clockid_t clock = experts->options.threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
     for (int round = -1; round < rounds; round++) /* the first round warms up */
-        for (int way = 0; way < WAYS; way++) {
+        for (int way = 0; way < (experts->device ? WAYS : PACKED); way++) {
             double start = now_ns(clock);
             if (run(experts, way) != RUNG_OK)
                 return false;
@@ -106,15 +150,17 @@ static bool measure(experts_t *experts, int rounds, double times[WAYS][ROUNDS_MA
     return true;
 }
 
-static void print_line(char **words, double times[WAYS][ROUNDS_MAX], int rounds)
+static void print_line(char **words, double times[WAYS][ROUNDS_MAX], int rounds, bool has_packed)
 {
-    double loop[ROUNDS_MAX], one[ROUNDS_MAX];
+    double loop[ROUNDS_MAX], one[ROUNDS_MAX], packed[ROUNDS_MAX];
     for (int i = 0; i < rounds; i++) {
         loop[i] = times[LOOP][i] / times[GROUP][i];
         one[i] = times[ONE][i] / times[GROUP][i];
+        packed[i] = has_packed ? times[ONE][i] / times[PACKED][i] : 0;
     }
-    printf("%-8s %7s %5s %5s %5s %10.2f %6.2f %6.2f\n", words[1], words[2], words[3], words[4], words[5],
+    printf("%-8s %7s %5s %5s %5s %10.2f %6.2f %6.2f", words[1], words[2], words[3], words[4], words[5],
            median_of(times[GROUP], rounds) / 1e6, median_of(loop, rounds), median_of(one, rounds));
+    printf(has_packed ? " %6.2f\n" : "      -\n", median_of(packed, rounds));
 }
 
 int main(int count, char **words)
@@ -124,8 +170,8 @@ int main(int count, char **words)
     rung_context_options options = rung_context_options_default();
     int rounds = count > 6 ? atoi(words[6]) : 15;
     if (count == 2 && strcmp(words[1], "--heading") == 0)
-        return printf("%-8s %7s %5s %5s %5s %10s %6s %6s\n", "device", "threads", "n", "k", "type", "group, ms", "loop",
-                      "one") < 0;
+        return printf("%-8s %7s %5s %5s %5s %10s %6s %6s %6s\n", "device", "threads", "n", "k", "type", "group, ms",
+                      "loop", "one", "packed") < 0;
     if (count < 6 || rounds < 1 || rounds > ROUNDS_MAX) {
         fprintf(stderr, "usage: group_speed DEVICE THREADS N K f32|f16|bf16 [ROUNDS], or group_speed --heading\n");
         return 2;
@@ -135,14 +181,12 @@ int main(int count, char **words)
     experts.options.threads = atoi(words[2]);
     rung_type type = strcmp(words[5], "bf16") == 0 ? RUNG_BF16 : strcmp(words[5], "f16") == 0 ? RUNG_F16 : RUNG_F32;
     if (rung_context_create(&options, &experts.context) != RUNG_OK ||
-        !create(&experts, type, atoi(words[3]), atoi(words[4])) || !measure(&experts, rounds, times)) {
+        !create(&experts, type, atoi(words[3]), atoi(words[4])) ||
+        (strcmp(words[1], "cpu") == 0 && !pack_all(&experts)) || !measure(&experts, rounds, times)) {
         fprintf(stderr, "group_speed: %s\n", rung_error_text());
         return 1;
     }
-    print_line(words, times, rounds);
-    free(experts.a);
-    free(experts.b);
-    free(experts.c);
-    rung_context_destroy(experts.context);
+    print_line(words, times, rounds, experts.device != NULL);
+    destroy(&experts);
     return 0;
 }

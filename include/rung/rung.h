@@ -550,11 +550,17 @@ RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *pr
  *     rung_status status = rung_group_multiply(NULL, &group, NULL);
  *
  * Every problem must have been created by the same version of rung_problem_of(), that is, with the
- * same `size`. */
+ * same `size`.
+ *
+ * Experts whose weights are packed once need less time. With packed_b, all buffers belong to one CPU
+ * device of the context, and the data of problem.b are not used. packed_b[i] may be NULL if problem i
+ * does not read B: if alpha, m, n or k is 0. Several problems may share a buffer. No output may overlap a buffer. */
 typedef struct rung_group {
     size_t              size;     /* set by rung_group_of() */
     const rung_problem *problems; /* may be NULL if count is 0 */
     int64_t             count;
+    rung_buffer *const *packed_b; /* default NULL. CPU only in this version: packed_b[i] holds B of problem i, as
+                                   * packed by rung_plan_pack_b() */
 } rung_group;
 
 static inline rung_group rung_group_of(const rung_problem *problems, int64_t count)

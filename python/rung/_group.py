@@ -9,6 +9,7 @@ from typing import Any
 from . import _library, _threads
 from ._library import Group, Problem
 from ._matmul import operands_of, run_with_copies
+from ._packed import Packed
 
 
 def group_matmul(
@@ -33,14 +34,13 @@ def group_matmul(
 
     a, b
         Sequences of the same number of two-dimensional arrays, as for rung.matmul(). All ``a`` have one type,
-        and all ``b``: arrays, or results of rung.quantize() in one format. A matrix may occur several times.
-        Sizes may be 0.
+        and all ``b``: arrays, results of rung.quantize() in one format, or results of rung.pack(). A matrix may
+        occur several times. Sizes may be 0.
     out, bias, multiplier, residual
         Sequences with one array per multiplication, or None. No two arrays of ``out`` may overlap. Inputs
         that overlap one of them are copied first.
 
-    The other arguments are those of rung.matmul(). Arrays on CUDA devices and results of rung.pack() are
-    not supported.
+    The other arguments are those of rung.matmul(). Arrays on CUDA devices are not supported.
 
     >>> import numpy, rung
     >>> tokens = [numpy.ones((rows, 2), numpy.float32) for rows in (1, 0, 2)]
@@ -49,22 +49,39 @@ def group_matmul(
     [[[2.0, 2.0]], [], [[6.0, 6.0], [6.0, 6.0]]]
     """
     a, b = list(a), list(b)
+    packed = _packed_buffers(b, compute, device)
     items = [operands_of(*arrays[:3], beta, *arrays[3:]) for arrays in _zip(a, b, out, bias, multiplier, residual)]
     for index, item in enumerate(items):
         if len(item.a.shape) != 2 or len(item.b.shape) != 2:
             raise ValueError(f"a[{index}] has shape {item.a.shape} and b[{index}] {item.b.shape}; both need two dimensions")
         if item.device is not None:
             raise ValueError(f"a[{index}] is on a CUDA device; group_matmul multiplies arrays in memory")
-    context = _library.context_of(device)
+    context = _library.context_of(device if packed is None else None)
+    compute = compute if packed is None else b[0].compute
     options = _threads.current_options if threads is None else _threads.options_of(threads)
 
     def run():
         problems = _problems(items, activation, compute, float(alpha), float(beta))
-        group = Group(size=ctypes.sizeof(Group), problems=ctypes.addressof(problems), count=len(items))
+        group = Group(ctypes.sizeof(Group), ctypes.addressof(problems), len(items))
+        if packed is not None:
+            group.packed_b = ctypes.addressof(packed)
         return _library.load().rung_group_multiply(context, ctypes.byref(group), options)
 
     run_with_copies(items, beta, run)
     return [item.finish() for item in items]
+
+
+def _packed_buffers(b: list, compute: str | None, device: str | None):
+    """Returns an array of the buffers of packed matrices, or None."""
+    if not any(isinstance(matrix, Packed) for matrix in b):
+        return None
+    for index, matrix in enumerate(b):
+        if not isinstance(matrix, Packed):
+            raise TypeError(f"b[{index}] is not packed, and others are; pack all matrices of b or none")
+        matrix.check_arguments(compute, device)
+        if matrix.compute != b[0].compute:
+            raise ValueError(f"b[{index}] was packed for {matrix.compute or 'strict'!r} and b[0] for {b[0].compute or 'strict'!r}")
+    return (ctypes.c_void_p * len(b))(*(matrix.buffer_handle for matrix in b))
 
 
 def _zip(a: list, b: list, *optional):

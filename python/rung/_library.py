@@ -120,7 +120,7 @@ class Problem(Structure):
 class Group(Structure):
     """rung_group"""
 
-    _fields_ = [("size", c_size_t), ("problems", c_void_p), ("count", c_int64)]
+    _fields_ = [("size", c_size_t), ("problems", c_void_p), ("count", c_int64), ("packed_b", c_void_p)]
 
 
 class MultiplyOptions(Structure):

@@ -94,12 +94,30 @@ class Packed:
             self._plans[key] = plan
         return plan
 
-    def _multiply_packed(self, a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads):
-        """Multiplies a by the packed matrix, for rung.matmul."""
+    @property
+    def buffer_handle(self) -> int:
+        return self._buffer.handle
+
+    def check_arguments(self, compute: str | None, device: str | None) -> None:
+        """Checks arguments of a multiplication that the packed matrix determines."""
         if device not in (None, "cpu"):
             raise ValueError(f"device is {device!r}; a packed matrix can be used on the CPU only")
         if compute not in (None, self.compute):
             raise ValueError(f"compute is {compute!r}; the matrix was packed for {self.compute or 'strict'!r}")
+
+    def _operands(self, a, b, out, beta, bias, multiplier, residual) -> Operands:
+        """Returns the operands of a multiplication by this matrix, which is `b`."""
+        operands = Operands(a, self._view(), out, beta, bias, multiplier, residual, self._result_type)
+        if operands.c.type != self._result_type:
+            raise TypeError(
+                f"out has type {type_name(operands.c.type)}; the matrix was packed for results of type "
+                f"{type_name(self._result_type)} (see the argument result_dtype of rung.pack)"
+            )
+        return operands
+
+    def _multiply_packed(self, a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads):
+        """Multiplies a by the packed matrix, for rung.matmul."""
+        self.check_arguments(compute, device)
         number = _threads.requested(threads)
         handle = self._buffer.handle
 
@@ -111,12 +129,7 @@ class Packed:
         found = self._known.multiply(key, arrays, alpha, beta, run)
         if found is not None:
             return found
-        operands = Operands(a, self._view(), out, beta, bias, multiplier, residual, self._result_type)
-        if operands.c.type != self._result_type:
-            raise TypeError(
-                f"out has type {type_name(operands.c.type)}; the matrix was packed for results of type "
-                f"{type_name(self._result_type)} (see the argument result_dtype of rung.pack)"
-            )
+        operands = self._operands(a, self, out, beta, bias, multiplier, residual)
         form = operands.form(activation, self.compute)
         operands.multiply(form, alpha, beta, run)
         self._known.remember(key, arrays, operands, form)

@@ -142,3 +142,39 @@ def test_quantized_and_other_matrices_are_not_mixed():
         rung.group_matmul([ints((2, 64))] * 2, [weights, ints((64, 4))])
     with pytest.raises(TypeError, match="b has type object"):
         rung.Plan(ints((2, 64)), weights)
+
+
+def test_packed_matrices():
+    generator = numpy.random.default_rng(5)
+    for dtype, k, n in [("float32", 70, 50), ("float32", 3, 2), ("float64", 33, 129), ("float16", 64, 64), ("int8", 90, 31)]:
+        a = [ints((rows, k), dtype, rows) for rows in (5, 130, 0, 1, 64)]
+        b = [ints((k, n), dtype, 50 + index) for index in range(5)]
+        packed = [rung.pack(matrix) for matrix in b]
+        packed[4] = packed[1]
+        bias = [generator.integers(-3, 4, n).astype("int32" if dtype == "int8" else dtype) for _ in a]
+        for threads in (None, 1, 2):
+            results = rung.group_matmul(a, packed, bias=bias, threads=threads)
+            for index, (x, result) in enumerate(zip(a, results)):
+                y = b[1 if index == 4 else index]
+                assert (result == x.astype(numpy.float64) @ y.astype(numpy.float64) + bias[index]).all()
+
+
+def test_packed_matrices_for_a_compute_mode():
+    a = [ints((rows, 200), seed=rows) for rows in (100, 3)]
+    packed = [rung.pack(ints((200, 100), seed=index), compute="bf16x3") for index in range(2)]
+    results = rung.group_matmul(a, packed)
+    assert all((result == x @ ints((200, 100), seed=index)).all() for index, (x, result) in enumerate(zip(a, results)))
+    with pytest.raises(ValueError, match="packed for 'bf16x3'"):
+        rung.group_matmul(a, packed, compute="strict")
+
+
+def test_packed_matrices_that_are_refused():
+    matrix = ints((4, 5))
+    packed = rung.pack(matrix)
+    a = [ints((3, 4)), ints((2, 4))]
+    with pytest.raises(TypeError, match="b.1. is not packed"):
+        rung.group_matmul(a, [packed, matrix])
+    with pytest.raises(ValueError, match="CPU only"):
+        rung.group_matmul(a, [packed, packed], device="opencl")
+    with pytest.raises(ValueError, match="was packed for"):
+        rung.group_matmul(a, [packed, rung.pack(matrix, compute="bf16x3")])

@@ -9,6 +9,7 @@
 #include "core/context.h"
 
 typedef struct rungi_trace_entry rungi_trace_entry;
+typedef struct rungi_group rungi_group;
 
 typedef struct rungi_gemm_sizes {
     int64_t m, n, k, batch;
@@ -78,10 +79,9 @@ typedef struct rungi_device_ops {
      * B must not be read. */
     rung_status (*plan_run)(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_gemm_sizes sizes,
                             const rung_run_options *options);
-    /* On devices that read host memory: runs plans[i], which matches problems[i], for each i in one pass of at most
-     * `threads` threads (0: the device's number). No problem is a batch, and no output is empty. */
-    rung_status (*plans_run)(rung_queue *queue, rung_plan *const *plans, const rung_problem *problems, int64_t count,
-                             int64_t threads);
+    /* On devices that read host memory: runs plans[i], which matches problem i of the group, for each i in one pass of at
+     * most `threads` threads (0: the device's number). No problem is a batch, and no output is empty. */
+    rung_status (*plans_run)(rung_queue *queue, rung_plan *const *plans, const rungi_group *group, int64_t threads);
     /* Optional: computes all problems of plan->group. `table` is host memory of plan->info.workspace_bytes bytes, aligned
      * to 64 bytes, which the device uses until the queue was finished. */
     rung_status (*group_run)(rung_plan *plan, rung_queue *queue, void *table, const rung_run_options *options);

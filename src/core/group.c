@@ -23,13 +23,21 @@ static void log_run(const rung_device *device, const rungi_group *group, const r
               rung_type_name(group->problems[0].c.type), first->info.kernel, (double)nanoseconds / 1e6);
 }
 
+/* Gets the plan of a problem. With a packed B, the plan must be able to use it. */
+static rung_status get_plan(rung_queue *queue, const rungi_group *group, int64_t index, rung_plan **plan)
+{
+    rung_buffer *packed = group->packed_b ? group->packed_b[index] : NULL;
+    TRY(rungi_plan_table_get(queue, &group->problems[index], packed != NULL, plan));
+    return packed ? rungi_plan_check_packed_buffer(*plan, packed) : RUNG_OK;
+}
+
 static rung_status run_plans(rung_queue *queue, const rungi_group *group, rung_plan **plans, int64_t threads,
                              rungi_timeline *timeline)
 {
     for (int64_t i = 0; i < group->count; i++)
-        TRY(rungi_plan_table_get(queue, &group->problems[i], &plans[i]));
+        TRY(get_plan(queue, group, i, &plans[i]));
     int64_t start = rungi_timeline_now(timeline), started = rungi_clock_ns();
-    TRY(queue->device->ops->plans_run(queue, plans, group->problems, group->count, threads));
+    TRY(queue->device->ops->plans_run(queue, plans, group, threads));
     log_run(queue->device, group, plans[0], rungi_clock_ns() - started);
     return rungi_timeline_add_host(timeline, plans[0]->info.kernel, 0, start, 0);
 }
@@ -57,12 +65,24 @@ static rung_status run_on_host_memory(rung_context *context, rung_device *device
     return rungi_timeline_end(&timeline, status);
 }
 
+/* Returns the device of the packed B; NULL if no B is packed. */
+static rung_device *packed_device(const rungi_group *group)
+{
+    for (int64_t i = 0; group->packed_b && i < group->count; i++)
+        if (group->packed_b[i])
+            return group->packed_b[i]->device;
+    return NULL;
+}
+
 static rung_status run(rung_context *context, const rungi_group *group, int64_t threads)
 {
-    rung_device *device;
+    rung_device *device = packed_device(group);
     if (group->count == 0)
         return RUNG_OK;
-    TRY(rungi_device_pool_acquire_device(context, &device));
+    if (device)
+        rungi_device_retain(device);
+    else
+        TRY(rungi_device_pool_acquire_device(context, &device));
     RUNGI_ASSERT(!device->reads_host_memory || device->ops->plans_run);
     rung_status status = device->reads_host_memory ? run_on_host_memory(context, device, group, threads)
                                                    : rungi_group_launch(context, device, group);
@@ -84,6 +104,6 @@ rung_status rung_group_multiply(rung_context *context, const rung_group *given, 
     rung_status status = rungi_group_read(context, given, &group);
     if (status == RUNG_OK)
         status = run(context, &group, read.threads);
-    rungi_release(context, group.problems);
+    rungi_group_release(context, &group);
     return status;
 }

@@ -9,6 +9,7 @@
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "core/caller_structs.h"
+#include "core/device.h"
 #include "core/matrix.h"
 #include "core/problem.h"
 #include "core/quantization.h"
@@ -21,10 +22,23 @@ static rung_status name_problem(rung_status status, int64_t index)
     return status == RUNG_OK ? status : rungi_fail_prepend(status, "problem %lld of the group", (long long)index);
 }
 
-static rung_status check_in_memory(const rung_problem *problem)
+/* The group that a caller passes, and the context of the call. */
+typedef struct given_group {
+    const rung_context *context;
+    rung_group group;
+    size_t problem_size;
+} given_group_t;
+
+static bool reads_b(const rung_problem *problem)
+{
+    return problem->alpha != 0 && !rungi_matrix_is_empty(&problem->b) && problem->a.rows > 0;
+}
+
+static rung_status check_in_memory(const rung_problem *problem, bool is_b_packed)
 {
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
-        if (rungi_problem_uses_operand(problem, i) && rungi_problem_view(problem, i)->buffer)
+        if ((i != RUNGI_B || !is_b_packed) && rungi_problem_uses_operand(problem, i) &&
+            rungi_problem_view(problem, i)->buffer)
             return rungi_invalid("%s is in a buffer; rung_group_multiply takes matrices in memory (for buffers, create "
                                  "a plan per problem and run it on a queue)",
                                  rungi_operand_name(i));
@@ -71,20 +85,58 @@ static rung_status check_like_first(const rung_problem *problem, const rung_prob
     return RUNG_OK;
 }
 
-static rung_status check_problem(const rung_problem *problem, const rung_problem *first)
+/* Checks a packed B against that of an earlier problem; NULL: there is none. */
+static rung_status check_packed_b(const rung_context *context, const rung_buffer *packed, const rung_buffer *other)
 {
+    if (!packed->device->reads_host_memory)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "the packed B is on %s; groups with a packed B run on the CPU only in this version",
+                          packed->device->info.name);
+    if (packed->device->context != context)
+        return rungi_invalid("the device of the packed B belongs to another context; pass the context of the device");
+    if (other && packed->device != other->device)
+        return rungi_invalid("the packed B is on another device than those before; pack all of them on one device");
+    return RUNG_OK;
+}
+
+/* Reads the packed B of a problem into group->packed_b. The last one before that is not NULL is `*other`. */
+static rung_status read_packed_b(const given_group_t *given, const rung_problem *problem, rungi_group *group,
+                                 const rung_buffer **other)
+{
+    rung_buffer *packed = given->group.packed_b[group->count];
+    group->packed_b[group->count] = NULL;
+    if (!reads_b(problem))
+        return RUNG_OK;
+    if (!packed)
+        return rungi_invalid("its packed_b is NULL; pass the buffer of rung_plan_pack_b()");
+    TRY(check_packed_b(given->context, packed, *other));
+    *other = group->packed_b[group->count] = packed;
+    return RUNG_OK;
+}
+
+/* Returns the packed B of a problem; NULL: B is not packed, or not read. */
+static const rung_buffer *packed_b_of(const rungi_group *group, int64_t index)
+{
+    return group->packed_b ? group->packed_b[index] : NULL;
+}
+
+static rung_status check_problem(const rung_problem *problem, const rungi_group *group)
+{
+    const rung_buffer *packed = packed_b_of(group, group->count);
     if (rungi_problem_items(problem) != 1)
         return rungi_invalid("batch is %lld; list each item of the batch as a problem of the group",
                              (long long)problem->batch);
-    TRY(check_in_memory(problem));
-    TRY(rung_problem_check(problem));
-    return check_like_first(problem, first);
+    TRY(check_in_memory(problem, group->packed_b != NULL));
+    TRY(group->packed_b ? rungi_problem_check_with_packed_b(problem, packed, packed ? packed->bytes : 0)
+                        : rung_problem_check(problem));
+    return check_like_first(problem, &group->problems[0]);
 }
 
-/* Reads the problem at `index` of the caller's array, whose structs have `size` bytes. */
-static rung_status read_problem(const rung_group *given, size_t size, int64_t index, rung_problem *problem)
+/* Reads the problem at `index` of the caller's array. */
+static rung_status read_problem(const given_group_t *given, int64_t index, rung_problem *problem)
 {
-    const char *at = (const char *)given->problems + (size_t)index * size;
+    size_t size = given->problem_size;
+    const char *at = (const char *)given->group.problems + (size_t)index * size;
     TRY(rungi_problem_read((const rung_problem *)(const void *)at, problem));
     size_t own_size;
     memcpy(&own_size, at, sizeof own_size);
@@ -182,14 +234,24 @@ static rung_status check_apart(const output_ranges_t *outputs, int64_t problem, 
     return RUNG_OK;
 }
 
+static rung_matrix view_of_bytes(const rung_buffer *buffer)
+{
+    return rung_matrix_of(RUNG_I8, 1, buffer->bytes, (const void *)buffer->address);
+}
+
 /* Checks all matrices of a problem. */
-static rung_status check_problem_apart(const output_ranges_t *outputs, int64_t index)
+static rung_status check_problem_apart(const output_ranges_t *outputs, int64_t index, const rungi_group *group)
 {
     const rung_problem *problem = &outputs->problems[index];
+    const rung_buffer *packed = packed_b_of(group, index);
     rung_quantization quantization;
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
-        if (rungi_problem_uses_operand(problem, i) && has_view(problem, i))
+        if ((i != RUNGI_B || !group->packed_b) && rungi_problem_uses_operand(problem, i) && has_view(problem, i))
             TRY(check_apart(outputs, index, rungi_operand_name(i), rungi_problem_view(problem, i)));
+    if (packed) {
+        rung_matrix bytes = view_of_bytes(packed);
+        TRY(check_apart(outputs, index, "the packed B", &bytes));
+    }
     if (!problem->b_quantization || !has_view(problem, RUNGI_B))
         return RUNG_OK;
     TRY(rungi_quantization_read(problem->b_quantization, &quantization));
@@ -200,16 +262,16 @@ static rung_status check_problem_apart(const output_ranges_t *outputs, int64_t i
     return RUNG_OK;
 }
 
-static rung_status check_overlap(const rung_context *context, const rung_problem *problems, int64_t count)
+static rung_status check_overlap(const rung_context *context, const rungi_group *group)
 {
-    output_ranges_t outputs = {.problems = problems};
+    output_ranges_t outputs = {.problems = group->problems};
     rung_status status = RUNG_OK;
-    outputs.ranges = rungi_allocate(context, count * (int64_t)sizeof *outputs.ranges, sizeof(void *));
+    outputs.ranges = rungi_allocate(context, group->count * (int64_t)sizeof *outputs.ranges, sizeof(void *));
     if (!outputs.ranges)
         return RUNG_STATUS_NO_MEMORY;
-    collect_outputs(count, &outputs);
-    for (int64_t i = 0; i < count && status == RUNG_OK; i++)
-        status = name_problem(check_problem_apart(&outputs, i), i);
+    collect_outputs(group->count, &outputs);
+    for (int64_t i = 0; i < group->count && status == RUNG_OK; i++)
+        status = name_problem(check_problem_apart(&outputs, i, group), i);
     rungi_release(context, outputs.ranges);
     return status;
 }
@@ -228,19 +290,22 @@ static void normalize(rungi_group *group)
             continue;
         if (problem.alpha == 0) /* A and B are not read */
             rungi_problem_drop_inputs(&problem);
+        if (group->packed_b)
+            group->packed_b[group->count] = group->packed_b[i];
         group->problems[group->count++] = problem;
     }
 }
 
-static rung_status read_problems(const rung_group *given, rungi_group *group)
+static rung_status read_problems(const given_group_t *given, rungi_group *group)
 {
-    size_t size;
-    int64_t first_output = 0; /* index of the first problem that stores something */
-    memcpy(&size, given->problems, sizeof size);
-    for (; group->count < given->count; group->count++) {
+    int64_t first_output = 0;           /* index of the first problem that stores something */
+    const rung_buffer *packed_b = NULL; /* of an earlier problem */
+    for (; group->count < given->group.count; group->count++) {
         rung_problem *problem = &group->problems[group->count];
-        TRY(name_problem(read_problem(given, size, group->count, problem), group->count));
-        TRY(name_problem(check_problem(problem, &group->problems[0]), group->count));
+        TRY(name_problem(read_problem(given, group->count, problem), group->count));
+        if (group->packed_b)
+            TRY(name_problem(read_packed_b(given, problem, group, &packed_b), group->count));
+        TRY(name_problem(check_problem(problem, group), group->count));
         if (!has_output(&group->problems[first_output]))
             first_output = group->count;
         TRY(name_problem(check_epilogue_like(problem, &group->problems[first_output], first_output), group->count));
@@ -248,25 +313,41 @@ static rung_status read_problems(const rung_group *given, rungi_group *group)
     return RUNG_OK;
 }
 
-rung_status rungi_group_read(const rung_context *context, const rung_group *given, rungi_group *group)
+static rung_status allocate(const given_group_t *given, rungi_group *group)
 {
-    rung_group read;
-    int64_t bytes;
-    *group = (rungi_group){0};
-    TRY(rungi_versioned_struct_read(given, &read, sizeof read, "rung_group", "rung_group_of"));
-    if (read.count < 0 || (read.count > 0 && !read.problems))
-        return rungi_invalid("the group has %lld problems and %s; pass an array of at least 0 problems",
-                             (long long)read.count, read.problems ? "an array" : "no array");
-    if (read.count == 0)
-        return RUNG_OK;
-    if (!rungi_checked_multiply(read.count, RUNGI_STRUCT_SIZE_MAX, &bytes))
+    int64_t count = given->group.count, bytes;
+    if (!rungi_checked_multiply(count, RUNGI_STRUCT_SIZE_MAX, &bytes))
         return rungi_fail(RUNG_STATUS_TOO_LARGE, "the group has %lld problems, which do not fit the address space",
-                          (long long)read.count);
-    group->problems = rungi_allocate(context, read.count * (int64_t)sizeof *group->problems, sizeof(void *));
-    if (!group->problems)
-        return RUNG_STATUS_NO_MEMORY;
-    TRY(read_problems(&read, group));
-    TRY(check_overlap(context, group->problems, group->count));
+                          (long long)count);
+    group->problems = rungi_allocate(given->context, count * (int64_t)sizeof *group->problems, sizeof(void *));
+    TRY(rungi_allocated(group->problems));
+    if (!given->group.packed_b)
+        return RUNG_OK;
+    group->packed_b = rungi_allocate(given->context, count * (int64_t)sizeof *group->packed_b, sizeof(void *));
+    return rungi_allocated(group->packed_b);
+}
+
+rung_status rungi_group_read(const rung_context *context, const rung_group *group_of_caller, rungi_group *group)
+{
+    given_group_t given = {.context = context};
+    rung_group *read = &given.group;
+    *group = (rungi_group){0};
+    TRY(rungi_versioned_struct_read(group_of_caller, read, sizeof *read, "rung_group", "rung_group_of"));
+    if (read->count < 0 || (read->count > 0 && !read->problems))
+        return rungi_invalid("the group has %lld problems and %s; pass an array of at least 0 problems",
+                             (long long)read->count, read->problems ? "an array" : "no array");
+    if (read->count == 0)
+        return RUNG_OK;
+    memcpy(&given.problem_size, read->problems, sizeof given.problem_size);
+    TRY(allocate(&given, group));
+    TRY(read_problems(&given, group));
+    TRY(check_overlap(context, group));
     normalize(group);
     return RUNG_OK;
+}
+
+void rungi_group_release(const rung_context *context, rungi_group *group)
+{
+    rungi_release(context, group->problems);
+    rungi_release(context, group->packed_b);
 }

@@ -28,14 +28,9 @@ rung_status rungi_plan_check_view(const rung_plan *plan, const char *name, const
 /* Checks the memory of a run with a packed B. The problem's own B has no memory. */
 static rung_status check_packed_run(const rung_plan *plan, const rung_problem *problem, const rung_run_options *options)
 {
-    rung_problem without_b = *problem;
     TRY(rungi_problem_check_form(problem));
     TRY(rungi_plan_check_packed_buffer(plan, options->packed_b));
-    without_b.b.rows = without_b.b.cols = 0;
-    if (rungi_problem_overlaps_buffer(&without_b, options->packed_b, plan->info.packed_b_bytes))
-        return rungi_fail(RUNG_STATUS_ALIASED,
-                          "the packed B overlaps A, C or an operand of the epilogue; use a separate buffer");
-    return rungi_problem_check_memory(&without_b);
+    return rungi_problem_check_with_packed_b(problem, options->packed_b, plan->info.packed_b_bytes);
 }
 
 /* Returns whether the problem has the plan's form, or that form without the addend if beta is 0. */

@@ -34,12 +34,12 @@ static uint64_t hash_of(const rung_problem *problem)
 }
 
 /* Returns the slot of the plan that matches the problem, or the empty slot where it belongs. */
-static slot_t *find(rungi_plan_table *table, uint64_t hash, const rung_problem *problem)
+static slot_t *find(rungi_plan_table *table, uint64_t hash, const rung_problem *problem, bool packed_b)
 {
     uint64_t mask = (uint64_t)table->slot_count - 1, at = hash & mask;
     RUNGI_ASSERT(table->count < table->slot_count);
-    while (table->slots[at].plan &&
-           (table->slots[at].hash != hash || !rungi_plan_matches(table->slots[at].plan, problem)))
+    while (table->slots[at].plan && (table->slots[at].hash != hash || table->slots[at].plan->packed_b != packed_b ||
+                                     !rungi_plan_matches(table->slots[at].plan, problem)))
         at = (at + 1) & mask;
     return &table->slots[at];
 }
@@ -73,20 +73,21 @@ static rung_status ensure_space(rung_queue *queue)
 }
 
 /* Groups choose their own partition and number of threads, so the plan is one for a single thread. */
-static rung_status create_plan(const rung_queue *queue, const rung_problem *normalized, rung_plan **plan)
+static rung_status create_plan(const rung_queue *queue, const rung_problem *normalized, bool packed_b, rung_plan **plan)
 {
     rung_plan_options options = rungi_plan_options(NULL, NULL);
     options.threads = 1;
+    options.packed_b = packed_b;
     return rungi_plan_create_normalized(queue->device, normalized, &options, plan);
 }
 
-rung_status rungi_plan_table_get(rung_queue *queue, const rung_problem *normalized, rung_plan **plan)
+rung_status rungi_plan_table_get(rung_queue *queue, const rung_problem *normalized, bool packed_b, rung_plan **plan)
 {
     uint64_t hash = hash_of(normalized);
     TRY(ensure_space(queue));
-    slot_t *slot = find(queue->group_plans, hash, normalized);
+    slot_t *slot = find(queue->group_plans, hash, normalized, packed_b);
     if (!slot->plan) {
-        TRY(create_plan(queue, normalized, &slot->plan));
+        TRY(create_plan(queue, normalized, packed_b, &slot->plan));
         slot->hash = hash;
         queue->group_plans->count++;
     }

@@ -7,9 +7,9 @@
 
 typedef struct rungi_plan_table rungi_plan_table;
 
-/* Finds a plan for a normalized problem in the queue's table, or creates it. The queue owns the plan, which lives at
+/* Finds a plan for a normalized problem, with a packed B or without, in the queue's table, or creates it. The queue owns the plan, which lives at
  * least until rungi_plan_table_trim() is called. */
-rung_status rungi_plan_table_get(rung_queue *queue, const rung_problem *normalized, rung_plan **plan);
+rung_status rungi_plan_table_get(rung_queue *queue, const rung_problem *normalized, bool packed_b, rung_plan **plan);
 
 /* Destroys the plans if there are more than a queue should hold between calls. */
 void rungi_plan_table_trim(rung_queue *queue);

@@ -369,6 +369,17 @@ bool rungi_problem_overlaps_buffer(const rung_problem *problem, const rung_buffe
     return false;
 }
 
+rung_status rungi_problem_check_with_packed_b(const rung_problem *problem, const rung_buffer *packed, int64_t bytes)
+{
+    rung_problem without_b = *problem;
+    TRY(rungi_problem_check_form(problem));
+    without_b.b.rows = without_b.b.cols = 0;
+    if (packed && rungi_problem_overlaps_buffer(&without_b, packed, bytes))
+        return rungi_fail(RUNG_STATUS_ALIASED,
+                          "the packed B overlaps A, C or an operand of the epilogue; use a separate buffer");
+    return rungi_problem_check_memory(&without_b);
+}
+
 rung_status rung_problem_check(const rung_problem *problem)
 {
     rung_problem read;

@@ -65,6 +65,10 @@ rung_status rungi_problem_check_memory(const rung_problem *problem);
 /* Returns whether the first `bytes` of a buffer overlap memory that the problem reads or writes. */
 bool rungi_problem_overlaps_buffer(const rung_problem *problem, const rung_buffer *buffer, int64_t bytes);
 
+/* Checks a problem whose B is packed in the first `bytes` of a buffer; NULL: B is not read. The memory of problem->b is
+ * not looked at. */
+rung_status rungi_problem_check_with_packed_b(const rung_problem *problem, const rung_buffer *packed, int64_t bytes);
+
 /* Returns the type of the accumulator; the type of the output if no kernel multiplies these types. */
 rung_type rungi_problem_accumulator_type(const rung_problem *problem);
 

@@ -28,6 +28,7 @@ typedef struct group_run {
     rung_plan *const *plans;
     const rung_problem *problems;
     int64_t count;
+    const char **packed;   /* the elements of the packed B of each problem, or NULL */
     rungi_cpu_grid *grids; /* one per problem */
     part_t *parts;
     int64_t part_count;
@@ -100,7 +101,8 @@ static void run_part(void *user, int64_t index, char *scratch)
     const part_t *part = &run->parts[index];
     RUNGI_ASSERT(index < run->part_count);
     for (int64_t i = part->first; i < part->end; i++)
-        rungi_cpu_plan_run_block(run->plans[i], &run->problems[i], &run->grids[i], rungi_max(part->block, 0), scratch);
+        rungi_cpu_plan_run_block(run->plans[i], &run->problems[i], run->packed[i], &run->grids[i],
+                                 rungi_max(part->block, 0), scratch);
 }
 
 /* Returns the scratch memory that every problem fits. */
@@ -122,22 +124,42 @@ static rung_status run_parts(rungi_cpu_device *device, group_run_t *run, int64_t
     return RUNG_OK;
 }
 
-rung_status rungi_cpu_plans_run(rung_queue *queue, rung_plan *const *plans, const rung_problem *problems, int64_t count,
-                                int64_t threads)
+static rung_status read_packed(group_run_t *run, rung_buffer *const *packed_b)
+{
+    for (int64_t i = 0; i < run->count; i++) {
+        run->packed[i] = NULL;
+        if (packed_b && packed_b[i])
+            TRY(rungi_cpu_plan_read_packed(run->plans[i], packed_b[i], &run->packed[i]));
+    }
+    return RUNG_OK;
+}
+
+static rung_status run_group(rungi_cpu_device *device, group_run_t *run, rung_buffer *const *packed_b, int64_t threads)
+{
+    rung_context *context = device->base.context;
+    run->packed = rungi_allocate(context, run->count * (int64_t)sizeof *run->packed, sizeof(void *));
+    run->grids = rungi_allocate(context, run->count * (int64_t)sizeof *run->grids, sizeof(int64_t));
+    if (!run->packed || !run->grids)
+        return RUNG_STATUS_NO_MEMORY;
+    TRY(read_packed(run, packed_b));
+    int64_t blocks = choose_grids(run, threads);
+    run->parts = rungi_allocate(context, blocks * (int64_t)sizeof *run->parts, sizeof(int64_t));
+    TRY(rungi_allocated(run->parts));
+    return run_parts(device, run, threads);
+}
+
+rung_status rungi_cpu_plans_run(rung_queue *queue, rung_plan *const *plans, const rungi_group *group, int64_t threads)
 {
     rungi_cpu_device *device = (rungi_cpu_device *)queue->device;
     rung_context *context = queue->device->context;
-    group_run_t run = {.plans = plans, .problems = problems, .count = count};
-    for (int64_t i = 0; i < count; i++)
-        run.work += work_of(&problems[i]);
+    group_run_t run = {.plans = plans, .problems = group->problems, .count = group->count};
+    for (int64_t i = 0; i < run.count; i++)
+        run.work += work_of(&run.problems[i]);
     threads = threads > 0 ? threads : rungi_pool_threads(device->pool);
     threads = rungi_cpu_worthwhile_count(run.work, 60, 1, threads); /* waking a thread takes microseconds */
-    run.grids = rungi_allocate(context, count * (int64_t)sizeof *run.grids, sizeof(int64_t));
-    TRY(rungi_allocated(run.grids));
-    int64_t blocks = choose_grids(&run, threads);
-    run.parts = rungi_allocate(context, blocks * (int64_t)sizeof *run.parts, sizeof(int64_t));
-    rung_status status = run.parts ? run_parts(device, &run, threads) : RUNG_STATUS_NO_MEMORY;
+    rung_status status = run_group(device, &run, group->packed_b, threads);
     rungi_release(context, run.parts);
     rungi_release(context, run.grids);
+    rungi_release(context, run.packed);
     return status;
 }

@@ -366,6 +366,15 @@ static void run_part(void *user, int64_t part, char *scratch)
     run_block(run, &plan->grid, item, part - item * blocks, scratch);
 }
 
+rung_status rungi_cpu_plan_read_packed(const rung_plan *plan, rung_buffer *packed, const char **elements)
+{
+    const cpu_plan_t *state = plan->state;
+    const char *header = rungi_cpu_buffer_data(packed);
+    TRY(rungi_packed_header_check(&state->header, header));
+    *elements = header + sizeof state->header;
+    return RUNG_OK;
+}
+
 rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem, rungi_gemm_sizes sizes,
                                const rung_run_options *options)
 {
@@ -375,11 +384,8 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
     const cpu_plan_t *state = plan->state;
     rung_quantization quantization;
     cpu_run_t run = {plan, problem, sizes, NULL, read_quantization(problem, &quantization)};
-    if (plan->packed_b) {
-        const char *packed = rungi_cpu_buffer_data(options->packed_b);
-        TRY(rungi_packed_header_check(&state->header, packed));
-        run.packed = packed + sizeof state->header;
-    }
+    if (plan->packed_b)
+        TRY(rungi_cpu_plan_read_packed(plan, options->packed_b, &run.packed));
     int64_t started = options->signal ? rungi_clock_ns() : 0;
     (void)queue;
     if (sizes.m > 0 && sizes.n > 0)
@@ -441,14 +447,14 @@ rungi_cpu_grid rungi_cpu_plan_grid(const rung_plan *plan, int64_t parts)
                                  parts);
 }
 
-void rungi_cpu_plan_run_block(const rung_plan *plan, const rung_problem *problem, const rungi_cpu_grid *grid,
-                              int64_t block, char *scratch)
+void rungi_cpu_plan_run_block(const rung_plan *plan, const rung_problem *problem, const char *packed,
+                              const rungi_cpu_grid *grid, int64_t block, char *scratch)
 {
     rung_quantization quantization;
     cpu_run_t run = {plan,
                      problem,
                      {problem->c.rows, problem->c.cols, problem->a.cols, 1},
-                     NULL,
+                     packed,
                      read_quantization(problem, &quantization)};
     run_block(&run, grid, 0, block, scratch);
 }

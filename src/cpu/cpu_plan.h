@@ -36,6 +36,10 @@ void rungi_cpu_plan_destroy(rung_plan *plan);
 const rungi_cpu_kernel_config *rungi_cpu_plan_config(const rung_plan *plan);
 rungi_cpu_grid rungi_cpu_plan_grid(const rung_plan *plan, int64_t parts);
 
-/* Computes one block of a grid for a problem that matches the plan and is not a batch. */
-void rungi_cpu_plan_run_block(const rung_plan *plan, const rung_problem *problem, const rungi_cpu_grid *grid,
-                              int64_t block, char *scratch);
+/* Checks the header of a packed B, and returns where its elements are. */
+rung_status rungi_cpu_plan_read_packed(const rung_plan *plan, rung_buffer *packed, const char **elements);
+
+/* Computes one block of a grid for a problem that matches the plan and is not a batch. `packed` are the elements of a
+ * packed B, or NULL. */
+void rungi_cpu_plan_run_block(const rung_plan *plan, const rung_problem *problem, const char *packed,
+                              const rungi_cpu_grid *grid, int64_t block, char *scratch);
