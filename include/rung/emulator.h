@@ -193,14 +193,14 @@ RUNG_API rung_status rung_emulator_launch_kernel(rung_emulator_kernel *kernel, c
 /* ---- Findings ---------------------------------------------------------------------- */
 
 typedef enum rung_emulator_finding_kind {
-    RUNG_EMULATOR_OUT_OF_BOUNDS    = 0,
-    RUNG_EMULATOR_MISALIGNED       = 1,
-    RUNG_EMULATOR_USE_AFTER_FREE   = 2,
-    RUNG_EMULATOR_UNINITIALIZED    = 3,
-    RUNG_EMULATOR_RACE             = 4,
-    RUNG_EMULATOR_BARRIER          = 5, /* a barrier that not all threads reach, or a deadlock */
-    RUNG_EMULATOR_ASYNC_COPY       = 6, /* access to the destination or source of a copy that is in flight */
-    RUNG_EMULATOR_WARP_SYNC        = 7, /* lanes of a member mask never arrive, or an inactive lane is read */
+    RUNG_EMULATOR_OUT_OF_BOUNDS  = 0,
+    RUNG_EMULATOR_MISALIGNED     = 1,
+    RUNG_EMULATOR_USE_AFTER_FREE = 2,
+    RUNG_EMULATOR_UNINITIALIZED  = 3,
+    RUNG_EMULATOR_RACE           = 4,
+    RUNG_EMULATOR_BARRIER        = 5, /* a barrier that not all threads reach, or a deadlock */
+    RUNG_EMULATOR_ASYNC_COPY     = 6, /* access to the destination or source of a copy that is in flight */
+    RUNG_EMULATOR_WARP_SYNC      = 7, /* member masks: a lane never arrives, is no member, or is read while inactive */
     RUNG_EMULATOR_DIVISION_BY_ZERO = 8,
     RUNG_EMULATOR_TRAP             = 9,
     RUNG_EMULATOR_INFINITE_LOOP    = 10,

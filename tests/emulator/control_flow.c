@@ -312,6 +312,18 @@ static void missing_members_are_reported(void **state)
     assert_int_equal(out[16], 20);
 }
 
+static void lanes_outside_of_their_member_mask_are_reported(void **state)
+{
+    static const char text[] = PTX_HEADER PTX_KERNEL "shfl.sync.bfly.b32 %r0, %t, 1, 31, 0xffff;\n"
+                                                     "st.global.u32 [%rd1], %r0; ret; }\n";
+    uint32_t out[32];
+    (void)state;
+    run_t run = run_ptx(text, 32, out, 32, RUNG_EMULATOR_CHECK_BARRIERS, BUDGET);
+    assert_int_equal(run.status, RUNG_OK);
+    assert_int_equal(run.findings, 1);
+    assert_int_equal(run.kind, RUNG_EMULATOR_WARP_SYNC);
+}
+
 /* ---- Barriers ------------------------------------------------------------------------------------------------------- */
 
 static void barriers_reduce(void **state)
@@ -431,6 +443,7 @@ int main(void)
                                        cmocka_unit_test(member_masks_may_differ_between_lanes),
                                        cmocka_unit_test(lanes_exchange_data_with_their_members_only),
                                        cmocka_unit_test(missing_members_are_reported),
+                                       cmocka_unit_test(lanes_outside_of_their_member_mask_are_reported),
                                        cmocka_unit_test(barriers_reduce),
                                        cmocka_unit_test(named_barriers_connect_warps),
                                        cmocka_unit_test(printf_writes_in_the_order_of_lanes),

@@ -40,6 +40,16 @@ static uint32_t lanes_with_same_members(const uint32_t *members, uint32_t mask)
     return members ? same & mask : mask;
 }
 
+/* Reports lanes that execute an instruction without being members themselves, which PTX leaves undefined. */
+static void check_membership(ptx_warp_t *warp, uint32_t members, uint32_t group)
+{
+    uint32_t outside = group & ~members;
+    if (outside && (warp->block->launch->checks & RUNG_EMULATOR_CHECK_BARRIERS))
+        rungi_ptx_report(warp, RUNG_EMULATOR_WARP_SYNC, __builtin_ctz(outside), 0, 0,
+                         "lanes 0x%08x execute the instruction, but its member mask 0x%08x does not contain them",
+                         outside, members);
+}
+
 /* Executes an instruction for each group of lanes that name the same members. */
 static void execute_groups(ptx_warp_t *warp, const ptx_instruction_t *instruction, const uint32_t *members,
                            uint32_t mask)
@@ -47,6 +57,8 @@ static void execute_groups(ptx_warp_t *warp, const ptx_instruction_t *instructio
     uint32_t group;
     for (uint32_t left = mask; left; left &= ~group) {
         group = lanes_with_same_members(members, left);
+        if (members)
+            check_membership(warp, members[__builtin_ctz(left)], group);
         if (instruction->execute)
             instruction->execute(warp, instruction, group);
         else if (warp->is_checked) /* bar.warp.sync; the others do not order memory accesses */

@@ -30,7 +30,8 @@ typedef struct search {
 /* Returns whether the result of an instruction is undefined if one of its operands is. */
 static bool passes_on(const ptx_instruction_t *instruction)
 {
-    static const char *const opcodes[] = {"fma", "add", "sub", "mul", "mad", "mov", "mma", "min", "max", "neg", "dp4a"};
+    static const char *const opcodes[] = {"fma", "add",  "sub", "mul", "mad", "mov",
+                                          "mma", "wmma", "min", "max", "neg", "dp4a"};
     const char *opcode = rungi_ptx_table_row(instruction->row)->entry.opcode;
     for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++)
         if (strcmp(opcode, opcodes[i]) == 0)

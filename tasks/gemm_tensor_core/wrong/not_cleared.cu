@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* not_cleared - wrong: public shapes, hidden shapes, no wrong accesses, no races, tensor cores */
+/* not_cleared - wrong: public shapes, hidden shapes, no wrong accesses, no races, tensor cores; found: uninitialized */
 #include <cuda_fp16.h>
 #include <mma.h>
 // rung: grid=n/32,m/32 block=128
