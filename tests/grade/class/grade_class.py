@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""grade_class.py RUNG TASKS FOLDER [--every N] [--table FILE] [--summary FILE] - grades the class of make_class.py, two
-submissions at a time, and compares the grades with what is expected. --every N grades only each Nth submission.
+"""grade_class.py RUNG TASKS FOLDER [--every N] [--seed SEED] [--table FILE] [--summary FILE] - grades the class of
+make_class.py, two submissions at a time, and compares the grades with what is expected. --every N grades only each Nth
+submission.
 
 A submission is graded right if it gets all points exactly if it is right. The reason of a wrong one is right if it
 loses points for what is expected (see make_class.py)."""
@@ -10,6 +11,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -17,18 +19,17 @@ import time
 import make_class
 
 PROCESSES = 2
-SEED = 20261119
 NEEDS_RESULTS = "counts only"
 
 
 def task_parts(tasks):
-    """Returns the kinds of findings and the shapes of each part, by task and name."""
-    try:
-        import tomllib
-    except ImportError:
-        import tomli as tomllib
-    return {path.parent.name: {part["name"]: part for part in tomllib.loads(path.read_text())["part"]}
-            for path in pathlib.Path(tasks).glob("*/task.toml")}
+    """Returns the keys of each part, by task and name. The values of these files are JSON, too."""
+    parts = {}
+    for path in pathlib.Path(tasks).glob("*/task.toml"):
+        tables = path.read_text().split("[[part]]")[1:]
+        keys = [{key: json.loads(value) for key, value in re.findall(r"^(\w+) = (.*)$", table, re.M)} for table in tables]
+        parts[path.parent.name] = {part["name"]: part for part in keys}
+    return parts
 
 
 def has_reason(parts, grade, expected):
@@ -59,9 +60,9 @@ def why(grade):
     return "; ".join([f"{part['name']}: {part['text']}" for part in lost[:2]] + found)
 
 
-def grade_one(rung, tasks, folder, row):
+def grade_one(rung, tasks, folder, seed, row):
     task, name, _, _ = row
-    command = [rung, "grade", f"{tasks}/{task}", f"{name}.cu", "--seed", str(SEED), "--json"]
+    command = [rung, "grade", f"{tasks}/{task}", f"{name}.cu", "--seed", str(seed), "--json"]
     process = subprocess.Popen(command, cwd=pathlib.Path(folder) / task, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     out, errors = process.stdout.read(), process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -89,6 +90,7 @@ def main():
     parser.add_argument("tasks", type=os.path.abspath)
     parser.add_argument("folder")
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=20261119)
     parser.add_argument("--table")
     parser.add_argument("--summary")
     options = parser.parse_args()
@@ -97,7 +99,7 @@ def main():
     began = time.monotonic()
     rung = os.path.abspath(options.rung)
     with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
-        graded = list(pool.map(lambda row: grade_one(rung, options.tasks, options.folder, row), rows))
+        graded = list(pool.map(lambda row: grade_one(rung, options.tasks, options.folder, options.seed, row), rows))
     elapsed = time.monotonic() - began
     table = ["task\tsubmission\tkind\texpected\tpoints\tof\tgraded\treason\tcpu s\tgrade"]
     counts = {"right": [0, 0, 0], "wrong": [0, 0, 0]}
@@ -117,7 +119,7 @@ def main():
                ("wrong submissions that lose points", found), ("right submissions that get all points", accepted),
                ("wrong submissions with the right reason", f"{reasons} ({100 * reasons / max(wrong, 1):.1f} %)"),
                ("kinds of mistakes", len({row[2] for row in rows if row[3] != "all points"})),
-               ("seed", SEED), ("processes at a time", PROCESSES),
+               ("seed", options.seed), ("processes at a time", PROCESSES),
                ("processor time", f"{cpu:.0f} s"), ("elapsed time", f"{elapsed:.0f} s")]
     text = "\n".join(f"{name}\t{value}" for name, value in summary) + "\n"
     print(text, end="")
