@@ -3,7 +3,7 @@
 
 ``rung.matmul`` multiplies arrays, ``rung.group_matmul`` lists of arrays. ``rung.Plan`` and ``rung.pack`` prepare
 repeated work. ``rung.quantize`` and ``rung.load_weights`` handle quantized arrays.
-``rung.verify`` and ``rung.explain`` check and explain CUDA kernels without a GPU. The guide is
+``rung.verify`` and ``rung.explain`` check and explain CUDA kernels without a GPU, and ``rung.grade`` grades them. The guide is
 docs/guides/python.md of the source tree.
 """
 
@@ -15,7 +15,7 @@ from ._library import Error
 from ._threads import get_threads, set_threads
 
 if TYPE_CHECKING:
-    from ._lab import CommandError, bench, devices, explain, kernels, verify
+    from ._lab import CommandError, bench, devices, explain, grade, kernels, page, skeleton, tasks, verify
     from ._group import group_matmul
     from ._matmul import matmul
     from ._packed import Packed, pack
@@ -33,13 +33,17 @@ __all__ = [
     "devices",
     "explain",
     "get_threads",
+    "grade",
     "group_matmul",
     "kernels",
     "load_weights",
     "matmul",
     "pack",
+    "page",
     "quantize",
     "set_threads",
+    "skeleton",
+    "tasks",
     "verify",
 ]
 
@@ -58,7 +62,11 @@ _LAZY = {
     "bench": "_lab",
     "devices": "_lab",
     "explain": "_lab",
+    "grade": "_lab",
     "kernels": "_lab",
+    "page": "_lab",
+    "skeleton": "_lab",
+    "tasks": "_lab",
     "verify": "_lab",
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rung.devices, kernels, bench, verify and explain: they run the command `rung` with --json."""
+"""rung.devices, kernels, bench, verify, explain, page, tasks and grade: they run the command `rung`, most with --json."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tempfile
 from typing import Any, Iterator
 
 from . import _library
-from ._results import Explanation, Records, Verification
+from ._results import Explanation, Grade, Page, Records, Verification
 
 # Options that are given once per value, instead of as a list.
 _REPEATED = ("define_macro", "include_path")
@@ -57,14 +57,18 @@ def arguments_of(options: dict) -> list[str]:
 
 
 def run(command: str, *arguments: str) -> dict:
-    """Runs a command and returns its JSON object. Raises CommandError if the command printed none."""
+    """Runs a command and returns its JSON object. Raises CommandError if the command printed none, or did nothing."""
     line = [_library.command_path(), command, *arguments, "--json"]
     done = subprocess.run(line, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True)
     try:
-        return json.loads(done.stdout)
+        data = json.loads(done.stdout)
     except ValueError:
+        data = None
+    # A file that does not compile has no kernels; the reason is on standard error.
+    if data is None or done.returncode != 0 and data.get("kernels") == []:
         text = done.stderr.strip() or done.stdout.strip() or f"rung {command} printed nothing"
-        raise CommandError(text.removeprefix("rung: "), done.returncode) from None
+        raise CommandError(text.removeprefix("rung: "), done.returncode)
+    return data
 
 
 def devices() -> Records:
@@ -111,10 +115,10 @@ def _is_source(text: str) -> bool:
 
 
 @contextlib.contextmanager
-def _source_file(source: str) -> Iterator[str]:
+def _source_file(source: str, name: str = "kernel.cu") -> Iterator[str]:
     """Provides a file with the source text of a kernel."""
     with tempfile.TemporaryDirectory(prefix="rung-") as folder:
-        path = os.path.join(folder, "kernel.cu")
+        path = os.path.join(folder, name)
         with open(path, "w", encoding="utf-8") as file:
             file.write(source)
         yield path
@@ -131,16 +135,21 @@ def _without_folder(value: Any, folder: str) -> Any:
     return value
 
 
+def _run_on_text(source: str, command: str, *arguments: str) -> dict:
+    """Runs a command on a temporary file with the source text, which is the last argument."""
+    with _source_file(source) as path:
+        try:
+            return _without_folder(run(command, *arguments, path), os.path.dirname(path))
+        except CommandError as error:
+            text = _without_folder(str(error), os.path.dirname(path))
+            raise CommandError(text, error.exit_code) from None
+
+
 def _run_on_source(command: str, source: Any, options: dict) -> dict:
     """Runs a command on source text, a file or a kernel of the ladder."""
     arguments = ["--quiet", *arguments_of(options)]
     if isinstance(source, str) and _is_source(source):
-        with _source_file(source) as path:
-            try:
-                return _without_folder(run(command, path, *arguments), os.path.dirname(path))
-            except CommandError as error:
-                text = _without_folder(str(error), os.path.dirname(path))
-                raise CommandError(text, error.exit_code) from None
+        return _run_on_text(source, command, *arguments)
     if isinstance(source, os.PathLike):
         return run(command, os.fspath(source), *arguments)
     if not isinstance(source, str):
@@ -174,3 +183,62 @@ def explain(source: Any, **options: Any) -> Explanation:
     the speed NVIDIA's disassembler: ``pip install "rung[lab]"``.
     """
     return Explanation(_run_on_source("explain", source, options))
+
+
+def page(source: Any, **options: Any) -> Page:
+    """Makes the page of ``rung explain --html``: the source with its memory requests, banks and races.
+
+    Arguments are those of rung.explain(). The attribute ``html`` of the result is the page as text, which
+    ``save(path)`` writes to a file. Jupyter shows the page in a frame.
+    """
+    with tempfile.TemporaryDirectory(prefix="rung-") as folder:
+        path = os.path.join(folder, "page.html")
+        data = _run_on_source("explain", source, {**options, "html": path})
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return Page(data, file.read())
+        except FileNotFoundError:
+            errors = [kernel.get("error") for kernel in data.get("kernels", [])]
+            raise CommandError("; ".join(filter(None, errors)) or "rung explain wrote no page", 1) from None
+
+
+def tasks(folder: Any = None) -> Records:
+    """Returns the tasks of rung.grade(), or those in a folder of yours: one record per task.
+
+    >>> import rung
+    >>> rung.tasks()[0]["name"]
+    'vector_add'
+    """
+    arguments = [] if folder is None else [os.fspath(folder)]
+    return Records(run("tasks", *arguments)["tasks"], ["name", "max_points", "title"])
+
+
+def skeleton(task: Any) -> str:
+    """Returns the text of the file from which a submission for a task starts."""
+    line = [_library.command_path(), "tasks", os.fspath(task), "--source"]
+    done = subprocess.run(line, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise CommandError(done.stderr.strip().removeprefix("rung: "), done.returncode)
+    return done.stdout
+
+
+def grade(task: Any, source: Any, **options: Any) -> Grade:
+    """Grades a kernel: right results, wrong accesses, races, memory traffic and so on, as the task says.
+
+    ``task`` is the name of a task or the path of a folder with a file ``task.toml``. ``source`` is the text of a CUDA
+    file or a path. Keyword arguments are the options of ``rung grade``, with underscores for dashes: ``seed``,
+    ``time_limit``, ``junit`` and so on. The result has ``points``, ``max_points``, ``parts`` and ``findings``; it is
+    true if the kernel gets all points. A submission that does not compile gets 0 points and raises nothing.
+    Grading needs NVIDIA's compiler: ``pip install "rung[lab]"``.
+
+    >>> import rung
+    >>> result = rung.grade("vector_add", rung.skeleton("vector_add"))
+    >>> result.points < result.max_points
+    True
+    """
+    if not isinstance(task, (str, os.PathLike)) or not isinstance(source, (str, os.PathLike)):
+        raise TypeError("pass the name or the folder of a task, then the source text or the path of a file")
+    arguments = [*arguments_of(options), os.fspath(task)]
+    if isinstance(source, str) and _is_source(source):
+        return Grade(_run_on_text(source, "grade", *arguments))
+    return Grade(run("grade", *arguments, os.fspath(source)))

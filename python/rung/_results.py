@@ -124,6 +124,8 @@ class Verification(Report):
 
     def _facts(self, kernel: dict) -> list:
         """Returns the lines about a kernel: pairs of a name and a text."""
+        if not kernel.get("ran", True):
+            return [("not run", kernel.get("reason", ""))]
         facts = [("cases", f"{kernel['cases'] - kernel['wrong']} of {kernel['cases']} right")]
         for name, key in (
             ("parameters", "params"),
@@ -157,7 +159,8 @@ class Verification(Report):
     def _repr_html_(self) -> str:
         parts = []
         for kernel in self.kernels:
-            mark = "&#10003;" if kernel["wrong"] == 0 and kernel["cases"] else "&#10007;"
+            is_right = kernel.get("cases", 0) > 0 and kernel["wrong"] == 0
+            mark = "&#10003;" if is_right else "&#10007;"
             parts.append(f"<p><b>{escape(kernel['kernel'])}</b> {mark}</p>")
             parts.append(html_table(["", ""], self._facts(kernel)))
         if self._failures():
@@ -254,3 +257,104 @@ class Explanation(Report):
         if self.findings:
             parts.append(html_table(_FINDING_COLUMNS, _finding_rows(self.findings)))
         return "".join(parts)
+
+
+class Grade(Report):
+    """The result of rung.grade(). It is true if the kernel gets all points."""
+
+    @property
+    def task(self) -> str:
+        return self.data["task"]
+
+    @property
+    def points(self) -> int:
+        return self.data["points"]
+
+    @property
+    def max_points(self) -> int:
+        return self.data["max_points"]
+
+    @property
+    def parts(self) -> list:
+        """One dictionary per part of the points: ``name``, ``points``, ``max_points`` and ``text``."""
+        return self.data["parts"]
+
+    @property
+    def problem(self) -> str:
+        """Says why nothing ran, for example an error of the compiler; "" otherwise."""
+        return self.data["problem"]
+
+    @property
+    def output(self) -> str:
+        """The beginning of what the kernels printed."""
+        return self.data["output"]
+
+    def __bool__(self) -> bool:
+        return self.points == self.max_points
+
+    def part(self, name: str) -> dict:
+        """Returns the part with a name."""
+        for part in self.parts:
+            if part["name"] == name:
+                return part
+        names = ", ".join(repr(part["name"]) for part in self.parts)
+        raise KeyError(f"the task {self.task} has no part {name!r}; its parts are {names}")
+
+    def check(self, name: str) -> None:
+        """Raises AssertionError, with the reason, if a part has fewer than its points. For the tests of other graders."""
+        part = self.part(name)
+        if part["points"] < part["max_points"]:
+            raise AssertionError(f"{name}: {self.problem or part['text']}")
+
+    def _sum(self) -> str:
+        return f"{self.task}: {self.points} of {self.max_points} points"
+
+    def __repr__(self) -> str:
+        lines = [self._sum()]
+        if self.problem:
+            lines.append(self.problem)
+        for part in self.parts:
+            lines.append(f"  {part['points']:4} of {part['max_points']:<4} {part['name']}: {part['text']}")
+        lines += [f"{f.get('kind')}, line {f.get('line')}: {f.get('text')} {f.get('fix', '')}" for f in self.findings]
+        if self.output:
+            lines += ["The kernels printed:", self.output]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [part["name"], part["points"] == part["max_points"], f"{part['points']} of {part['max_points']}", part["text"]]
+            for part in self.parts
+        ]
+        parts = [f"<p><b>{escape(self._sum())}</b></p>"]
+        if self.problem:
+            parts.append(f"<pre>{escape(self.problem)}</pre>")
+        parts.append(html_table(["part", "reached", "points", "result"], rows))
+        if self.findings:
+            parts.append(html_table(_FINDING_COLUMNS, _finding_rows(self.findings)))
+        if self.output:
+            parts.append(f"<p>The kernels printed:</p><pre>{escape(self.output)}</pre>")
+        return "".join(parts)
+
+
+class Page(Report):
+    """The result of rung.page(): a page of ``rung explain --html`` as text."""
+
+    def __init__(self, data: dict, html: str) -> None:
+        super().__init__(data)
+        self.html = html
+
+    def save(self, path: Any) -> None:
+        """Writes the page to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.html)
+
+    def __repr__(self) -> str:
+        names = ", ".join(kernel["kernel"] for kernel in self.kernels)
+        return f"<rung.Page of {names}, {len(self.html)} characters; save(path) writes it to a file>"
+
+    def _repr_html_(self) -> str:
+        """Returns a frame with the page. The page's scripts run, but cannot access the notebook."""
+        return (
+            f'<iframe title="rung explain: {escape(self.kernels[0]["kernel"])}" sandbox="allow-scripts" '
+            f'style="width:100%;height:720px;border:1px solid #888" srcdoc="{escape(self.html)}"></iframe>'
+        )

@@ -15,7 +15,7 @@ import rung
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = pathlib.Path(rung.__file__).parents[1]
-PAGES = {"docs/guides/python.md": 7, "README.md": 1, "docs/start/first-multiply.md": 1}
+PAGES = {"docs/guides/python.md": 8, "README.md": 1, "docs/start/first-multiply.md": 1}
 
 
 @pytest.mark.parametrize("name", ["_lab", "_matmul", "_packed", "_plan", "_quantized", "_threads"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rung.devices, kernels, bench, verify and explain, and the cell magic."""
+"""rung.devices, kernels, bench, verify, explain, page and grade, and the cell magic."""
 
 import pathlib
 import subprocess
@@ -87,12 +87,75 @@ def test_errors_of_source_text():
         rung.verify("__global__ void f(float *x) { x[0] = 1; }")
 
 
+def test_does_not_compile():
+    wrong = TILED.read_text().replace("int N", "imt N")
+    found = rung.verify(wrong)
+    assert not found and 'identifier "imt" is undefined' in repr(found)
+    assert is_well_formed(found._repr_html_())
+    for command in (rung.explain, rung.page):
+        with pytest.raises(rung.CommandError, match='identifier "imt" is undefined'):
+            command(wrong)
+
+
+def test_page(tiled, tmp_path):
+    page = rung.page(tiled, m=256)
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == page.html and page.html.startswith("<!")
+    assert page.kernels[0]["kernel"] == "matmul" and "matmul" in repr(page)
+    frame = xml.etree.ElementTree.fromstring(page._repr_html_())
+    assert frame.get("srcdoc") == page.html.replace("\n", " ") and frame.get("sandbox") == "allow-scripts"
+    assert "matmul" in frame.get("title")
+
+
+NO_BOUND = ROOT / "tasks" / "vector_add" / "wrong" / "no_bound.cu"
+
+
+def test_tasks():
+    assert {"name": "vector_add", "max_points": 100}.items() <= rung.tasks()[0].items()
+    assert "Vector addition" in repr(rung.tasks())
+    assert rung.skeleton("vector_add") == (ROOT / "tasks" / "vector_add" / "skeleton.cu").read_text()
+    with pytest.raises(rung.CommandError, match="nothing is neither a folder"):
+        rung.skeleton("nothing")
+
+
+def test_grade():
+    right = rung.grade("vector_add", ROOT / "tasks" / "vector_add" / "solution.cu", seed=3)
+    assert right and right.points == right.max_points == 100 and right.data["seed"] == 3
+    wrong = rung.grade(ROOT / "tasks" / "vector_add", NO_BOUND.read_text())
+    assert not wrong and wrong.points == 80 and wrong.data["file"] == "kernel.cu"
+    assert [finding["kind"] for finding in wrong.findings] == ["out-of-bounds"]
+    assert "80 of 100" in repr(wrong) and "Write of 4 bytes" in repr(wrong)
+    assert is_well_formed(wrong._repr_html_()) and "80 of 100" in wrong._repr_html_()
+    wrong.check("public shapes")
+    with pytest.raises(AssertionError, match="no wrong accesses: 1 finding"):
+        wrong.check("no wrong accesses")
+    with pytest.raises(KeyError, match="'no wrong accesses'"):
+        wrong.part("no races")
+
+
+def test_grade_of_what_does_not_run():
+    bad = rung.grade("vector_add", "// rung: grid=1 block=1\n__global__ void vector_add(int n) { <b>; }")
+    assert bad.points == 0 and "did not compile" in bad.problem and "did not compile" in repr(bad)
+    assert is_well_formed(bad._repr_html_()) and "<b>;" not in bad._repr_html_()
+    with pytest.raises(AssertionError, match="did not compile"):
+        bad.check("public shapes")
+    with pytest.raises(rung.CommandError, match="tasks are .*vector_add"):
+        rung.grade("nothing", NO_BOUND)
+    with pytest.raises(TypeError, match="source text"):
+        rung.grade("vector_add", None)
+
+
 def test_magic_options():
-    assert jupyter.parse_line("--arch sm_86 --metrics --grid='N/16,N/16'") == {
-        "arch": "sm_86", "metrics": True, "grid": "N/16,N/16",
-    }  # fmt: skip
-    with pytest.raises(ValueError, match="not an option"):
+    assert jupyter.parse_line("--arch sm_86 --metrics --grid='N/16,N/16'") == (
+        "", [], {"arch": "sm_86", "metrics": True, "grid": "N/16,N/16"},
+    )  # fmt: skip
+    assert jupyter.parse_line("grade vector_add --seed 5") == ("grade", ["vector_add"], {"seed": "5"})
+    with pytest.raises(ValueError, match="not a command of cells"):
         jupyter.parse_line("sm_86")
+    with pytest.raises(ValueError, match="not an option"):
+        jupyter.parse_line("verify sm_86")
+    with pytest.raises(ValueError, match="name a task"):
+        jupyter.parse_line("grade --seed 5")
 
 
 def test_magic(tiled):
@@ -102,6 +165,15 @@ def test_magic(tiled):
     assert isinstance(results[1], _results.Explanation) and results[1].kernels
     results, _ = jupyter.check_cell("--no-explain", "__global__ void f(float *x) { x[0] = 1; }")
     assert len(results) == 1 and isinstance(results[0], rung.CommandError)
+
+
+def test_magic_with_a_command(tiled):
+    assert jupyter.check_cell("verify --into found", tiled)[0]
+    assert jupyter.check_cell("explain --m 512", tiled)[0].kernels
+    assert jupyter.check_cell("page --m 256", tiled)[0].html
+    result, into = jupyter.check_cell("grade vector_add --seed 2 --into mine", NO_BOUND.read_text())
+    assert (result.points, into) == (80, "mine")
+    assert isinstance(jupyter.check_cell("grade nothing", "x")[0], rung.CommandError)
 
 
 def test_magic_is_registered():
@@ -120,6 +192,11 @@ def test_magic_in_ipython(tiled):
     shell.run_line_magic("load_ext", "rung")
     shell.run_cell_magic("rung", "--into found", tiled)
     assert shell.user_ns["found"][0]
+    assert shell.run_cell(f"%%rung grade vector_add --into mine\n{NO_BOUND.read_text()}").success
+    assert shell.user_ns["mine"].points == 80 and shell.user_ns["_rung"] is shell.user_ns["mine"]
+    # A cell that cannot run fails, so that a notebook that is executed stops.
+    assert not shell.run_cell("%%rung grade nothing\nx").success
+    assert not shell.run_cell("%%rung colour\nx").success
 
 
 def test_console_script():
