@@ -171,7 +171,7 @@ def verify(source: Any, **options: Any) -> Verification:
     >>> bool(rung.verify("10_pipeline", device="cpu", suite="quick", every=50))
     True
     """
-    return Verification(_run_on_source("verify", source, options))
+    return Verification(_run_on_source("verify", source, options), source)
 
 
 def explain(source: Any, **options: Any) -> Explanation:
@@ -182,7 +182,7 @@ def explain(source: Any, **options: Any) -> Explanation:
     ``machine``, ``m``, ``n``, ``k``, ``dtype`` and so on. CUDA files need NVIDIA's compiler, and the prediction of
     the speed NVIDIA's disassembler: ``pip install "rung[lab]"``.
     """
-    return Explanation(_run_on_source("explain", source, options))
+    return Explanation(_run_on_source("explain", source, options), source)
 
 
 def page(source: Any, **options: Any) -> Page:
@@ -196,7 +196,7 @@ def page(source: Any, **options: Any) -> Page:
         data = _run_on_source("explain", source, {**options, "html": path})
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
-                return Page(data, file.read())
+                return Page(data, file.read(), source)
         except FileNotFoundError:
             errors = [kernel.get("error") for kernel in data.get("kernels", [])]
             raise CommandError("; ".join(filter(None, errors)) or "rung explain wrote no page", 1) from None
@@ -240,5 +240,5 @@ def grade(task: Any, source: Any, **options: Any) -> Grade:
         raise TypeError("pass the name or the folder of a task, then the source text or the path of a file")
     arguments = [*arguments_of(options), os.fspath(task)]
     if isinstance(source, str) and _is_source(source):
-        return Grade(_run_on_text(source, "grade", *arguments))
-    return Grade(run("grade", *arguments, os.fspath(source)))
+        return Grade(_run_on_text(source, "grade", *arguments), source)
+    return Grade(run("grade", *arguments, os.fspath(source)), source)

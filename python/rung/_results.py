@@ -67,8 +67,10 @@ def bars(values: dict, marked: str, width: int = 360) -> str:
     """Returns an SVG with one horizontal bar per value. The bar `marked` has another colour."""
     largest = max(values.values(), default=0) or 1
     row, left = 20, 120
+    label = ", ".join(f"{name} {value:.0f}" for name, value in values.items())
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 80}" height="{row * len(values) + 4}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" '
+        f'width="{left + width + 80}" height="{row * len(values) + 4}" '
         'font-family="sans-serif" font-size="12">'
     ]
     for index, (name, value) in enumerate(values.items()):
@@ -84,10 +86,14 @@ def bars(values: dict, marked: str, width: int = 360) -> str:
 
 
 class Report:
-    """The JSON object of a command, as the attribute ``data``."""
+    """The JSON object of a command, as the attribute ``data``.
 
-    def __init__(self, data: dict) -> None:
+    ``source`` is what the command was given, so that another command can run on it: rung.explain(result.source).
+    """
+
+    def __init__(self, data: dict, source: Any = None) -> None:
         self.data = data
+        self.source = source
 
     @property
     def kernels(self) -> list:
@@ -322,7 +328,12 @@ class Grade(Report):
 
     def _repr_html_(self) -> str:
         rows = [
-            [part["name"], part["points"] == part["max_points"], f"{part['points']} of {part['max_points']}", part["text"]]
+            [
+                part["name"],
+                part["points"] == part["max_points"],
+                f"{part['points']}\u00a0of\u00a0{part['max_points']}",  # one line
+                part["text"],
+            ]
             for part in self.parts
         ]
         parts = [f"<p><b>{escape(self._sum())}</b></p>"]
@@ -339,8 +350,8 @@ class Grade(Report):
 class Page(Report):
     """The result of rung.page(): a page of ``rung explain --html`` as text."""
 
-    def __init__(self, data: dict, html: str) -> None:
-        super().__init__(data)
+    def __init__(self, data: dict, html: str, source: Any = None) -> None:
+        super().__init__(data, source)
         self.html = html
 
     def save(self, path: Any) -> None:

@@ -9,7 +9,8 @@
 The first word of the line may name one command: ``verify``, ``explain``, ``page`` or ``grade TASK``. Without a command,
 the cell is verified and explained; ``--no-explain`` and ``--no-verify`` leave one of the two out. Options of the line are
 those of rung.verify, rung.explain, rung.page and rung.grade. ``--into NAME`` stores the result in a variable: a pair if
-the line names no command. The results of the last cell are also in ``_rung``.
+the line names no command. The results of the last cell are also in ``_rung``. Lines are counted from the line with
+``%%rung``, as editors of notebooks count them.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _run_both(cell: str, options: dict) -> list:
         if not is_left_out:
             own = {name: value for name, value in options.items() if name not in others}
             try:
-                results.append(command(cell + "\n", **own))
+                results.append(command(cell, **own))
             except CommandError as error:
                 results.append(error)
     return results
@@ -77,12 +78,13 @@ def check_cell(line: str, cell: str) -> tuple[Any, str | None]:
 
     Without a command, the result is a tuple: the results, or the errors in their place.
     """
+    cell = f"\n{cell}\n"  # the empty line is that of the magic
     command, arguments, options = parse_line(line)
     into = options.pop("into", None)
     if not command:
         return tuple(_run_both(cell, options)), into
     try:
-        return _COMMANDS[command](*arguments, cell + "\n", **options), into
+        return _COMMANDS[command](*arguments, cell, **options), into
     except CommandError as error:
         return error, into
 

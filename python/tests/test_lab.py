@@ -173,6 +173,10 @@ def test_magic_with_a_command(tiled):
     assert jupyter.check_cell("page --m 256", tiled)[0].html
     result, into = jupyter.check_cell("grade vector_add --seed 2 --into mine", NO_BOUND.read_text())
     assert (result.points, into) == (80, "mine")
+    assert rung.grade("vector_add", result.source).points == 80
+    # Lines are those of the cell: the first one is the line with %%rung.
+    lines = NO_BOUND.read_text().splitlines()
+    assert "c[i] = " in ["%%rung", *lines][result.findings[0]["line"] - 1]
     assert isinstance(jupyter.check_cell("grade nothing", "x")[0], rung.CommandError)
 
 
