@@ -60,7 +60,8 @@ rungi_fat_binary_step rungi_fat_binary_next(rungi_fat_binary *file, rungi_fat_bi
     if (left < sizeof header)
         return RUNGI_FAT_BINARY_END;
     if (!file->read(file->image, file->at, &header, sizeof header) || header.header_bytes < sizeof header ||
-        header.header_bytes > left || header.bytes > left - header.header_bytes || header.architecture > INT32_MAX)
+        header.header_bytes > left || header.bytes > left - header.header_bytes || header.packed_bytes > header.bytes ||
+        header.architecture > INT32_MAX)
         return RUNGI_FAT_BINARY_DAMAGED;
     *entry = (rungi_fat_binary_entry){.kind = header.kind,
                                       .architecture = (int)header.architecture,

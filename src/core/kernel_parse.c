@@ -179,6 +179,14 @@ static bool read_ahead(kernel_scan_t *ahead, const char *word, kernel_line_t *li
            rungi_string_view_equals(end.word, "endif");
 }
 
+static bool has_parameter(const rung_kernel *kernel, rungi_string_view name)
+{
+    for (int64_t i = 0; i < kernel->info.parameter_count; i++)
+        if (rungi_string_view_equals(name, kernel->parameters[i].name))
+            return true;
+    return false;
+}
+
 /* Reads a parameter: `#ifndef NAME` and the two lines after it. Other lines are not an error. */
 static rung_status parse_parameter(kernel_parser_t *parser, rungi_string_view name)
 {
@@ -193,6 +201,9 @@ static rung_status parse_parameter(kernel_parser_t *parser, rungi_string_view na
     if (name.length > RUNGI_PARAMETER_NAME_MAX)
         return rungi_invalid("%s: the parameter name %.*s has %zu characters; the maximum is %d", kernel->info.file,
                              (int)name.length, name.text, name.length, RUNGI_PARAMETER_NAME_MAX);
+    if (has_parameter(kernel, name))
+        return rungi_invalid("%s declares the parameter %.*s twice; remove one of them", kernel->info.file,
+                             (int)name.length, name.text);
     if (kernel->info.parameter_count == RUNGI_PARAMETERS_MAX)
         return rungi_invalid("%s has more than %d parameters", kernel->info.file, RUNGI_PARAMETERS_MAX);
     rung_parameter *parameter = &kernel->parameters[kernel->info.parameter_count++];

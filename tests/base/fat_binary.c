@@ -143,9 +143,24 @@ static void damaged_fields(void **state)
     assert_int_equal(with_field(third + 40, 0x8000, 8), 2); /* no Zstandard frame */
 }
 
+/* Nobody allocates memory for compressed bytes that the entry does not have. */
+static void compressed_bytes_are_contents(void **state)
+{
+    (void)state;
+    image_t image = make_image();
+    rungi_fat_binary file;
+    rungi_fat_binary_entry entry;
+    put(&image, CONTAINER + 2 * ENTRY + 8 + 24 + 16, UINT32_MAX, 4);
+    assert_true(rungi_fat_binary_open(&file, read_image, &image, 0));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(rungi_fat_binary_next(&file, &entry), RUNGI_FAT_BINARY_ENTRY);
+    assert_int_equal(rungi_fat_binary_next(&file, &entry), RUNGI_FAT_BINARY_DAMAGED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(entries), cmocka_unit_test(cut_images),
-                                       cmocka_unit_test(damaged_fields)};
+                                       cmocka_unit_test(damaged_fields),
+                                       cmocka_unit_test(compressed_bytes_are_contents)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

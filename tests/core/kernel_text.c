@@ -264,6 +264,20 @@ static void a_whole_text(void **state)
     rung_kernel_destroy(kernel);
 }
 
+/* The compiler would take the first value, and a list of parameters cannot name the second. */
+static void a_parameter_is_declared_once(void **state)
+{
+    rung_kernel *kernel;
+    (void)state;
+    assert_int_equal(rung_kernel_from_source(context, "opencl", "mine.cu",
+                                             "#ifndef TILE\n#define TILE 8 // 8 16\n#endif\n"
+                                             "#ifndef TILE\n#define TILE 16\n#endif\nKERNEL(TILE) mine(\n",
+                                             &kernel),
+                     RUNG_STATUS_INVALID);
+    assert_null(kernel);
+    assert_non_null(strstr(rung_error_text(), "TILE twice"));
+}
+
 static void parameters_are_given(void **state)
 {
     (void)state;
@@ -855,6 +869,7 @@ int main(void)
         cmocka_unit_test(summaries),
         cmocka_unit_test(supported_types_are_parsed),
         cmocka_unit_test(supported_devices_are_parsed),
+        cmocka_unit_test(a_parameter_is_declared_once),
         cmocka_unit_test(ends_of_lists),
         cmocka_unit_test(compute_mode_is_parsed),
         cmocka_unit_test(modes_of_a_list_are_chosen),

@@ -253,6 +253,8 @@ void rungi_pipeline_start(rungi_pipeline *run, const rungi_cpu_job *job)
     run->a_copies = job->scratch;
     run->cached_rows = rungi_min(job->config->max_cached, job->m);
     configure_a_copies(run);
+    if (!run->a_copies)
+        return; /* nothing needs memory */
     run->sums = run->a_copies + a_bytes(run);
     run->b_panels = run->sums + sum_bytes(run);
 }
