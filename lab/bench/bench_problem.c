@@ -29,7 +29,10 @@ static rung_status make_operand(const lab_bench_problem *problem, rung_type type
     operand->on_device = operand->on_host;
     TRY(rung_buffer_create(problem->device, operand->bytes, &operand->on_device.buffer));
     operand->on_host.data = calloc(1, operand->bytes > 0 ? (size_t)operand->bytes : 1);
-    return operand->on_host.data ? RUNG_OK : RUNG_STATUS_NO_MEMORY;
+    return operand->on_host.data
+               ? RUNG_OK
+               : rung_error_set(RUNG_STATUS_NO_MEMORY, "out of memory: a matrix needs %lld bytes; use smaller sizes",
+                                (long long)operand->bytes);
 }
 
 static rung_status upload(const lab_bench_problem *problem, const lab_operand *operand, const rung_run_options *options)

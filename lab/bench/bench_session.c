@@ -264,12 +264,16 @@ int lab_bench_run(const lab_options *options)
         session->contenders = calloc(LAB_CONTENDERS_MAX, sizeof *session->contenders);
         if (session->contenders)
             code = run_session(session);
+        else
+            lab_fail(code, "out of memory; end other programs");
         fflush(stdout); /* a crash below must not lose the results */
         lab_interleave_close(&session->interleave);
         rung_context_destroy(session->profiler.context);
         lab_target_close(&session->target);
         lab_bench_free_rows(session);
         free(session->contenders);
+    } else {
+        lab_fail(code, "out of memory; end other programs");
     }
     free(session);
     return code;

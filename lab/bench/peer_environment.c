@@ -46,7 +46,8 @@ const char *lab_peers_add(rung_context *context, const char *text, const rung_ke
     rung_kernel *kernel;
     int found = 0, at = 0;
     bool all = strcmp(text, "all") == 0;
-    for (int64_t i = 0; rung_kernel_at(context, "cpu", i, &kernel) == RUNG_OK; i++) {
+    rung_status status;
+    for (int64_t i = 0; (status = rung_kernel_at(context, "cpu", i, &kernel)) == RUNG_OK; i++) {
         const char *word = lab_kernel_peer_name(kernel);
         if (!word || !(all || is_in_list(text, word)))
             continue;
@@ -59,6 +60,8 @@ const char *lab_peers_add(rung_context *context, const char *text, const rung_ke
         kernels[at++] = kernel;
         (*count)++;
     }
+    if (status != RUNG_STATUS_NOT_FOUND)
+        return rung_error_text();
     return found > 0 && (all || found == word_count(text))
                ? NULL
                : "--peers must be all, or a list of mkl, openblas, blis, onednn and ggml";

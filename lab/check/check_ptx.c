@@ -258,6 +258,8 @@ static bool prepare(ptx_launch_t *own)
         return false;
     own->info = rung_emulator_kernel_get_info(own->launch->kernel);
     own->launch->name = strdup(own->info->name);
+    if (!own->launch->name)
+        return lab_set_reason(own->why, own->capacity, "out of memory");
     int64_t count = own->info->parameter_count;
     own->launch->parameter_bytes = count == 0 ? 0
                                               : own->info->parameter_offsets[count - 1] +

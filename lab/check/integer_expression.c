@@ -53,6 +53,8 @@ static bool parse_number(expression_t *text, int64_t *value)
     if (text->end - text->at > 2 && text->at[0] == '0' && (text->at[1] == 'x' || text->at[1] == 'X')) {
         base = 16;
         text->at += 2;
+    } else if (*text->at == '0') {
+        base = 8; /* as C reads 010 */
     }
     for (; text->at < text->end && rungi_is_name_character(*text->at); text->at++) {
         char c = *text->at;
@@ -167,7 +169,8 @@ static bool parse_sum(expression_t *text, int64_t *value)
 bool lab_integer_evaluate(rungi_string_view text, const lab_integer_name *names, int count, int64_t *value, char *why,
                           size_t capacity)
 {
-    expression_t expression = {text.text, text.text + text.length, names, count, 0, why, capacity};
+    const char *start = text.text ? text.text : "";
+    expression_t expression = {start, start + text.length, names, count, 0, why, capacity};
     if (!parse_sum(&expression, value))
         return false;
     if (!next_letter(&expression))

@@ -169,7 +169,7 @@ static void show_kernel(const lab_backends *backends, const rung_kernel *kernel,
                       (const char *[]){all, info->name, *info->defaults ? info->defaults : "-", info->summary});
 }
 
-/* Shows the kernels of one backend, or the named kernel. Returns the number of kernels. */
+/* Shows the kernels of one backend, or the named kernel. Returns the number of kernels; -1 if they cannot be read. */
 static int64_t show_backend(const lab_backends *backends, int index, const lab_options *options, lab_json *json,
                             lab_table *table)
 {
@@ -182,9 +182,10 @@ static int64_t show_backend(const lab_backends *backends, int index, const lab_o
         show_kernel(backends, kernel, options, json, table);
         return 1;
     }
-    for (; rung_kernel_at(NULL, backend, shown, &kernel) == RUNG_OK; shown++)
+    rung_status status;
+    for (; (status = rung_kernel_at(NULL, backend, shown, &kernel)) == RUNG_OK; shown++)
         show_kernel(backends, kernel, options, json, table);
-    return shown;
+    return status == RUNG_STATUS_NOT_FOUND ? shown : -1;
 }
 
 /* Prints the source of a kernel: the file for GPUs, unless --device names the CPU or only the CPU has the kernel.
@@ -236,8 +237,12 @@ int lab_command_kernels(const lab_options *options)
     } else if (!options->argument) {
         lab_table_add(&table, 4, (const char *[]){"backend", "kernel", "parameters", "idea"});
     }
-    for (int i = 0; i < backends.count; i++)
-        shown += show_backend(&backends, i, options, &json, &table);
+    for (int i = 0; i < backends.count; i++) {
+        int64_t added = show_backend(&backends, i, options, &json, &table);
+        if (added < 0)
+            return lab_fail(LAB_EXIT_USAGE, "%s", rung_error_text());
+        shown += added;
+    }
     if (options->json) {
         lab_json_end(&json, ']');
         lab_json_end(&json, '}');

@@ -4,6 +4,7 @@
 
 #include "cli/options.h"
 #include "target/sweep.h"
+#include "target/target.h"
 #include "tune/tune.h"
 
 static bool read_sizes(const lab_options *options, lab_tune_session *session)
@@ -72,7 +73,7 @@ int lab_command_tune(const lab_options *options)
     if (wrong)
         return lab_usage_error("tune", wrong);
     lab_tune_session *session = lab_tune_session_create(&request);
-    int code = session ? run(session, options) : LAB_EXIT_UNAVAILABLE;
+    int code = session ? run(session, options) : lab_fail(LAB_EXIT_UNAVAILABLE, "out of memory; end other programs");
     lab_tune_session_free(session);
     return code;
 }

@@ -85,9 +85,17 @@ const char *lab_explain_jobs_add_all(lab_explain_jobs *jobs, char *why, size_t c
     const rung_kernel *kernels[LAB_KERNELS_MAX];
     rung_kernel *kernel;
     int count = 0;
-    for (int64_t i = 0; count < LAB_KERNELS_MAX && rung_kernel_at(NULL, "opencl", i, &kernel) == RUNG_OK; i++)
-        if (rung_kernel_describe(kernel)->number > 0 && can_be_counted(kernel) && has_default_dtype(jobs, kernel))
+    rung_status status = RUNG_OK;
+    for (int64_t i = 0; count < LAB_KERNELS_MAX && status == RUNG_OK; i++) {
+        status = rung_kernel_at(NULL, "opencl", i, &kernel);
+        if (status == RUNG_OK && rung_kernel_describe(kernel)->number > 0 && can_be_counted(kernel) &&
+            has_default_dtype(jobs, kernel))
             kernels[count++] = kernel;
+    }
+    if (status == RUNG_STATUS_NO_MEMORY) {
+        snprintf(why, capacity, "%s", rung_error_text());
+        return why;
+    }
     if (!lab_parameters_check(kernels, count, jobs->defaults.parameters, why, capacity))
         return why;
     for (int i = 0; i < count; i++) {

@@ -425,11 +425,14 @@ int lab_target_kernels(lab_target *target, const char *list, const rung_kernel *
     *count = 0;
     if (!list) {
         rung_kernel *kernel;
-        for (int64_t i = 0; *count < LAB_KERNELS_MAX && rung_kernel_at(target->context, backend, i, &kernel) == RUNG_OK;
-             i++)
-            if (!lab_kernel_peer_name(kernel))
+        rung_status status = RUNG_OK;
+        for (int64_t i = 0; *count < LAB_KERNELS_MAX && status == RUNG_OK; i++) {
+            status = rung_kernel_at(target->context, backend, i, &kernel);
+            if (status == RUNG_OK && !lab_kernel_peer_name(kernel))
                 kernels[(*count)++] = kernel;
-        return LAB_EXIT_SUCCESS;
+        }
+        return status == RUNG_OK || status == RUNG_STATUS_NOT_FOUND ? LAB_EXIT_SUCCESS
+                                                                    : lab_fail(LAB_EXIT_USAGE, "%s", rung_error_text());
     }
     rungi_string_view word;
     while (code == LAB_EXIT_SUCCESS && lab_list_next(&list, &word)) {

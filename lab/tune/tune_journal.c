@@ -76,8 +76,8 @@ static bool read_line(const char *line, lab_trial *trial)
         trial->parameters[0] = '\0';
     while (trial->kind < LAB_TRIAL_COUNT && strcmp(lab_trial_state_name(trial->kind), word) != 0)
         trial->kind++;
-    return trial->kind < LAB_TRIAL_COUNT && trial->ns >= 0 && trial->ns <= NS_MAX &&
-           (trial->ns > 0 || trial->kind != LAB_TRIAL_TIMED);
+    return trial->kind < LAB_TRIAL_COUNT && trial->size.m > 0 && trial->size.n > 0 && trial->size.k > 0 &&
+           trial->ns >= 0 && trial->ns <= NS_MAX && (trial->ns > 0 || trial->kind != LAB_TRIAL_TIMED);
 }
 
 /* Reads all trials; skips other lines. Returns false if memory is exhausted. Writes where the last complete line ends. */

@@ -127,6 +127,8 @@ static void expressions_follow_c(void **unused)
                  {"1<<3+1", 16},
                  {"n>>2", 250},
                  {"0x1F", 31},
+                 {"017", 15},
+                 {"0", 0},
                  {"8-3-2", 3},
                  {"-(-(2))", 2},
                  {"9223372036854775807", INT64_MAX}};
@@ -149,6 +151,7 @@ static void expressions_follow_c(void **unused)
                                       "n$"};
     int64_t value;
     (void)unused;
+    assert_false(lab_integer_evaluate((rungi_string_view){0}, names, 2, &value, why, sizeof why));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (!evaluate(cases[i].text, &value))
             fail_msg("%s: %s", cases[i].text, why);
