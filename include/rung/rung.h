@@ -174,8 +174,8 @@ typedef enum rung_type {
     RUNG_I32       = 6,
 
     /* F8E4M3 and F8E5M2 are multiplied by the same type on NVIDIA GPUs: by 12_matrix from sm_89 on, and
-     * by 13_wgmma on sm_90. The emulated 12_matrix multiplies them, too. 15_quantized multiplies A by a B of
-     * another type (see rung_accumulator_type()). E8M0 is a type of scales only. A problem for which the
+     * by 13_wgmma on sm_90. The emulated 12_matrix multiplies them, too. 15_quantized and 16_quantized_matrix multiply A by
+     * a B of another type (see rung_accumulator_type()). E8M0 is a type of scales only. A problem for which the
      * device has no kernel fails with RUNG_STATUS_UNSUPPORTED. */
     RUNG_U8        = 7,
     RUNG_I4        = 8, /* 2 elements per byte, the first in the low half */

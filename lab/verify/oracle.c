@@ -97,11 +97,11 @@ enum { TILE = 16, K_BLOCK = 256 };
 /* In mode q8, as many elements of a row of A share a scale. */
 enum { Q8_BLOCK = 32 };
 
-/* Reports whether the compute mode changes the inputs: those of F32, and all inputs if B is quantized. */
+/* Reports whether the compute mode changes the inputs: those of F32, and all inputs if B has another type than A. */
 static bool rounds_inputs(const rung_problem *problem)
 {
     return problem->compute != RUNG_COMPUTE_STRICT &&
-           (problem->a.type == RUNG_F32 || lab_type_is_quantized(problem->b.type));
+           (problem->a.type == RUNG_F32 || problem->a.type != problem->b.type);
 }
 
 /* Reports whether elements of A count with the largest magnitude of their block. */

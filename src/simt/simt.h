@@ -58,15 +58,15 @@ typedef struct rungi_simt_quantization_args {
 
 /* Base: m, n, k, alpha, a, its view, b, its view, beta, c, its view. With epilogue.h also launch_args, batch_offsets,
  * bias, residual, partials. One more argument is the scratch memory of an emulated matrix engine, or the addend of
- * reduce.cu. With tma.h the two last arguments are the tensor maps of A and B instead. With quantized.h the three last ones
- * are the scales and zero points of B, and rungi_simt_quantization_args. */
+ * reduce.cu. With tma.h the two last arguments are the tensor maps of A and B instead. With quantized.h, three
+ * more arguments follow the first 16: the scales and zero points of B, and rungi_simt_quantization_args. */
 enum {
     RUNGI_SIMT_BASE_ARGUMENTS = 11,
     RUNGI_SIMT_EPILOGUE_ARGUMENTS = 16,
     RUNGI_SIMT_REDUCTION_ARGUMENTS = 17,
     RUNGI_SIMT_TENSOR_ARGUMENTS = 18,
     RUNGI_SIMT_QUANTIZED_ARGUMENTS = 19,
-    RUNGI_SIMT_ARGUMENTS_MAX = 19
+    RUNGI_SIMT_ARGUMENTS_MAX = 20
 };
 
 /* Returns the number of arguments of this kernel. */

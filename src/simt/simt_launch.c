@@ -144,16 +144,20 @@ static rung_status encode_maps(const rungi_simt_run *run, region_t region, rungi
     return run->encode(run->device_state, &b, &maps[1]);
 }
 
-/* Adds the arguments of quantized.h. */
-static void add_quantized_arguments(rungi_simt_launch *launch, const uintptr_t *scales, const uintptr_t *zero_points,
-                                    const rungi_simt_quantization_args *args)
+static void set_argument(rungi_simt_launch *launch, int number, const void *value, size_t size)
 {
-    launch->arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS].value = scales;
-    launch->arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS].size = sizeof *scales;
-    launch->arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + 1].value = zero_points;
-    launch->arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + 1].size = sizeof *zero_points;
-    launch->arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + 2].value = args;
-    launch->arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + 2].size = sizeof *args;
+    launch->arguments[number].value = value;
+    launch->arguments[number].size = size;
+}
+
+/* Sets the arguments of quantized.h, and after them the scratch memory of an emulated engine. */
+static void set_quantized_arguments(rungi_simt_launch *launch, const uintptr_t *scales, const uintptr_t *zero_points,
+                                    const rungi_simt_quantization_args *args, const uintptr_t *scratch)
+{
+    set_argument(launch, RUNGI_SIMT_EPILOGUE_ARGUMENTS, scales, sizeof *scales);
+    set_argument(launch, RUNGI_SIMT_EPILOGUE_ARGUMENTS + 1, zero_points, sizeof *zero_points);
+    set_argument(launch, RUNGI_SIMT_EPILOGUE_ARGUMENTS + 2, args, sizeof *args);
+    set_argument(launch, RUNGI_SIMT_QUANTIZED_ARGUMENTS, scratch, sizeof *scratch);
 }
 
 /* Launches one kernel for a region. The arguments are valid during this call only. */
@@ -177,7 +181,7 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
     int64_t k = run->sizes.k;
     rungi_simt_tensor_map maps[2];
     bool has_maps = !is_reduction && run->simt->arguments == RUNGI_SIMT_TENSOR_ARGUMENTS;
-    bool has_narrow_b = !is_reduction && run->simt->arguments == RUNGI_SIMT_QUANTIZED_ARGUMENTS;
+    bool has_narrow_b = !is_reduction && run->simt->path.narrow_b.type != RUNG_TYPE_NONE;
     rung_quantization quantization = quantization_of(problem);
     uintptr_t scales = handle_of(run, quantization.scales.buffer);
     uintptr_t zero_points = handle_of(run, quantization.zero_points.buffer);
@@ -217,12 +221,10 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
                 {is_reduction ? &addend : &workspace, sizeof workspace},
             },
     };
-    for (int i = 0; has_maps && i < 2; i++) {
-        launch.arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + i].value = &maps[i];
-        launch.arguments[RUNGI_SIMT_EPILOGUE_ARGUMENTS + i].size = sizeof maps[i];
-    }
+    for (int i = 0; has_maps && i < 2; i++)
+        set_argument(&launch, RUNGI_SIMT_EPILOGUE_ARGUMENTS + i, &maps[i], sizeof maps[i]);
     if (has_narrow_b)
-        add_quantized_arguments(&launch, &scales, &zero_points, &quantization_args);
+        set_quantized_arguments(&launch, &scales, &zero_points, &quantization_args, &workspace);
     return run->launch(run->device_state, &launch);
 }
 

@@ -78,7 +78,7 @@ int rungi_simt_argument_count(const rung_kernel *kernel)
     if (rungi_simt_has_tensor_maps(kernel))
         return RUNGI_SIMT_TENSOR_ARGUMENTS;
     if (rungi_simt_has_narrow_b(kernel))
-        return RUNGI_SIMT_QUANTIZED_ARGUMENTS;
+        return RUNGI_SIMT_QUANTIZED_ARGUMENTS + (kernel->info.engine == RUNG_ENGINE_EMULATED);
     if (kernel->info.engine == RUNG_ENGINE_EMULATED || kernel->is_reduction)
         return RUNGI_SIMT_REDUCTION_ARGUMENTS;
     return includes(kernel, rungi_source_epilogue) ? RUNGI_SIMT_EPILOGUE_ARGUMENTS : RUNGI_SIMT_BASE_ARGUMENTS;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# quantized_bugs.sh [PATTERN] - plants each bug of quantized_bugs.txt, or those whose names match PATTERN, into the text of
-# 15_quantized and runs tests/simt/quantized.c on the emulated driver with this text. Every bug must be reported, by a wrong
-# result or by a finding of the emulator, and the text without a bug must not. results/quantized/bugs.tsv is the output.
+# quantized_bugs.sh [PATTERN] - plants each bug of quantized_bugs.txt, or those whose names match PATTERN, into the text of a
+# kernel for a quantized B and runs tests/simt/quantized.c on the emulated driver with this text. Every bug must be reported, by a
+# wrong result or by a finding of the emulator, and the text without a bug must not. results/quantized/bugs.tsv is the output.
 set -u
 . "$(dirname "$0")/emulated_driver.sh"
 needs_nvrtc
@@ -10,11 +10,11 @@ here=$(dirname "$0") program=$RUNG_BUILD/tests/simt/test_simt_quantized kernels=
 [ -x "$program" ] || { echo "$program was not built"; exit 1; }
 export RUNG_EMULATED_DRIVER_VERSION=12090 RUNG_EMULATED_CHECKS=all RUNG_TUNING=off RUNG_EMULATED_ARCH=86
 
-# run_text: inserts the header before its #include, which then has no effect, and runs the program.
+# run_text KERNEL: inserts the header before its #include, which then has no effect, and runs the program.
 run_text() {
     awk -v header="$work/quantized.h" '/^#include "quantized.h"/ { while ((getline line < header) > 0) print line } { print }' \
-        "$work/15_quantized.cu" > "$work/kernel.cu"
-    with_compiler "$program" cuda 1 "$work/kernel.cu" > "$work/out" 2>&1
+        "$work/$1.cu" > "$work/kernel.cu"
+    with_compiler "$program" cuda 1 "$1" "$work/kernel.cu" > "$work/out" 2>&1
 }
 
 # What the emulator and the program say first.
@@ -24,22 +24,26 @@ report() {
 
 failed=0
 if [ $# -eq 0 ]; then
-    cp "$kernels/15_quantized.cu" "$kernels/quantized.h" "$work"
-    run_text && ! grep -q "emulated GPU: " "$work/out" || { cat "$work/out"; wrong "the kernel without a bug is reported"; }
-    printf 'bug\tfile\treported\n'
+    for kernel in 15_quantized 16_quantized_matrix; do
+        cp "$kernels/$kernel.cu" "$kernels/quantized.h" "$work"
+        run_text $kernel && ! grep -q "emulated GPU: " "$work/out" ||
+            { cat "$work/out"; wrong "$kernel without a bug is reported"; }
+    done
+    printf 'bug\tkernel\tfile\treported\n'
 fi
-while read -r name file script; do
-    cp "$kernels/15_quantized.cu" "$kernels/quantized.h" "$work"
+while read -r name kernel file script; do
+    [ "$file" = kernel ] && file=$kernel.cu
+    cp "$kernels/$kernel.cu" "$kernels/quantized.h" "$work"
     sed -i "$script" "$work/$file"
     cmp -s "$work/$file" "$kernels/$file" && { echo "$name: the script changes nothing"; failed=1; continue; }
-    run_text
+    run_text "$kernel"
     code=$?
     if grep -q "did not compile" "$work/out"; then
         echo "$name: does not compile"; cat "$work/out"; failed=1
     elif [ $code -eq 0 ] && ! grep -q "emulated GPU: " "$work/out"; then
         echo "$name: NOT CAUGHT"; failed=1
     else
-        printf '%s\t%s\t%s\n' "$name" "$file" "$(report)"
+        printf '%s\t%s\t%s\t%s\n' "$name" "$kernel" "$file" "$(report)"
     fi
 done < <(grep -E "^(${1:-[a-z]})" "$here/quantized_bugs.txt")
 exit $failed

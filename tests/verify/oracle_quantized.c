@@ -159,6 +159,19 @@ static void wrong_readings_of_blocks_are_found(void **state)
         }
 }
 
+/* With a B of another type, a mode rounds an A of 16 bits, too. One and three tenths in F16 lose digits in BF16. */
+static void modes_round_a_narrow_a(void **state)
+{
+    uint16_t a = rung_f16_from_f32(1.3F);
+    unsigned char one = 0x38; /* F8E4M3 */
+    float c = rung_bf16_to_f32(rung_bf16_from_f32(rung_f16_to_f32(a)));
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F16, 1, 1, &a), rung_matrix_of(RUNG_F8E4M3, 1, 1, &one),
+                                           rung_matrix_of(RUNG_F32, 1, 1, &c));
+    (void)state;
+    assert_false(is_right(&problem, RUNG_COMPUTE_STRICT));
+    assert_true(is_right(&problem, RUNG_COMPUTE_BF16X1));
+}
+
 /* An element of A that is not finite makes its row infinite or NaN; mode q8 does not say which. */
 static void rows_that_are_not_finite_stay_so(void **state)
 {
@@ -207,9 +220,8 @@ static void blocks_keep_their_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modes_accept_what_they_allow),
-        cmocka_unit_test(wrong_readings_of_blocks_are_found),
-        cmocka_unit_test(rows_that_are_not_finite_stay_so),
+        cmocka_unit_test(modes_accept_what_they_allow), cmocka_unit_test(wrong_readings_of_blocks_are_found),
+        cmocka_unit_test(modes_round_a_narrow_a),       cmocka_unit_test(rows_that_are_not_finite_stay_so),
         cmocka_unit_test(blocks_keep_their_place),
     };
     unit_clean_environment();

@@ -38,13 +38,15 @@ declare -A is_healthy
 printf 'bug\tkernel\tparams\twrong_or_failed\tfindings\tfirst_finding\n'
 while read -r name kernel params script; do
     IFS=: read -r kernel header <<< "$kernel"
-    IFS=/ read -r params suite dtype <<< "$params"
+    IFS=/ read -r params suite dtype compute <<< "$params"
     IFS=@ read -r suite every <<< "$suite"
     export RUNG_EMULATED_ARCH=130
     [[ $params == *EMULATED=75* ]] && RUNG_EMULATED_ARCH=79
     grep -q "^// takes: .* from sm_90a" "$kernels/$kernel.cu" && RUNG_EMULATED_ARCH=90
     params=${params//,CHECKED=1/} params=${params//,EMULATED=75/}
-    what=(--params "$params" --suite "${suite:-edges}" --dtype "${dtype:-f32}" --every "${every:-6}")
+    mode=()
+    [ -n "${compute:-}" ] && mode=(--compute "$compute")
+    what=("${mode[@]}" --params "$params" --suite "${suite:-edges}" --dtype "${dtype:-f32}" --every "${every:-6}")
     source=$kernels/$kernel.cu
     if [ -n "${header:-}" ]; then
         sed "$script" "$kernels/$header" > "$work/$header"
@@ -62,7 +64,7 @@ while read -r name kernel params script; do
         is_healthy[$kernel ${what[*]}]=1
     fi
     verify "$work/planted.cu" "${what[@]}"
-    [ $code -ne 0 ] || [ "$findings" -ne 0 ] || verify "$work/planted.cu" "${what[@]::6}" --every 1
+    [ $code -ne 0 ] || [ "$findings" -ne 0 ] || verify "$work/planted.cu" "${what[@]::${#what[@]}-2}" --every 1
     printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$kernel" "$params" "$wrong" "$findings" \
         "$(grep -m 1 "^rung: emulated GPU: " "$work/err" | sed -E 's/^rung: emulated GPU: ([a-z-]+) .*/\1/')"
     if [ $code -eq 0 ] && [ "$findings" -eq 0 ]; then echo "$name: NOT CAUGHT"; failed=1; fi

@@ -8,6 +8,7 @@ set -u
 kernel=$1 part=${2:-1}
 . "$(dirname "$0")/oclgrind.sh"
 about=$("$RUNG" kernels "$kernel" --device opencl --json | jq '.kernels[0]')
+mode=()
 type=f32 other_types=$(jq -r '.dtypes | sub("^f32,"; "")' <<< "$about") many=50 some=30
 # A matrix engine multiplies fewer types, and tf32 for f32.
 if jq -e '.engine != "none"' <<< "$about" > /dev/null; then
@@ -18,7 +19,7 @@ fi
 check() {
     local cases=$(($1 > part ? $1 / part : 1)) every=$(($2 * part))
     shift 2
-    verify_checked --kernels "$kernel" --every $every "$@"
+    verify_checked --kernels "$kernel" --every $every "${mode[@]}" "$@"
     echo "$* --every $every $(jq -c '[.cases, .wrong, .skipped]' "$json")"
     [ $code -eq 0 ] || { cat "$json"; exit 1; }
     jq -e --argjson cases "$cases" '.cases >= $cases and .skipped == 0' "$json" > /dev/null || { cat "$json"; exit 1; }
@@ -27,6 +28,7 @@ check() {
 # A quantized B has another type than A.
 if ! jq -e '.dtypes | test("^(.*,)?f32,")' <<< "$about" > /dev/null; then
     type='f32*q4_0' other_types='f32*q8_0,f32*i8,f32*u4,f16*f8e4m3,bf16*f4e2m1:f32,f32*f8e5m2,f32*f16' many=20 some=12
+    jq -e '.engine == "none"' <<< "$about" > /dev/null || mode=(--compute "$(jq -r .compute <<< "$about")")
 fi
 # 12_matrix in software takes seconds a problem: some of each kind. With STAGES=2, as on
 # sm_75, the second tile already comes through registers within the loop.

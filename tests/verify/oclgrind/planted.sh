@@ -11,9 +11,10 @@ read -r name kernel params script < <(grep "^$1 " "$here/planted.txt")
 [ "$name" = "$1" ] || { echo "planted.txt has no $1"; exit 1; }
 
 IFS=: read -r kernel header <<< "$kernel"
-IFS=/ read -r params suite dtype <<< "$params"
+IFS=/ read -r params suite dtype compute <<< "$params"
 IFS=@ read -r suite every <<< "$suite"
 what=(--params "$params" --suite "${suite:-edges}" --every "${every:-6}" --dtype "${dtype:-f32}")
+[ -n "${compute:-}" ] && what+=(--compute "$compute")
 # See clean.sh: places are taken for unwritten.
 [ "${suite:-}" = scattered ] && uninitialized=0
 
