@@ -175,8 +175,8 @@ typedef enum rung_type {
 
     /* F8E4M3 and F8E5M2 are multiplied by the same type on NVIDIA GPUs: by 12_matrix from sm_89 on, and
      * by 13_wgmma on sm_90. The emulated 12_matrix multiplies them, too. 15_quantized and 16_quantized_matrix multiply A by
-     * a B of another type (see rung_accumulator_type()). E8M0 is a type of scales only. A problem for which the
-     * device has no kernel fails with RUNG_STATUS_UNSUPPORTED. */
+     * a B of another type (see rung_accumulator_type()). The CPU also multiplies quantized by quantized matrices. E8M0 is
+     * a type of scales only. A problem for which the device has no kernel fails with RUNG_STATUS_UNSUPPORTED. */
     RUNG_U8        = 7,
     RUNG_I4        = 8, /* 2 elements per byte, the first in the low half */
     RUNG_U4        = 9,
@@ -218,7 +218,10 @@ RUNG_API const char *rung_type_name(rung_type type);
  *
  * A may be F32, F16 or BF16, and C of the type of A or F32, if B is Q8_0, Q4_0, I8, U8, I4, U4, F8E4M3, F8E5M2
  * or F4E2M1; F32 is also multiplied by F16 and BF16 into F32. The accumulator is F32. Blocks of Q8_0 and Q4_0
- * lie along k (row_stride 1): B is a transposed n x k matrix, as GGUF files store weights. */
+ * lie along k (row_stride 1): B is a transposed n x k matrix, as GGUF files store weights.
+ *
+ * A and B may both be I8, U8, I4, U4, F8E4M3, F8E5M2 or F4E2M1, equal or not, with a C of F32 or BF16. The
+ * accumulator is F32. */
 RUNG_API rung_type rung_accumulator_type(rung_type a, rung_type b, rung_type c);
 
 /* Convert 16-bit types, for compilers that lack them. Conversion from F32 rounds to nearest,
@@ -346,8 +349,9 @@ RUNG_API rung_matrix rung_matrix_broadcast(rung_matrix matrix, int64_t rows, int
  *     bf16x1   F32 rounded to 8 significant bits       (1.02 gamma(k) + 2^-7 + 2^-16) |A||B|
  *     q8       A rounded to blocks of 8-bit integers   (1.02 gamma(k) + 2^-7 + 2^-16) |A|max |B|
  *
- * If A and B have the same type, the modes affect F32 only. If B has another type than A, the modes
- * affect every type of A, and the elements of B are first converted to F32 as by rung_dequantize(). In q8
+ * If A and B have the same type and no scales, the modes affect F32 only. If B has another type than A, or if both are
+ * quantized, the modes affect every type of A, and quantized elements are first converted to F32 as by
+ * rung_dequantize(). In q8
  * with a B of Q8_0 or Q4_0, each row of A is divided into blocks of 32 elements. The elements of a block
  * share a scale, with which the largest magnitude becomes 127. In |A|max, each element is replaced by the
  * largest magnitude of its block. In all modes but strict, inputs below 2^-126 may count as 0, and
@@ -396,8 +400,12 @@ RUNG_API const char *rung_activation_name(rung_activation activation);
  *     NVFP4 B          block 16 x 1, F4E2M1      scales k/16 x n of F8E4M3, global scale in alpha
  *     Q8_0, Q4_0       the type holds its scales; no rung_quantization is needed
  *
- * In a problem, only B may have a rung_quantization, and A is F32, F16 or BF16. In a batch, batch_stride
- * and batch_offsets of the views give the scales of each item. */
+ *     per row of A     block 1 x 0               scales m x 1
+ *     MXFP8 A          block 1 x 32, F8E4M3      scales m x k/32 of E8M0
+ *
+ * In a problem, B may have a rung_quantization if A is F32, F16 or BF16, or if A is quantized, too. A may have one if
+ * B is I8, U8, I4, U4, F8E4M3, F8E5M2 or F4E2M1. In a batch, batch_stride and batch_offsets of the views give the scales of
+ * each item. */
 typedef struct rung_quantization {
     size_t      size; /* set by rung_quantization_default() */
     rung_matrix scales;
@@ -471,7 +479,8 @@ typedef struct rung_problem {
     rung_activation          activation; /* default RUNG_ACTIVATION_NONE */
     rung_matrix              bias;       /* may be absent; has the result's type; usually broadcast; no batch_offsets */
     rung_matrix              residual;   /* may be absent; has the result's type; no batch_offsets */
-    const rung_quantization *a_quantization, *b_quantization, *d_quantization; /* default NULL: no quantization */
+    const rung_quantization *a_quantization, *b_quantization; /* default NULL: no scales and no zero points */
+    const rung_quantization *d_quantization;                  /* NULL in this version */
     rung_matrix              multiplier; /* may be absent; has the result's type; no batch_offsets; CPU only in this
                                           * version: other devices fail with RUNG_STATUS_UNSUPPORTED */
 } rung_problem;

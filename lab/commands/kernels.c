@@ -43,7 +43,7 @@ static const struct {
     {RUNG_ABILITY_PACKED_B, "a packed B"},
 };
 
-enum { TYPES_BYTES = 2048 }; /* of the names of all types */
+enum { TYPES_BYTES = 4096 }; /* of the names of all types */
 
 /* Writes the types that need architecture `min_sm`; -1: all types. */
 static void write_types(const rung_kernel *kernel, int min_sm, char *text, size_t capacity)

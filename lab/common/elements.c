@@ -15,6 +15,11 @@ bool lab_type_is_quantized(rung_type type)
     return rung_type_block_elements(type) > 2; /* two elements of a 4-bit type share a byte, but no scale */
 }
 
+bool lab_type_is_narrow(rung_type type)
+{
+    return type == RUNG_I8 || (type >= RUNG_U8 && type <= RUNG_F4E2M1);
+}
+
 int64_t lab_type_bytes(rung_type type, int64_t elements)
 {
     int64_t block = rung_type_block_elements(type);

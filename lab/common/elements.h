@@ -36,6 +36,9 @@ bool lab_type_is_integer(rung_type type);
 /* Reports whether elements of the type are stored in blocks with a scale, as Q8_0 is. */
 bool lab_type_is_quantized(rung_type type);
 
+/* Reports whether elements of the type may have scales that are stored separately: 8- and 4-bit types. */
+bool lab_type_is_narrow(rung_type type);
+
 /* Returns the bytes of `elements` elements; of whole blocks if the type has blocks. */
 int64_t lab_type_bytes(rung_type type, int64_t elements);
 

@@ -22,48 +22,54 @@ static bool is_supported(rung_type a, rung_type b, rung_type out)
     return rung_accumulator_type(a, b, out) != RUNG_TYPE_NONE;
 }
 
+/* Returns whether the pair is mixed. */
+static bool is_mixed(rung_type a, rung_type b, rung_type out)
+{
+    bool is_float = rung_accumulator_type(a, b, out) == RUNG_F32;
+    return a != b || (is_float && (a == RUNG_I8 || a == RUNG_U8 || rung_type_block_elements(a) == 2));
+}
+
 static void add_pair(rung_type a, rung_type b, rung_type out, bool is_short)
 {
+    bool has_b = is_mixed(a, b, out);
     if (total_count == LAB_TYPE_PAIRS_MAX)
         return;
-    type_pairs[total_count].pair = (lab_type_pair){a, out, a == b ? RUNG_TYPE_NONE : b};
-    snprintf(type_pairs[total_count].name, sizeof type_pairs[0].name, "%s%s%s%s%s", rung_type_name(a),
-             a == b ? "" : "*", a == b ? "" : rung_type_name(b), is_short ? "" : ":",
-             is_short ? "" : rung_type_name(out));
+    type_pairs[total_count].pair = (lab_type_pair){a, out, has_b ? b : RUNG_TYPE_NONE};
+    snprintf(type_pairs[total_count].name, sizeof type_pairs[0].name, "%s%s%s%s%s", rung_type_name(a), has_b ? "*" : "",
+             has_b ? rung_type_name(b) : "", is_short ? "" : ":", is_short ? "" : rung_type_name(out));
     total_count++;
 }
 
 /* Returns the type of C in the pair with the short name: the type of A, else the first supported one. */
-static rung_type default_output_type(rung_type a, rung_type b)
+static rung_type default_output_type(rung_type a, rung_type b, bool mixed)
 {
-    if (is_supported(a, b, a))
+    if (is_supported(a, b, a) && is_mixed(a, b, a) == mixed)
         return a;
     for (int out = 1; is_type(out); out++)
-        if (is_supported(a, b, (rung_type)out))
+        if (is_supported(a, b, (rung_type)out) && is_mixed(a, b, (rung_type)out) == mixed)
             return (rung_type)out;
     return RUNG_TYPE_NONE;
 }
 
-/* Adds every pair with these types of A and B. */
-static void add_outputs(rung_type a, rung_type b)
+/* Adds every mixed pair with these types of A and B, or every other one. */
+static void add_outputs(rung_type a, rung_type b, bool mixed)
 {
-    rung_type first = default_output_type(a, b);
+    rung_type first = default_output_type(a, b, mixed);
     if (first != RUNG_TYPE_NONE)
         add_pair(a, b, first, true);
     for (int out = 1; is_type(out); out++)
-        if (out != (int)first && is_supported(a, b, (rung_type)out))
+        if (out != (int)first && is_supported(a, b, (rung_type)out) && is_mixed(a, b, (rung_type)out) == mixed)
             add_pair(a, b, (rung_type)out, false);
 }
 
 static void find_type_pairs(void)
 {
     for (int in = 1; is_type(in); in++)
-        add_outputs((rung_type)in, (rung_type)in);
+        add_outputs((rung_type)in, (rung_type)in, false);
     same_count = total_count;
     for (int a = 1; is_type(a); a++)
         for (int b = 1; is_type(b); b++)
-            if (a != b)
-                add_outputs((rung_type)a, (rung_type)b);
+            add_outputs((rung_type)a, (rung_type)b, true);
 }
 
 int lab_type_pair_total(void)

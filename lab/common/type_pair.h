@@ -12,7 +12,8 @@
  * the library; tests/common compares these with the names of the library. */
 enum { LAB_COMPUTE_COUNT = RUNG_COMPUTE_Q8 + 1, LAB_ACTIVATION_COUNT = RUNG_ACTIVATION_SILU + 1 };
 
-/* A pair is *mixed* if A and B have different types: B is then quantized. `b` is RUNG_TYPE_NONE in other pairs. */
+/* A pair is *mixed* if A and B have different types, or if both are quantized and C is floating-point: B is then quantized. `b` is
+ * RUNG_TYPE_NONE in other pairs. F8E4M3 and F8E5M2 with the same type are not mixed. */
 typedef struct lab_type_pair {
     rung_type in; /* of A and, unless the pair is mixed, of B */
     rung_type out;
@@ -39,7 +40,7 @@ lab_type_pair lab_type_pair_at(int index);
 int lab_type_pair_index(lab_type_pair pair);
 
 /* Returns the name in --dtype and in results: "f32" if C has the type of A and B, else "f32:f16". "i8" is I8 into I32,
- * since I8 into I8 is not supported. The name of a mixed pair also has the type of B: "f32*q8_0", "f16*q8_0:f32". "?" for an
+ * since I8 into I8 is not supported. The name of a mixed pair also has the type of B: "f32*q8_0", "f16*q8_0:f32", "i4*i4". "?" for an
  * unsupported pair. */
 const char *lab_type_pair_name(lab_type_pair pair);
 

@@ -97,11 +97,12 @@ enum { TILE = 16, K_BLOCK = 256 };
 /* In mode q8, as many elements of a row of A share a scale. */
 enum { Q8_BLOCK = 32 };
 
-/* Reports whether the compute mode changes the inputs: those of F32, and all inputs if B has another type than A. */
+/* Reports whether the compute mode changes the inputs: those of F32, and all inputs if B is quantized or narrower than A. */
 static bool rounds_inputs(const rung_problem *problem)
 {
-    return problem->compute != RUNG_COMPUTE_STRICT &&
-           (problem->a.type == RUNG_F32 || problem->a.type != problem->b.type);
+    bool is_quantized = problem->a.type != problem->b.type || lab_type_is_narrow(problem->a.type);
+    return problem->compute != RUNG_COMPUTE_STRICT && !lab_type_is_integer(problem->c.type) &&
+           (problem->a.type == RUNG_F32 || is_quantized);
 }
 
 /* Reports whether elements of A count with the largest magnitude of their block. */
@@ -225,7 +226,8 @@ static double flushed_denormals_error(const rung_problem *problem, const element
  * keep 13 bits after its leading one, as reported for sm_90; PTX does not define it. */
 static double short_sums_error(const rung_problem *problem, const element_sums_t *sums, lab_accuracy accuracy)
 {
-    bool is_short = accuracy == LAB_ACCURACY_ENGINE && lab_type_is_f8(problem->a.type);
+    bool is_short = accuracy == LAB_ACCURACY_ENGINE &&
+                    (lab_type_is_f8(problem->a.type) || problem->a.type == RUNG_F4E2M1);
     return is_short ? ((double)problem->a.cols / 32 + 1) * 0x1p-13 * sums->products : 0;
 }
 

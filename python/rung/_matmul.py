@@ -82,7 +82,8 @@ def matmul(
         NumPy arrays of the same type: float32, float64, float16, int8, int32, and bfloat16,
         float8_e4m3fn and float8_e5m2 of ml_dtypes. Objects with ``__dlpack__`` (tensors of PyTorch, JAX
         and others) and with ``__cuda_array_interface__`` are used in place, too. ``b`` may be the result
-        of rung.pack(), or of rung.quantize() with ``a`` of type float32, float16 or bfloat16.
+        of rung.pack(), or of rung.quantize() with ``a`` of type float32, float16 or bfloat16. Both ``a`` and ``b``
+        may be results of rung.quantize(); the result is float32 or, if ``out`` is, bfloat16.
     out
         Receives the result and is returned. It is required if beta is not 0 and for arrays on a CUDA device. The
         default is a new NumPy array. Its type is that of the operands, but int32 for int8 and float32
@@ -93,7 +94,7 @@ def matmul(
     activation
         None, "relu", "gelu", "gelu_tanh" or "silu".
     compute
-        The lowest acceptable precision for float32 and for a quantized ``b``: None or "strict", "bf16x3",
+        The lowest acceptable precision for float32 and for quantized operands: None or "strict", "bf16x3",
         "tf32x3", "tf32", "bf16x1", "q8".
     device
         "cpu", "opencl", "opencl:1", "cuda" and so on. None selects the environment variable RUNG_DEVICE, else the
@@ -303,6 +304,8 @@ def check_activation(activation) -> int:
 def operands_of(a, b, out, beta, bias, multiplier, residual) -> Operands:
     """Returns the operands of a multiplication by an array or a rung.Quantized."""
     make = getattr(b, "_operands", None)
+    if make is None and hasattr(a, "_operands"):
+        raise TypeError("a is quantized and b is not; quantize b, too, or compute rung.matmul(b.T, a.T).T")
     return (make or Operands)(a, b, out, beta, bias, multiplier, residual)
 
 
@@ -336,7 +339,7 @@ class Operands:
 
     def __init__(self, a, b, out, beta, bias, multiplier, residual, result_type=None) -> None:
         self.given_a, self.given_b, self.given_out = a, b, out
-        self.a = view_of(a, "a")
+        self.a = a if type(a) is View else view_of(a, "a")
         self.b = b if type(b) is View else view_of(b, "b")
         kind = self.a.type
         if kind != self.b.type:

@@ -79,7 +79,7 @@ class Quantized:
     per block, row by row; they are bytes if NumPy lacks their type, and None if the format has none. Blocks
     of Q8_0 and Q4_0 hold their scales, as in GGML. Every element is also multiplied by ``global_scale``,
     which only "nvfp4" uses. ``T`` is the transposed array, with the same memory. ``array @ quantized`` is
-    rung.matmul(array, quantized).
+    rung.matmul(array, quantized), and ``quantized @ quantized`` is rung.matmul(quantized, quantized).
     """
 
     __array_ufunc__ = None  # NumPy leaves array @ quantized to __rmatmul__
@@ -116,6 +116,9 @@ class Quantized:
         )
         transposed._is_transposed = not self._is_transposed
         return transposed
+
+    def __matmul__(self, b: Any) -> Any:
+        return matmul(self, b)
 
     def __rmatmul__(self, a: Any) -> Any:
         return matmul(a, self)
@@ -162,38 +165,51 @@ class Quantized:
 
 
 class QuantizedOperands(Operands):
-    """The operands of a multiplication whose b is quantized.
+    """The operands of a multiplication whose b, or whose a and b, are quantized.
 
-    An array with the type and shape of b's elements after dequantization takes the place of b; its memory is not used.
+    An array with the type and shape of b's elements after dequantization takes the place of b, and of a; its memory is not
+    used.
     """
 
     def __init__(self, a, b: Quantized, out, beta, bias, multiplier, residual) -> None:
         if len(b.shape) != 2:
             raise ValueError(f"b has shape {b.shape}; a quantized b has two dimensions")
-        view = view_of(a, "a")
+        self._quantized_a = a if isinstance(a, Quantized) else None
+        if self._quantized_a is not None:
+            a = _dense_in_place_of(_checked_pair(a, b), _library.TYPES["F32"])
+        view = a if isinstance(a, View) else view_of(a, "a")
         if view.type not in (_library.TYPES["F32"], _library.TYPES["F16"], _library.TYPES["BF16"]):
             raise TypeError(
                 f"a has type {type_name(view.type)}; with a quantized b it must be float32, float16 or bfloat16"
             )
         if view.device is not None:
             raise ValueError("a is on a CUDA device; only the CPU multiplies by a quantized b")
-        size = TYPE_BYTES[view.type]
-        dense = View(0, b.shape, (b.shape[1] * size, size), view.type, None, False, None)
-        super().__init__(a, dense, out, beta, bias, multiplier, residual)
-        if self.c.type not in (view.type, _library.TYPES["F32"]):
+        super().__init__(a, _dense_in_place_of(b, view.type), out, beta, bias, multiplier, residual)
+        other = _library.TYPES["BF16"] if self._quantized_a is not None else view.type
+        if self.c.type not in (other, _library.TYPES["F32"]):
             raise TypeError(
-                f"out has type {type_name(self.c.type)}; with a quantized b it must be float32 or the type of a, "
-                f"{type_name(view.type)}"
+                f"out has type {type_name(self.c.type)}; with a quantized "
+                + ("a and b it must be float32 or bfloat16" if self._quantized_a is not None else
+                   f"b it must be float32 or the type of a, {type_name(view.type)}")
             )
         self._quantized = b
         self._quantized_view, self._quantization = b._view(), b._quantization()
+        if self._quantized_a is not None:
+            self._a_view, self._a_quantization = self._quantized_a._view(), self._quantized_a._quantization()
 
     def take_slot(self, form: Form, alpha: float, beta: float) -> Slot:
         fresh = Form(form.template, form.calls, form.offsets, form.items)  # other slots have a dense b
-        slot = super().take_slot(fresh, alpha * self._quantized.global_scale, beta)
+        scale = self._quantized.global_scale
+        if self._quantized_a is not None:
+            scale *= self._quantized_a.global_scale
+        slot = super().take_slot(fresh, alpha * scale, beta)
         b, view = slot.problem.b, self._quantized_view  # shape and batch are those of the dense array
         b.type, b.row_stride, b.col_stride = view.type, view.row_stride, view.col_stride
         slot.problem.b_quantization = addressof(self._quantization) if self._quantization else None
+        if self._quantized_a is not None:
+            a, view = slot.problem.a, self._a_view
+            a.type, a.row_stride, a.col_stride = view.type, view.row_stride, view.col_stride
+            slot.problem.a_quantization = addressof(self._a_quantization) if self._a_quantization else None
         return slot
 
     def give_back(self, form: Form, slot: Slot) -> None:
@@ -202,11 +218,30 @@ class QuantizedOperands(Operands):
     def addresses(self) -> list:
         addresses = super().addresses()
         addresses[1] = self._quantized_view.data or 0
+        if self._quantized_a is not None:
+            addresses[0] = self._a_view.data or 0
         return addresses
 
     def quantized_parts(self) -> list:
-        b = self._quantized
-        return [part for part in (b.data, b.scales, b.zero_points) if part is not None]
+        both = [self._quantized] if self._quantized_a is None else [self._quantized_a, self._quantized]
+        parts = [part for array in both for part in (array.data, array.scales, array.zero_points)]
+        return [part for part in parts if part is not None]
+
+
+def _checked_pair(a: Quantized, b: Quantized) -> Quantized:
+    """Returns a, which may be multiplied by b."""
+    if len(a.shape) != 2:
+        raise ValueError(f"a has shape {a.shape}; a quantized a has two dimensions")
+    for name, array in (("a", a), ("b", b)):
+        if array.type in _TYPES:
+            raise TypeError(f"{name} has type {array.type}; a quantized a and its b are of {', '.join(_FORMATS)}")
+    return a
+
+
+def _dense_in_place_of(array: Quantized, kind: int) -> View:
+    """Returns a dense view with the shape of the array and no memory."""
+    size = TYPE_BYTES[kind]
+    return View(0, array.shape, (array.shape[1] * size, size), kind, None, False, None)
 
 
 def _address(data: numpy.ndarray) -> int:

@@ -349,3 +349,40 @@ def test_wrong_calls_with_quantized_arrays_are_rejected():
             rung.quantize(random((2, 32)), "int8", block)
     with pytest.raises(rung.Error, match="lie along k"):
         rung.matmul(random((2, 4)), rung.quantize(random((4, 64)), "q8_0"))
+
+
+PAIRS = ["int8", "int4", "uint4", "f8e4m3", "f8e5m2", "mxfp8", "mxfp4", "nvfp4"]
+
+
+@pytest.mark.parametrize("kind_a", PAIRS)
+@pytest.mark.parametrize("kind_b", PAIRS)
+def test_two_quantized_arrays_are_multiplied(kind_a, kind_b):
+    a, b = rung.quantize(random((5, 160)), kind_a), rung.quantize(random((7, 160)), kind_b)
+    expected = a.dequantize().astype(float) @ b.dequantize().astype(float).T
+    sizes = abs(a.dequantize()) @ abs(b.dequantize()).T
+    for product in (rung.matmul(a, b.T), a @ b.T):
+        assert product.dtype == numpy.float32 and (abs(product - expected) <= 2**-16 * sizes).all()
+    transposed = rung.matmul(b, a.T)
+    assert (abs(transposed.T - expected) <= 2**-16 * sizes).all()
+
+
+def test_two_quantized_arrays_have_an_epilogue():
+    a, b = rung.quantize(random((3, 64)), "nvfp4"), rung.quantize(random((64, 8)).T, "nvfp4").T
+    out = random((3, 8))
+    expected = numpy.maximum(2 * a.dequantize() @ b.dequantize() + 0.5 * out + 1, 0)
+    assert a.global_scale != 1 and b.global_scale != 1
+    result = rung.matmul(a, b, out=out, alpha=2, beta=0.5, bias=1, activation="relu")
+    assert result is out and numpy.allclose(out, expected, atol=1e-4)
+    assert rung.matmul(rung.quantize(numpy.zeros((0, 64), "f4"), "mxfp8"), b).shape == (0, 8)
+
+
+def test_wrong_pairs_of_quantized_arrays_are_rejected():
+    a, b = rung.quantize(random((3, 64)), "mxfp8"), rung.quantize(random((8, 64)), "mxfp4").T
+    with pytest.raises(TypeError, match="a is quantized and b is not; quantize b, too"):
+        rung.matmul(a, random((64, 8)))
+    with pytest.raises(TypeError, match="a has type q8_0; a quantized a and its b are of int8"):
+        rung.matmul(rung.quantize(random((3, 64)), "q8_0"), b)
+    with pytest.raises(TypeError, match="with a quantized a and b it must be float32 or bfloat16"):
+        rung.matmul(a, b, out=numpy.zeros((3, 8), numpy.float16))
+    with pytest.raises(ValueError, match="a has shape"):
+        rung.matmul(rung.quantize(random((2, 3, 64)), "mxfp8"), b)

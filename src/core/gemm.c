@@ -113,7 +113,8 @@ static __attribute__((noinline)) rung_status multiply_checked(rung_context *cont
             return rungi_invalid("%s is in a buffer; rung_gemm and rung_multiply take matrices in memory (for buffers, "
                                  "create a plan and run it on a queue)",
                                  rungi_operand_name(i));
-    TRY(rungi_quantization_check_in_memory(normalized.b_quantization));
+    TRY(rungi_quantization_check_in_memory("A", normalized.a_quantization));
+    TRY(rungi_quantization_check_in_memory("B", normalized.b_quantization));
     TRY(rung_problem_check(&normalized));
     rungi_problem_normalize(&normalized);
     if (normalized.alpha == 0.0) /* A and B are not read, so they are not copied to the device */

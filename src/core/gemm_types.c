@@ -13,9 +13,12 @@ static const struct {
     RUNGI_GEMM_TYPES_LIST(X)
 #undef X
 #define X(a, b, out, sum, word) [RUNGI_##a##_##b##_TO_##out] = {RUNG_##a, RUNG_##b, RUNG_##out, RUNG_##sum, word},
-        RUNGI_GEMM_MIXED_TYPES_LIST(X)
+        RUNGI_GEMM_MIXED_TYPES_LIST(X) RUNGI_GEMM_QUANTIZED_TYPES_LIST(X)
 #undef X
 };
+
+/* The name of RUNGI_GEMM_TYPES_QUANTIZED in kernel files and messages. */
+static const char quantized_word[] = "quantized*quantized";
 
 static int is_valid(rungi_gemm_types types)
 {
@@ -42,7 +45,7 @@ rungi_gemm_types rungi_gemm_types_find(rungi_string_view name)
 static rungi_gemm_types_set set_of_b(rungi_gemm_types types)
 {
     rungi_gemm_types_set set = 0;
-    for (int i = RUNGI_GEMM_SAME_TYPES_COUNT; i < RUNGI_GEMM_TYPES_COUNT; i++)
+    for (int i = RUNGI_GEMM_SAME_TYPES_COUNT; i < RUNGI_GEMM_PLAIN_TYPES_COUNT; i++)
         if (types_table[i].b == types_table[types].b)
             set |= RUNGI_GEMM_TYPES_BIT(i);
     return set;
@@ -51,12 +54,14 @@ static rungi_gemm_types_set set_of_b(rungi_gemm_types types)
 rungi_gemm_types_set rungi_gemm_types_find_set(rungi_string_view name)
 {
     rungi_gemm_types types = rungi_gemm_types_find(name);
-    if (types < RUNGI_GEMM_TYPES_COUNT)
+    if (types < RUNGI_GEMM_PLAIN_TYPES_COUNT)
         return RUNGI_GEMM_TYPES_BIT(types);
+    if (rungi_string_view_equals(name, quantized_word))
+        return RUNGI_GEMM_TYPES_QUANTIZED;
     if (name.length < 2 || *name.text != '*')
         return 0;
     rungi_string_view b = {name.text + 1, name.length - 1};
-    for (int i = RUNGI_GEMM_SAME_TYPES_COUNT; i < RUNGI_GEMM_TYPES_COUNT; i++)
+    for (int i = RUNGI_GEMM_SAME_TYPES_COUNT; i < RUNGI_GEMM_PLAIN_TYPES_COUNT; i++)
         if (rungi_string_view_equals(b, rung_type_name(types_table[i].b)))
             return set_of_b((rungi_gemm_types)i);
     return 0;
@@ -81,7 +86,7 @@ void rungi_gemm_types_format(rungi_gemm_types_set set, char *text, size_t capaci
 {
     size_t used = 0;
     *text = '\0';
-    for (int i = 0; i < RUNGI_GEMM_TYPES_COUNT && used < capacity; i++) {
+    for (int i = 0; i < RUNGI_GEMM_PLAIN_TYPES_COUNT && used < capacity; i++) {
         rungi_gemm_types_set alike = i < RUNGI_GEMM_SAME_TYPES_COUNT ? 0 : set_of_b((rungi_gemm_types)i);
         bool is_short = alike != 0 && (set & alike) == alike;
         if (!(set & RUNGI_GEMM_TYPES_BIT(i)))
@@ -91,4 +96,6 @@ void rungi_gemm_types_format(rungi_gemm_types_set set, char *text, size_t capaci
         if (is_short)
             set &= ~alike;
     }
+    if (set & RUNGI_GEMM_TYPES_QUANTIZED && used < capacity)
+        snprintf(text + used, capacity - used, "%s%s", used ? ", " : "", quantized_word);
 }

@@ -42,7 +42,8 @@ static rung_status check_in_memory(const rung_problem *problem, bool is_b_packed
             return rungi_invalid("%s is in a buffer; rung_group_multiply takes matrices in memory (for buffers, create "
                                  "a plan per problem and run it on a queue)",
                                  rungi_operand_name(i));
-    return rungi_quantization_check_in_memory(problem->b_quantization);
+    TRY(rungi_quantization_check_in_memory("A", problem->a_quantization));
+    return rungi_quantization_check_in_memory("B", problem->b_quantization);
 }
 
 static bool has_view(const rung_problem *problem, rungi_operand operand)
@@ -239,12 +240,27 @@ static rung_matrix view_of_bytes(const rung_buffer *buffer)
     return rung_matrix_of(RUNG_I8, 1, buffer->bytes, (const void *)buffer->address);
 }
 
+/* Checks the scales and zero points of A or B. */
+static rung_status check_scales_apart(const output_ranges_t *outputs, int64_t index, rungi_operand operand)
+{
+    const rung_problem *problem = &outputs->problems[index];
+    const rung_quantization *given = rungi_problem_quantization(problem, operand);
+    rung_quantization quantization;
+    if (!given || !has_view(problem, operand))
+        return RUNG_OK;
+    TRY(rungi_quantization_read(given, &quantization));
+    if (!rungi_matrix_is_empty(&quantization.scales))
+        TRY(check_apart(outputs, index, rungi_scales_name(operand, true), &quantization.scales));
+    if (!rungi_matrix_is_empty(&quantization.zero_points))
+        TRY(check_apart(outputs, index, rungi_scales_name(operand, false), &quantization.zero_points));
+    return RUNG_OK;
+}
+
 /* Checks all matrices of a problem. */
 static rung_status check_problem_apart(const output_ranges_t *outputs, int64_t index, const rungi_group *group)
 {
     const rung_problem *problem = &outputs->problems[index];
     const rung_buffer *packed = packed_b_of(group, index);
-    rung_quantization quantization;
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
         if ((i != RUNGI_B || !group->packed_b) && rungi_problem_uses_operand(problem, i) && has_view(problem, i))
             TRY(check_apart(outputs, index, rungi_operand_name(i), rungi_problem_view(problem, i)));
@@ -252,14 +268,8 @@ static rung_status check_problem_apart(const output_ranges_t *outputs, int64_t i
         rung_matrix bytes = view_of_bytes(packed);
         TRY(check_apart(outputs, index, "the packed B", &bytes));
     }
-    if (!problem->b_quantization || !has_view(problem, RUNGI_B))
-        return RUNG_OK;
-    TRY(rungi_quantization_read(problem->b_quantization, &quantization));
-    if (!rungi_matrix_is_empty(&quantization.scales))
-        TRY(check_apart(outputs, index, "the matrix of scales", &quantization.scales));
-    if (!rungi_matrix_is_empty(&quantization.zero_points))
-        TRY(check_apart(outputs, index, "the matrix of zero points", &quantization.zero_points));
-    return RUNG_OK;
+    TRY(check_scales_apart(outputs, index, RUNGI_A));
+    return check_scales_apart(outputs, index, RUNGI_B);
 }
 
 static rung_status check_overlap(const rung_context *context, const rungi_group *group)

@@ -104,8 +104,9 @@ static rung_status check_group(const rung_device *device, const rungi_group *gro
     if (group->count == 1)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "a single problem may have slices of k and overlapped copies");
     for (int64_t i = 0; i < group->count; i++)
-        if (group->problems[i].b_quantization)
-            return rungi_fail(RUNG_STATUS_UNSUPPORTED, "B of problem %lld has scales or zero points", (long long)i);
+        if (group->problems[i].a_quantization || group->problems[i].b_quantization)
+            return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s of problem %lld has scales or zero points",
+                              group->problems[i].b_quantization ? "B" : "A", (long long)i);
     if (first->a.type != first->b.type)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "A is %s and B is %s", rung_type_name(first->a.type),
                           rung_type_name(first->b.type));

@@ -72,6 +72,17 @@ static inline bool rungi_type_is_f8(rung_type type)
     return type == RUNG_F8E4M3 || type == RUNG_F8E5M2;
 }
 
+/* Returns whether values of this type can be quantized, and whether a rung_quantization may describe elements of this type. */
+static inline bool rungi_type_is_wide(rung_type type)
+{
+    return type == RUNG_F32 || type == RUNG_F64 || type == RUNG_F16 || type == RUNG_BF16;
+}
+
+static inline bool rungi_type_is_narrow(rung_type type)
+{
+    return type == RUNG_I8 || (type >= RUNG_U8 && type <= RUNG_F4E2M1);
+}
+
 /* Returns whether kernels of this version multiply matrices of this type with each other, or by a B with such blocks. */
 static inline bool rungi_type_is_implemented(rung_type type)
 {

@@ -40,12 +40,37 @@ static unsigned alignment_with_narrow_b(const rung_problem *normalized)
            (is_narrow_b_aligned(&normalized->b, rungi_problem_items(normalized)) ? RUNGI_NARROW_B_ALIGNED : 0);
 }
 
+/* Returns whether every item of a matrix of narrow elements begins at a multiple of 16 bytes. */
+static bool is_narrow_aligned_16(const rung_matrix *matrix, int64_t items)
+{
+    int64_t elements = rungi_type_is_4_bit(matrix->type) ? 32 : 16;
+    if (rungi_matrix_base_address(matrix) % 16 != 0 || matrix->offset % elements != 0)
+        return false;
+    if (!matrix->batch_offsets)
+        return items < 2 || matrix->batch_stride % elements == 0;
+    for (int64_t i = 0; i < items; i++)
+        if (matrix->batch_offsets[i] % elements != 0)
+            return false;
+    return true;
+}
+
+/* Returns the alignment of a problem whose A and B are quantized. */
+static unsigned alignment_with_quantized_a(const rung_problem *normalized)
+{
+    int64_t items = rungi_problem_items(normalized);
+    return is_narrow_aligned_16(&normalized->a, items) && is_narrow_aligned_16(&normalized->b, items)
+               ? RUNGI_INPUTS_ALIGNED_16_BYTES
+               : 0;
+}
+
 unsigned rungi_plan_alignment_of(const rung_problem *normalized)
 {
-    int64_t elements = 16 / rung_type_size(normalized->a.type);
     unsigned alignment = 0;
+    if (rungi_problem_has_quantized_a(normalized))
+        return alignment_with_quantized_a(normalized);
     if (normalized->b.type != normalized->a.type)
         return alignment_with_narrow_b(normalized);
+    int64_t elements = 16 / rung_type_size(normalized->a.type);
     if (is_operand_aligned(normalized, RUNGI_A, elements) && is_operand_aligned(normalized, RUNGI_B, elements))
         alignment |= RUNGI_INPUTS_ALIGNED_16_BYTES;
     if (is_operand_aligned(normalized, RUNGI_A, 4) && is_operand_aligned(normalized, RUNGI_B, 4)) {
@@ -57,12 +82,12 @@ unsigned rungi_plan_alignment_of(const rung_problem *normalized)
 }
 
 /* Copies the form of scales and zero points into the plan. They were checked. */
-static void set_quantization(rung_plan *plan)
+static void set_quantization(const rung_quantization **given, rung_quantization *copy)
 {
-    rung_matrix *const views[] = {&plan->b_quantization.scales, &plan->b_quantization.zero_points};
-    if (!plan->problem.b_quantization)
+    rung_matrix *const views[] = {&copy->scales, &copy->zero_points};
+    if (!*given)
         return;
-    (void)rungi_quantization_read(plan->problem.b_quantization, &plan->b_quantization);
+    (void)rungi_quantization_read(*given, copy);
     for (int i = 0; i < 2; i++) {
         static const int64_t placeholder_offsets[1] = {0};
         views[i]->data = NULL;
@@ -70,7 +95,7 @@ static void set_quantization(rung_plan *plan)
         views[i]->offset = 0;
         views[i]->batch_offsets = views[i]->batch_offsets ? placeholder_offsets : NULL;
     }
-    plan->problem.b_quantization = &plan->b_quantization;
+    *given = copy;
 }
 
 void rungi_plan_set_problem(rung_plan *plan, const rung_problem *problem)
@@ -78,7 +103,8 @@ void rungi_plan_set_problem(rung_plan *plan, const rung_problem *problem)
     rung_problem normalized = *problem;
     rungi_problem_normalize(&normalized);
     plan->problem = rungi_problem_form(&normalized);
-    set_quantization(plan);
+    set_quantization(&plan->problem.a_quantization, &plan->a_quantization);
+    set_quantization(&plan->problem.b_quantization, &plan->b_quantization);
     plan->alignment = rungi_plan_alignment_of(&normalized);
 }
 
@@ -105,7 +131,8 @@ static void set_fast_path(rung_plan *plan)
     plan->has_fast_path = plan->device->reads_host_memory && problem->batch == 1 &&
                           !rungi_problem_has_epilogue(problem) && !rungi_problem_has_batch_offsets(problem) &&
                           plan->info.workspace_bytes == 0 && plan->required_alignment == 0 &&
-                          !problem->b_quantization && !rungi_type_is_4_bit(problem->b.type);
+                          !problem->a_quantization && !problem->b_quantization &&
+                          !rungi_type_is_4_bit(problem->a.type) && !rungi_type_is_4_bit(problem->b.type);
     for (int i = RUNGI_A; i <= RUNGI_C && plan->has_fast_path; i++) {
         const rung_matrix *view = rungi_problem_view(problem, i);
         plan->has_fast_path = !rungi_matrix_is_empty(view) && rungi_matrix_span(view, &plan->spans[i]);
@@ -184,6 +211,11 @@ static rung_status check_options(const rung_plan_options *options, const rung_pr
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "a packed B cannot have a rung_quantization in this version; multiply without packed_b, or "
                           "quantize B to q8_0 or q4_0, which hold their scales");
+    if (options->packed_b && rungi_type_is_narrow(problem->a.type) && !rungi_type_is_integer(problem->c.type))
+        return rungi_fail(
+            RUNG_STATUS_UNSUPPORTED,
+            "a packed B is not multiplied by a quantized A in this version; multiply without packed_b, or "
+            "dequantize A");
     return rungi_threads_check(options->threads, "the context's number");
 }
 

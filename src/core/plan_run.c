@@ -58,15 +58,16 @@ static rung_status check_workspace(const rung_plan *plan, const rung_problem *no
     return RUNG_OK;
 }
 
-/* Checks that the plan's device can access scales and zero points of B. */
-static rung_status check_quantization_views(const rung_plan *plan, const rung_quantization *given)
+/* Checks that the plan's device can access scales and zero points of A or B. */
+static rung_status check_quantization_views(const rung_plan *plan, const rung_problem *problem, rungi_operand operand)
 {
+    const rung_quantization *given = rungi_problem_quantization(problem, operand);
     rung_quantization quantization;
     if (!given)
         return RUNG_OK;
     TRY(rungi_quantization_read(given, &quantization));
-    TRY(rungi_plan_check_view(plan, "the matrix of scales", &quantization.scales));
-    return rungi_plan_check_view(plan, "the matrix of zero points", &quantization.zero_points);
+    TRY(rungi_plan_check_view(plan, rungi_scales_name(operand, true), &quantization.scales));
+    return rungi_plan_check_view(plan, rungi_scales_name(operand, false), &quantization.zero_points);
 }
 
 static rung_status check_run(const rung_plan *plan, const rung_queue *queue, const rung_problem *problem,
@@ -86,7 +87,8 @@ static rung_status check_run(const rung_plan *plan, const rung_queue *queue, con
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
         if ((i != RUNGI_B || !plan->packed_b) && rungi_problem_uses_operand(problem, i))
             TRY(rungi_plan_check_view(plan, rungi_operand_name(i), rungi_problem_view(problem, i)));
-    TRY(check_quantization_views(plan, problem->b_quantization));
+    TRY(check_quantization_views(plan, problem, RUNGI_A));
+    TRY(check_quantization_views(plan, problem, RUNGI_B));
     TRY(plan->packed_b ? check_packed_run(plan, problem, options) : rung_problem_check(problem));
     if (plan->required_alignment & ~rungi_plan_alignment_of(normalized))
         return rungi_invalid(

@@ -17,8 +17,8 @@ typedef enum rungi_alignment {
 
 struct rung_plan {
     rung_device *device;
-    rung_problem problem;             /* types, sizes and strides; without memory */
-    rung_quantization b_quantization; /* what problem.b_quantization points to, unless that is NULL */
+    rung_problem problem;                             /* types, sizes and strides; without memory */
+    rung_quantization a_quantization, b_quantization; /* what those of `problem` point to, unless they are NULL */
     const rung_kernel *kernel;
     rungi_parameter_values values;
     bool has_parameter_values;  /* `values` belongs to `kernel` */

@@ -33,6 +33,13 @@ const char *rungi_operand_name(rungi_operand operand)
     return names[operand];
 }
 
+const char *rungi_scales_name(rungi_operand operand, bool is_scale)
+{
+    if (operand == RUNGI_A)
+        return is_scale ? "the matrix of A's scales" : "the matrix of A's zero points";
+    return is_scale ? "the matrix of scales" : "the matrix of zero points";
+}
+
 static rungi_operand output_operand(const rung_problem *given)
 {
     return given->d.type != RUNG_TYPE_NONE ? RUNGI_D : RUNGI_C;
@@ -50,23 +57,30 @@ static const char *output_name(const rung_problem *given)
 
 /* ---- Form -------------------------------------------------------------------------------------------------------- */
 
-static rung_status check_type(const char *name, rung_type type, bool is_b)
+/* The operands that may have more types than others: all may be wide or integers. */
+typedef enum narrow_types { NO_NARROW_TYPES, NARROW_TYPES, NARROW_TYPES_AND_BLOCKS } narrow_types_t;
+
+static rung_status check_type(const char *name, rung_type type, narrow_types_t allowed)
 {
     if ((int)type <= RUNG_TYPE_NONE || (int)type >= RUNGI_TYPE_COUNT)
         return rungi_invalid("the type of %s is %d, which is not a rung_type; set it to RUNG_F32, for example", name,
                              (int)type);
-    bool is_only_b = rungi_type_has_scales(type) || (rungi_type_is_narrow(type) && !rungi_type_is_implemented(type));
-    if (!rungi_type_is_implemented(type) && !is_only_b)
+    bool has_blocks = rungi_type_has_scales(type);
+    bool is_only_input = rungi_type_is_narrow(type) && !rungi_type_is_implemented(type);
+    if (!rungi_type_is_implemented(type) && !is_only_input)
         return rungi_fail(
             RUNG_STATUS_UNSUPPORTED,
             "%s has type %s, which no kernel of rung %s multiplies; convert it to f32, f64, f16, bf16, i8, i32 or, on "
             "NVIDIA GPUs, f8e4m3 or f8e5m2",
             name, rung_type_name(type), rung_version_text());
-    if (is_only_b && !is_b)
+    if (has_blocks && allowed != NARROW_TYPES_AND_BLOCKS)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "%s has type %s, which only B may have; if A is quantized, multiply the transposed matrices: "
                           "C^T = B^T * A^T (see rung_matrix_transpose)",
                           name, rung_type_name(type));
+    if (is_only_input && allowed == NO_NARROW_TYPES)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s has type %s, which only A and B may have; use f32 or bf16", name,
+                          rung_type_name(type));
     return RUNG_OK;
 }
 
@@ -115,9 +129,9 @@ static rung_status check_shape(const char *name, const rung_matrix *matrix, int6
     return RUNG_OK;
 }
 
-static rung_status check_view(const char *name, const rung_matrix *matrix, int64_t batch, bool is_b)
+static rung_status check_view(const char *name, const rung_matrix *matrix, int64_t batch, narrow_types_t allowed)
 {
-    TRY(check_type(name, matrix->type, is_b));
+    TRY(check_type(name, matrix->type, allowed));
     TRY(check_shape(name, matrix, batch));
     return rungi_type_has_scales(matrix->type) ? rungi_matrix_check_blocks(name, matrix) : RUNG_OK;
 }
@@ -136,7 +150,7 @@ static rung_status check_epilogue_operand(const rung_problem *problem, rungi_ope
     const rung_matrix *view = rungi_problem_view(problem, operand), *c = rungi_problem_output(problem);
     if (rungi_matrix_is_empty(view) && view->rows >= 0 && view->cols >= 0)
         return RUNG_OK;
-    TRY(check_view(name, view, rungi_problem_items(problem), false));
+    TRY(check_view(name, view, rungi_problem_items(problem), NO_NARROW_TYPES));
     if (view->type != c->type || view->rows != c->rows || view->cols != c->cols)
         return rungi_invalid(
             "%s is %lld x %lld of %s; it must be %lld x %lld of %s like %s (see rung_matrix_broadcast)", name,
@@ -173,7 +187,7 @@ static rung_status check_addend(const rung_problem *problem)
         return RUNG_OK;
     if (rungi_matrix_is_absent(c))
         return rungi_invalid("beta is %g and C is absent; set C, or set beta to 0", problem->beta);
-    TRY(check_view("C", c, rungi_problem_items(problem), false));
+    TRY(check_view("C", c, rungi_problem_items(problem), NO_NARROW_TYPES));
     if (c->rows != d->rows || c->cols != d->cols)
         return rungi_invalid("C is %lld x %lld and D is %lld x %lld; both must be m x n", (long long)c->rows,
                              (long long)c->cols, (long long)d->rows, (long long)d->cols);
@@ -188,9 +202,15 @@ static rung_status check_views(const rung_problem *problem)
     int64_t items = rungi_problem_items(problem);
     if (problem->batch < 0)
         return rungi_invalid("batch is %lld; it must not be negative", (long long)problem->batch);
-    TRY(check_view("A", &problem->a, items, false));
-    TRY(check_view("B", &problem->b, items, true));
-    TRY(check_view(output_name(problem), rungi_problem_output(problem), items, false));
+    TRY(check_view("A", &problem->a, items, NARROW_TYPES));
+    TRY(check_view("B", &problem->b, items, NARROW_TYPES_AND_BLOCKS));
+    TRY(check_view(output_name(problem), rungi_problem_output(problem), items, NO_NARROW_TYPES));
+    if (!rungi_type_is_implemented(problem->a.type) && !rungi_type_is_narrow(problem->b.type))
+        return rungi_fail(
+            RUNG_STATUS_UNSUPPORTED,
+            "A has type %s and B %s; a quantized A needs a B of i8, u8, i4, u4, f8e4m3, f8e5m2 or f4e2m1; "
+            "otherwise multiply the transposed matrices: C^T = B^T * A^T (see rung_matrix_transpose)",
+            rung_type_name(problem->a.type), rung_type_name(problem->b.type));
     return check_addend(problem);
 }
 
@@ -212,41 +232,54 @@ static rung_status check_output(const rung_problem *problem)
     return RUNG_OK;
 }
 
-/* Only B may have scales. */
-static rung_status refuse_quantization(const char *name, const rung_quantization *given)
+/* The result has no scales. */
+static rung_status refuse_output_quantization(const rung_quantization *given)
 {
     rung_quantization quantization;
     if (!given)
         return RUNG_OK;
     TRY(rungi_quantization_read(given, &quantization));
     return rungi_fail(RUNG_STATUS_UNSUPPORTED,
-                      "%s has scales or zero points, which only B may have; convert %s to f32, f16 or bf16", name,
-                      name);
+                      "D has scales or zero points, which only A and B may have; store the result as f32 or bf16 and "
+                      "call rung_quantize");
 }
 
-/* The names of scales and zero points in messages about their memory. */
-static const char *const scales_name = "the matrix of scales", *const zero_points_name = "the matrix of zero points";
-
-/* Checks the scales and zero points of B, without their memory. */
-static rung_status check_quantization(const rung_problem *problem)
+/* Checks that the types of a problem with scales or zero points may have them. */
+static rung_status check_quantized_types(const rung_problem *problem)
 {
-    rung_quantization quantization;
-    rung_type a = problem->a.type, b = problem->b.type;
-    int64_t items = rungi_problem_items(problem);
-    if (!problem->b_quantization)
-        return RUNG_OK;
-    TRY(rungi_quantization_read(problem->b_quantization, &quantization));
-    if (!rungi_type_has_scales(b) && (!rungi_type_is_narrow(b) || !rungi_type_is_wide(a) || a == RUNG_F64))
+    rung_type a = problem->a.type, b = problem->b.type, c = rungi_problem_output(problem)->type;
+    if (rungi_type_has_scales(b) && !problem->a_quantization)
+        return RUNG_OK; /* the blocks are checked */
+    if (!rungi_type_is_narrow(b) || (problem->a_quantization && !rungi_type_is_narrow(a)) ||
+        (!rungi_type_is_narrow(a) && (!rungi_type_is_wide(a) || a == RUNG_F64)))
         return rungi_fail(
             RUNG_STATUS_UNSUPPORTED,
-            "B has scales or zero points with types %s x %s; A must be f32, f16 or bf16, and B i8, u8, i4, "
-            "u4, f8e4m3, f8e5m2 or f4e2m1",
-            rung_type_name(a), rung_type_name(b));
-    if (rungi_matrix_is_empty(&problem->b))
+            "%s has scales or zero points with types %s x %s; B must be i8, u8, i4, u4, f8e4m3, f8e5m2 or f4e2m1, and A "
+            "one of these types or%s f32, f16 or bf16",
+            problem->a_quantization ? "A" : "B", rung_type_name(a), rung_type_name(b),
+            problem->a_quantization ? ", without scales," : "");
+    if (rungi_type_is_narrow(a) && c != RUNG_F32 && c != RUNG_BF16)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "A and B are quantized and %s is %s; it must be f32 or bf16",
+                          output_name(problem), rung_type_name(c));
+    return RUNG_OK;
+}
+
+/* Checks the scales and zero points of A or B, without their memory. */
+static rung_status check_quantization(const rung_problem *problem, rungi_operand operand)
+{
+    const rung_matrix *matrix = rungi_problem_view(problem, operand);
+    const rung_quantization *given = rungi_problem_quantization(problem, operand);
+    rung_quantization quantization;
+    int64_t items = rungi_problem_items(problem);
+    if (!given)
         return RUNG_OK;
-    TRY(rungi_quantization_check_blocks(&problem->b, &quantization));
-    TRY(check_shape(scales_name, &quantization.scales, items));
-    return check_shape(zero_points_name, &quantization.zero_points, items);
+    TRY(rungi_quantization_read(given, &quantization));
+    TRY(check_quantized_types(problem));
+    if (rungi_matrix_is_empty(matrix))
+        return RUNG_OK;
+    TRY(rungi_quantization_check_blocks(matrix, &quantization));
+    TRY(check_shape(rungi_scales_name(operand, true), &quantization.scales, items));
+    return check_shape(rungi_scales_name(operand, false), &quantization.zero_points, items);
 }
 
 rung_status rungi_problem_check_form(const rung_problem *problem)
@@ -254,9 +287,9 @@ rung_status rungi_problem_check_form(const rung_problem *problem)
     const rung_matrix *a = &problem->a, *b = &problem->b, *c = rungi_problem_output(problem);
     const char *name = output_name(problem);
     TRY(check_views(problem));
-    TRY(refuse_quantization("A", problem->a_quantization));
-    TRY(refuse_quantization("D", problem->d_quantization));
-    TRY(check_quantization(problem));
+    TRY(refuse_output_quantization(problem->d_quantization));
+    TRY(check_quantization(problem, RUNGI_A));
+    TRY(check_quantization(problem, RUNGI_B));
     TRY(check_scalar("alpha", problem->alpha, c->type));
     TRY(check_scalar("beta", problem->beta, c->type));
     if ((int)problem->compute < 0 || (int)problem->compute >= RUNGI_COMPUTE_COUNT)
@@ -309,18 +342,19 @@ static rung_status check_operand_memory(const char *name, const rung_matrix *mat
     return RUNG_OK;
 }
 
-/* Checks the memory of the scales and zero points of B. */
-static rung_status check_quantization_memory(const rung_problem *problem)
+/* Checks the memory of the scales and zero points of A or B. */
+static rung_status check_quantization_memory(const rung_problem *problem, rungi_operand operand)
 {
     const rung_matrix *output = rungi_problem_output(problem);
+    const rung_quantization *given = rungi_problem_quantization(problem, operand);
     rung_quantization quantization;
     int64_t items = rungi_problem_items(problem);
-    if (rungi_matrix_is_empty(&problem->b))
+    if (!given || rungi_matrix_is_empty(rungi_problem_view(problem, operand)))
         return RUNG_OK;
-    TRY(rungi_quantization_read(problem->b_quantization, &quantization));
+    TRY(rungi_quantization_read(given, &quantization));
     for (int i = 0; i < 2; i++) {
         const rung_matrix *view = i == 0 ? &quantization.scales : &quantization.zero_points;
-        const char *name = i == 0 ? scales_name : zero_points_name;
+        const char *name = rungi_scales_name(operand, i == 0);
         TRY(check_operand_memory(name, view, items, false));
         if (rungi_batches_overlap(output, view, items))
             return rungi_fail(RUNG_STATUS_ALIASED, "%s overlaps %s; store the result in another matrix and copy it",
@@ -349,7 +383,8 @@ rung_status rungi_problem_check_memory(const rung_problem *problem)
             return rungi_fail(RUNG_STATUS_ALIASED, "%s overlaps %s; store the result in another matrix and copy it",
                               output_name(problem), rungi_operand_name(i));
     }
-    return problem->b_quantization ? check_quantization_memory(problem) : RUNG_OK;
+    TRY(check_quantization_memory(problem, RUNGI_A));
+    return check_quantization_memory(problem, RUNGI_B);
 }
 
 bool rungi_problem_overlaps_buffer(const rung_problem *problem, const rung_buffer *buffer, int64_t bytes)

@@ -30,16 +30,36 @@ const rung_matrix *rungi_problem_view(const rung_problem *problem, rungi_operand
 /* Returns the name of an operand in a message: "A" or "the bias". */
 const char *rungi_operand_name(rungi_operand operand);
 
+/* Returns the name of scales or zero points of A or B in a message. */
+const char *rungi_scales_name(rungi_operand operand, bool is_scale);
+
+/* Returns the scales and zero points of A or B; NULL if there are none. */
+static inline const rung_quantization *rungi_problem_quantization(const rung_problem *problem, rungi_operand operand)
+{
+    return operand == RUNGI_A ? problem->a_quantization : problem->b_quantization;
+}
+
+/* Returns whether A and B are quantized: both have narrow elements, and C is floating-point. F8E4M3 x F8E4M3 and F8E5M2 x F8E5M2
+ * count only if there are scales. A kernel without scales multiplies them otherwise. */
+static inline bool rungi_problem_has_quantized_a(const rung_problem *problem)
+{
+    const rung_matrix *output = problem->d.type != RUNG_TYPE_NONE ? &problem->d : &problem->c;
+    bool has_scales = problem->a_quantization || problem->b_quantization;
+    return rungi_type_is_narrow(problem->a.type) && !rungi_type_is_integer(output->type) &&
+           (has_scales || problem->a.type != problem->b.type || !rungi_type_is_f8(problem->a.type));
+}
+
 /* Returns the number of items. A batch of 0, as in a zeroed problem, is one item. */
 static inline int64_t rungi_problem_items(const rung_problem *problem)
 {
     return problem->batch == 0 ? 1 : problem->batch;
 }
 
-/* Returns whether the compute mode affects the problem: it has F32 inputs. A B of another type than A counts as F32. */
+/* Returns whether the compute mode affects the problem: it has F32 inputs. Quantized inputs, and a B of another type than A, count
+ * as F32. */
 static inline bool rungi_problem_has_modes(const rung_problem *problem)
 {
-    return problem->a.type == RUNG_F32 || problem->a.type != problem->b.type;
+    return problem->a.type == RUNG_F32 || problem->a.type != problem->b.type || rungi_problem_has_quantized_a(problem);
 }
 
 /* Returns the matrix that beta multiplies in a normalized problem, if it is not the result; otherwise an absent

@@ -53,6 +53,8 @@ static void normalize_operand(rung_problem *problem, rungi_operand operand)
 /* Without elements, or with scales in B itself, there is nothing to scale. */
 static void normalize_quantization(rung_problem *problem)
 {
+    if (rungi_matrix_is_empty(&problem->a))
+        problem->a_quantization = NULL;
     if (rungi_matrix_is_empty(&problem->b) || rungi_type_has_scales(problem->b.type))
         problem->b_quantization = NULL;
 }
@@ -135,5 +137,6 @@ bool rungi_problem_has_same_form(const rung_problem *x, const rung_problem *y)
         if (!has_same_form(rungi_problem_view(x, i), rungi_problem_view(y, i), x->batch))
             return false;
     return x->batch == y->batch && x->compute == y->compute && x->activation == y->activation &&
+           rungi_quantization_has_same_form(x->a_quantization, y->a_quantization, x->batch) &&
            rungi_quantization_has_same_form(x->b_quantization, y->b_quantization, x->batch);
 }

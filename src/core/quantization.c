@@ -90,7 +90,7 @@ rung_status rungi_quantization_check_blocks(const rung_matrix *matrix, const run
     return check_blocks("the zero points", &sizes.zero_points, matrix, &sizes);
 }
 
-rung_status rungi_quantization_check_in_memory(const rung_quantization *given)
+rung_status rungi_quantization_check_in_memory(const char *name, const rung_quantization *given)
 {
     rung_quantization quantization;
     if (!given)
@@ -98,9 +98,9 @@ rung_status rungi_quantization_check_in_memory(const rung_quantization *given)
     TRY(rungi_quantization_read(given, &quantization));
     if (quantization.scales.buffer || quantization.zero_points.buffer)
         return rungi_invalid(
-            "the %s of B are in a buffer, and this call takes matrices in memory; copy them to memory, "
+            "the %s of %s are in a buffer, and this call takes matrices in memory; copy them to memory, "
             "or create a plan and run it on a queue",
-            quantization.scales.buffer ? "scales" : "zero points");
+            quantization.scales.buffer ? "scales" : "zero points", name);
     return RUNG_OK;
 }
 

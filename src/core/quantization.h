@@ -5,17 +5,6 @@
 
 #include "core/matrix.h"
 
-/* Returns whether values of this type can be quantized, and whether a rung_quantization may describe elements of this type. */
-static inline bool rungi_type_is_wide(rung_type type)
-{
-    return type == RUNG_F32 || type == RUNG_F64 || type == RUNG_F16 || type == RUNG_BF16;
-}
-
-static inline bool rungi_type_is_narrow(rung_type type)
-{
-    return type == RUNG_I8 || (type >= RUNG_U8 && type <= RUNG_F4E2M1);
-}
-
 /* Returns element number `index` of host memory, counted from the view's `data`, as F32. The type is wide, narrow or E8M0. */
 float rungi_element_read(const rung_matrix *matrix, int64_t index);
 
@@ -34,8 +23,8 @@ void rungi_quantization_set_block_size(const rung_matrix *matrix, rung_quantizat
 /* Checks types and numbers of scales and zero points, but neither strides nor memory. */
 rung_status rungi_quantization_check_blocks(const rung_matrix *matrix, const rung_quantization *quantization);
 
-/* Fails if scales or zero points are in a buffer. `given` may be NULL. */
-rung_status rungi_quantization_check_in_memory(const rung_quantization *given);
+/* Fails if scales or zero points of the operand `name` are in a buffer. `given` may be NULL. */
+rung_status rungi_quantization_check_in_memory(const char *name, const rung_quantization *given);
 
 /* Returns whether two structs, which may be NULL, differ at most in the memory of their views. The batch strides count only if
  * there are several items. */

@@ -260,7 +260,7 @@ static const rungi_peer_kind peer_kinds[] = {
     {.name = #number "_" #step,                                       \
      .file = #number "_" #step ".c",                                  \
      .source = rungi_source_cpu_##number##_##step,                    \
-     .types = RUNGI_GEMM_TYPES_USUAL | RUNGI_GEMM_TYPES_MIXED,        \
+     .types = RUNGI_GEMM_TYPES_ALL,                                   \
      .abilities = RUNG_ABILITY_BATCH_OFFSETS | RUNG_ABILITY_EPILOGUE, \
      .function = &rungi_cpu_##number##_##step},
 #define SIMT(number, step)

@@ -18,6 +18,19 @@ typedef struct rungi_cpu_output {
     int64_t row_stride, col_stride;
 } rungi_cpu_output;
 
+/* A matrix of narrow elements that is dequantized while it is packed (cpu_dequantize.h): a B as k x n, or a quantized A as its
+ * transpose, k x m. Two elements may share a byte, so `memory` is the start of the memory, and element (i, j) has the number
+ * offset + i * row_stride + j * col_stride. */
+typedef struct rungi_cpu_narrow {
+    rung_type type;     /* RUNG_TYPE_NONE: the matrix is not narrow */
+    bool is_transposed; /* element (i, j) has the scale of element (j, i) of the caller's matrix */
+    const void *memory;
+    int64_t row_stride, col_stride, offset;
+    int64_t first_col;                         /* of the whole matrix, where element (0, 0) is */
+    const rung_quantization *quantization;     /* its views are in host memory, and block sizes are not 0. NULL: none */
+    int64_t scales_offset, zero_points_offset; /* elements from `data` to element (0, 0), for this item of a batch */
+} rungi_cpu_narrow;
+
 /* What a kernel chooses once per plan. The choice depends on the whole problem, never on one thread's block of it: each
  * element of C is summed in the same way however C is partitioned. */
 typedef struct rungi_cpu_kernel_config {
@@ -38,17 +51,12 @@ typedef struct rungi_cpu_kernel_config {
 /* C = alpha * A * B + beta * C and its epilogue, with m, n > 0: one item of a batch, or one thread's block of it. A kernel
  * reads neither A nor B where k is 0, and does not read C where beta is 0. */
 typedef struct rungi_cpu_job {
-    rung_type in, out; /* of A and C */
+    rung_type in, out; /* of A and C. F32 if A is quantized: its elements become F32 when they are packed */
     rung_type b_type;  /* differs from `in` if B is quantized or narrower than A */
     int64_t m, n, k;
     double alpha, beta;
     rungi_cpu_input a, b;
-    int64_t
-        b_offset; /* B with narrow elements (cpu_dequantize.h): elements from b.first to element (0, 0). Two elements may share
-                       * a byte, so b.first is the start of the memory */
-    const rung_quantization
-        *quantization; /* of such a B: its views are in host memory, and block sizes are not 0. NULL: none */
-    int64_t scales_offset, zero_points_offset; /* elements from `data` to element (0, 0), for this item of a batch */
+    rungi_cpu_narrow narrow_a, narrow_b; /* a.first and b.first of such a matrix are not used */
     rungi_cpu_output c;
     rungi_cpu_input bias, multiplier, residual; /* first is NULL if there is none */
     rungi_cpu_input addend; /* the C that is read if D is another matrix, else NULL; beta is 0 then ... */

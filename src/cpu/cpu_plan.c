@@ -31,8 +31,8 @@ typedef struct cpu_run {
     const rung_plan *plan;
     const rung_problem *problem;
     rungi_gemm_sizes sizes;
-    const char *packed;                    /* the packed B after its header, or NULL */
-    const rung_quantization *quantization; /* of a narrow B, as rungi_cpu_job has it */
+    const char *packed;                                       /* the packed B after its header, or NULL */
+    const rung_quantization *a_quantization, *b_quantization; /* as rungi_cpu_narrow has them */
 } cpu_run_t;
 
 /* ---- Jobs -------------------------------------------------------------------------------------- */
@@ -52,42 +52,67 @@ static rungi_cpu_input operand_of(const rung_matrix *matrix, int64_t item)
     return (rungi_cpu_input){rungi_cpu_item_data(matrix, item), matrix->row_stride, matrix->col_stride};
 }
 
-/* Sets B. If its elements are narrow, it is described by the start of its memory. */
+/* Returns a matrix of narrow elements, which is described by the start of its memory. */
+static rungi_cpu_narrow narrow_of(const rung_matrix *matrix, int64_t item)
+{
+    rungi_cpu_narrow narrow = {
+        .type = matrix->type, .row_stride = matrix->row_stride, .col_stride = matrix->col_stride};
+    if (rungi_matrix_is_empty(matrix))
+        return narrow;
+    narrow.memory = matrix->buffer ? rungi_cpu_buffer_data(matrix->buffer) : matrix->data;
+    narrow.offset = matrix->offset + rungi_matrix_item_offset(matrix, item);
+    return narrow;
+}
+
 static void set_b(rungi_cpu_job *job, const rung_matrix *b, int64_t item)
 {
     job->b = operand_of(b, item);
-    if (!rungi_cpu_dequantizes(job) || !job->b.first)
-        return;
-    job->b.first = b->buffer ? rungi_cpu_buffer_data(b->buffer) : b->data;
-    job->b_offset = b->offset + rungi_matrix_item_offset(b, item);
+    if (job->b_type != job->in && rungi_type_is_narrow(job->b_type))
+        job->narrow_b = narrow_of(b, item);
 }
 
-/* Reads the scales of a narrow B into `memory`. Returns NULL if there are none. */
-static const rung_quantization *read_quantization(const rung_problem *problem, rung_quantization *memory)
+/* Sets A and the type of the multiplication: F32 if both A and B are narrow. */
+static void set_a(rungi_cpu_job *job, const rung_matrix *a, int64_t item)
 {
+    job->a = operand_of(a, item);
+    job->in = a->type;
+    if (!rungi_type_is_narrow(a->type) || rungi_type_is_integer(job->out))
+        return;
+    rung_matrix transposed = rung_matrix_transpose(*a);
+    job->in = RUNG_F32;
+    job->narrow_a = narrow_of(&transposed, item);
+    job->narrow_a.is_transposed = true;
+}
+
+/* Reads the scales of A or B into `memory`. Returns NULL if there are none. */
+static const rung_quantization *read_quantization(const rung_problem *problem, rungi_operand operand,
+                                                  rung_quantization *memory)
+{
+    const rung_quantization *given = rungi_problem_quantization(problem, operand);
     rung_matrix *const views[] = {&memory->scales, &memory->zero_points};
-    if (!problem->b_quantization || rungi_quantization_read(problem->b_quantization, memory) != RUNG_OK)
+    if (!given || rungi_quantization_read(given, memory) != RUNG_OK)
         return NULL; /* the core has checked the struct */
-    rungi_quantization_set_block_size(&problem->b, memory);
+    rungi_quantization_set_block_size(rungi_problem_view(problem, operand), memory);
     for (int i = 0; i < 2; i++)
         if (views[i]->buffer)
             views[i]->data = rungi_cpu_buffer_data(views[i]->buffer);
     return memory;
 }
 
-static void set_quantization(rungi_cpu_job *job, const rung_quantization *quantization, int64_t item)
+static void set_quantization(rungi_cpu_narrow *matrix, const rung_quantization *quantization, int64_t item)
 {
+    if (!quantization)
+        return;
     const rung_matrix *scales = &quantization->scales, *zero_points = &quantization->zero_points;
-    job->quantization = quantization;
-    job->scales_offset = scales->offset + rungi_matrix_item_offset(scales, item);
-    job->zero_points_offset = zero_points->offset + rungi_matrix_item_offset(zero_points, item);
+    matrix->quantization = quantization;
+    matrix->scales_offset = scales->offset + rungi_matrix_item_offset(scales, item);
+    matrix->zero_points_offset = zero_points->offset + rungi_matrix_item_offset(zero_points, item);
 }
 
 static rungi_cpu_job item_job(const rung_problem *problem, rungi_gemm_sizes sizes, int64_t item)
 {
     const rung_matrix *addend = rungi_problem_addend(problem);
     rungi_cpu_job job = {
-        .in = problem->a.type,
         .out = problem->c.type,
         .b_type = problem->b.type,
         .m = sizes.m,
@@ -95,7 +120,6 @@ static rungi_cpu_job item_job(const rung_problem *problem, rungi_gemm_sizes size
         .k = sizes.k,
         .alpha = problem->alpha,
         .beta = rungi_matrix_is_empty(addend) ? problem->beta : 0,
-        .a = operand_of(&problem->a, item),
         .c = {rungi_cpu_item_data(&problem->c, item), problem->c.row_stride, problem->c.col_stride},
         .bias = operand_of(&problem->bias, item),
         .multiplier = operand_of(&problem->multiplier, item),
@@ -104,6 +128,7 @@ static rungi_cpu_job item_job(const rung_problem *problem, rungi_gemm_sizes size
         .addend_factor = problem->beta,
         .activation = problem->activation,
     };
+    set_a(&job, &problem->a, item);
     set_b(&job, &problem->b, item);
     return job;
 }
@@ -133,11 +158,18 @@ static void transpose_job(rungi_cpu_job *job)
 /* Restricts the job to the m x n block of C that begins at (i, j). */
 static void restrict_to_block(rungi_cpu_job *job, int64_t i, int64_t j, int64_t m, int64_t n)
 {
-    job->a.first = element_address(&job->a, job->in, i, 0);
-    if (rungi_cpu_dequantizes(job))
-        job->b_offset += j * job->b.col_stride;
-    else
+    if (rungi_cpu_dequantizes_a(job)) {
+        job->narrow_a.offset += i * job->narrow_a.col_stride;
+        job->narrow_a.first_col = i;
+    } else {
+        job->a.first = element_address(&job->a, job->in, i, 0);
+    }
+    if (rungi_cpu_dequantizes(job)) {
+        job->narrow_b.offset += j * job->narrow_b.col_stride;
+        job->narrow_b.first_col = j;
+    } else {
         job->b.first = element_address(&job->b, job->b_type, 0, j);
+    }
     job->c.first = (char *)job->c.first + (i * job->c.row_stride + j * job->c.col_stride) * rung_type_size(job->out);
     job->bias.first = element_address(&job->bias, job->out, i, j);
     job->multiplier.first = element_address(&job->multiplier, job->out, i, j);
@@ -315,8 +347,8 @@ static rungi_cpu_job job_of_run(const cpu_run_t *run, int64_t item, char *scratc
     job.parameters = run->plan->values.value;
     job.scratch = scratch;
     job.packed = run->packed;
-    if (run->quantization)
-        set_quantization(&job, run->quantization, item);
+    set_quantization(&job.narrow_a, run->a_quantization, item);
+    set_quantization(&job.narrow_b, run->b_quantization, item);
     return job;
 }
 
@@ -382,8 +414,13 @@ rung_status rungi_cpu_plan_run(rung_plan *plan, rung_queue *queue, const rung_pr
         return rungi_cpu_peer_plan_run(plan, problem, sizes, options);
     rungi_cpu_device *device = (rungi_cpu_device *)plan->device;
     const cpu_plan_t *state = plan->state;
-    rung_quantization quantization;
-    cpu_run_t run = {plan, problem, sizes, NULL, read_quantization(problem, &quantization)};
+    rung_quantization a_quantization, b_quantization;
+    cpu_run_t run = {plan,
+                     problem,
+                     sizes,
+                     NULL,
+                     read_quantization(problem, RUNGI_A, &a_quantization),
+                     read_quantization(problem, RUNGI_B, &b_quantization)};
     if (plan->packed_b)
         TRY(rungi_cpu_plan_read_packed(plan, options->packed_b, &run.packed));
     int64_t started = options->signal ? rungi_clock_ns() : 0;
@@ -450,11 +487,12 @@ rungi_cpu_grid rungi_cpu_plan_grid(const rung_plan *plan, int64_t parts)
 void rungi_cpu_plan_run_block(const rung_plan *plan, const rung_problem *problem, const char *packed,
                               const rungi_cpu_grid *grid, int64_t block, char *scratch)
 {
-    rung_quantization quantization;
+    rung_quantization a_quantization, b_quantization;
     cpu_run_t run = {plan,
                      problem,
                      {problem->c.rows, problem->c.cols, problem->a.cols, 1},
                      packed,
-                     read_quantization(problem, &quantization)};
+                     read_quantization(problem, RUNGI_A, &a_quantization),
+                     read_quantization(problem, RUNGI_B, &b_quantization)};
     run_block(&run, grid, 0, block, scratch);
 }

@@ -98,6 +98,26 @@ static void mixed_products_follow_the_others(void **state)
     }
 }
 
+/* Both operands are quantized. "i8" is still I8 into I32. */
+static void products_of_two_quantized_operands(void **state)
+{
+    static const struct {
+        rung_type a, b, out;
+        const char *word;
+    } words[] = {{RUNG_F8E4M3, RUNG_F4E2M1, RUNG_F32, "f8e4m3*f4e2m1"},
+                 {RUNG_I8, RUNG_I4, RUNG_BF16, "i8*i4:bf16"},
+                 {RUNG_I8, RUNG_I8, RUNG_F32, "i8*i8"},
+                 {RUNG_F4E2M1, RUNG_F4E2M1, RUNG_BF16, "f4e2m1*f4e2m1:bf16"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        lab_type_pair found, product = {words[i].a, words[i].out, words[i].b};
+        assert_true(lab_type_pair_find(words[i].word, strlen(words[i].word), &found));
+        assert_true(lab_type_pair_equal(product, found));
+        assert_string_equal(lab_type_pair_name(product), words[i].word);
+        assert_int_equal(lab_type_pair_accumulator(product), RUNG_F32);
+    }
+}
+
 static lab_options options_of(const char *dtype, const char *compute)
 {
     lab_options options;
@@ -175,6 +195,7 @@ int main(void)
         cmocka_unit_test(products_are_found),
         cmocka_unit_test(mixed_products_are_found),
         cmocka_unit_test(mixed_products_follow_the_others),
+        cmocka_unit_test(products_of_two_quantized_operands),
         cmocka_unit_test(mixed_products_are_taken_by_name),
         cmocka_unit_test(other_type_pairs_are_rejected),
         cmocka_unit_test(counts_are_the_library_s),

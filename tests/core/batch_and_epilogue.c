@@ -674,12 +674,21 @@ static void every_pair_of_types(void **state)
             for (int i = 0; i < PRODUCTS; i++)
                 if ((int)products[i].in == in && (int)products[i].out == out)
                     expected = products[i].word;
+            char quantized[32]; /* both operands are quantized */
+            if ((in == RUNG_I8 || in == RUNG_U8 || in == RUNG_I4 || in == RUNG_U4 || in == RUNG_F4E2M1) &&
+                (out == RUNG_F32 || out == RUNG_BF16)) {
+                const char *name = rung_type_name((rung_type)in);
+                snprintf(quantized, sizeof quantized, "%s*%s%s", name, name, out == RUNG_F32 ? "" : ":bf16");
+                expected = quantized;
+            }
             rungi_gemm_types product = rungi_gemm_types_of((rung_type)in, (rung_type)in, (rung_type)out);
             assert_int_equal(rung_accumulator_type((rung_type)in, (rung_type)in, (rung_type)out),
-                             *expected == '?' ? RUNG_TYPE_NONE : sum_of((rung_type)in));
+                             *expected == '?'        ? RUNG_TYPE_NONE
+                             : expected == quantized ? RUNG_F32
+                                                     : sum_of((rung_type)in));
             assert_string_equal(rungi_gemm_types_name(product), expected);
             assert_int_equal(product == RUNGI_GEMM_TYPES_COUNT, *expected == '?');
-            found += product != RUNGI_GEMM_TYPES_COUNT;
+            found += product < RUNGI_GEMM_SAME_TYPES_COUNT;
         }
     assert_int_equal(found, RUNGI_GEMM_SAME_TYPES_COUNT);
     assert_string_equal(rungi_gemm_types_name((rungi_gemm_types)-1), "?");
@@ -718,10 +727,16 @@ static void sets_of_types(void **state)
         all |= expected;
     }
     assert_true(all == RUNGI_GEMM_TYPES_MIXED);
+    assert_true(set_of("quantized*quantized") == RUNGI_GEMM_TYPES_QUANTIZED);
+    assert_true(RUNGI_GEMM_TYPES_BIT(RUNGI_I8_U4_TO_BF16) == RUNGI_GEMM_TYPES_QUANTIZED);
+    assert_true((all | RUNGI_GEMM_TYPES_SAME | RUNGI_GEMM_TYPES_QUANTIZED) == RUNGI_GEMM_TYPES_ALL);
+    assert_true(set_of("i8*i8") == 0); /* not without the others */
     rungi_gemm_types_format(all, text, sizeof text);
     assert_string_equal(text, "*q8_0, *q4_0, *i8, *u8, *i4, *u4, *f8e4m3, *f8e5m2, *f4e2m1, *f16, *bf16");
     rungi_gemm_types_format(set_of("i32") | set_of("f16*i4:f32") | set_of("f32*i4"), text, sizeof text);
     assert_string_equal(text, "i32, f32*i4, f16*i4:f32");
+    rungi_gemm_types_format(set_of("i32") | set_of("quantized*quantized"), text, sizeof text);
+    assert_string_equal(text, "i32, quantized*quantized");
 }
 
 /* A product that is none, and A and B of different types, are sound views that nobody

@@ -634,7 +634,7 @@ static void a_type_mismatch_is_one_sentence(void **state)
     } mismatches[] = {
         {RUNG_F32, RUNG_F64, RUNG_F32, "no kernel multiplies f32 x f64 into f32; supported types"},
         {RUNG_F32, RUNG_F32, RUNG_I32, "no kernel multiplies f32 x f32 into i32; supported types"},
-        {RUNG_I8, RUNG_I8, RUNG_F32, "no kernel multiplies i8 x i8 into f32; supported types"},
+        {RUNG_I8, RUNG_I8, RUNG_F64, "no kernel multiplies i8 x i8 into f64; supported types"},
     };
     double memory[12] = {0};
     (void)state;

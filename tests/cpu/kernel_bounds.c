@@ -77,6 +77,8 @@ static void set(const page_operand_t *operand, int64_t i, int64_t j, int64_t val
     case RUNG_F16: memcpy(to, &(uint16_t){rung_f16_from_f32((float)value)}, 2); break;
     case RUNG_BF16: memcpy(to, &(uint16_t){rung_bf16_from_f32((float)value)}, 2); break;
     case RUNG_I8: *to = (char)value; break;
+    case RUNG_F8E4M3: *to = (char)rung_f8e4m3_from_f32((float)value); break;
+    case RUNG_F8E5M2: *to = (char)rung_f8e5m2_from_f32((float)value); break;
     default: memcpy(to, &(int32_t){(int32_t)value}, 4);
     }
 }
@@ -88,15 +90,18 @@ static double get(const page_operand_t *operand, int64_t i, int64_t j)
         float f32;
         double f64;
         uint16_t bits;
+        uint8_t byte;
         int32_t i32;
     } value;
-    memcpy(&value, from, operand->type == RUNG_I8 ? 1 : (size_t)rung_type_size(operand->type));
+    memcpy(&value, from, (size_t)rung_type_size(operand->type));
     switch (operand->type) {
     case RUNG_F32: return value.f32;
     case RUNG_F64: return value.f64;
     case RUNG_F16: return rung_f16_to_f32(value.bits);
     case RUNG_BF16: return rung_bf16_to_f32(value.bits);
     case RUNG_I8: return *(const signed char *)from;
+    case RUNG_F8E4M3: return rung_f8e4m3_to_f32(value.byte);
+    case RUNG_F8E5M2: return rung_f8e5m2_to_f32(value.byte);
     default: return value.i32;
     }
 }
@@ -229,6 +234,21 @@ static rungi_cpu_input input_of(const page_operand_t *operand)
     return (rungi_cpu_input){operand->first, operand->row_stride, operand->col_stride};
 }
 
+/* Elements of 8-bit floating-point types become F32 when they are packed. A is described as its transpose. */
+static void set_narrow_inputs(rungi_cpu_job *job)
+{
+    if (!rungi_type_is_f8(job->in))
+        return;
+    job->narrow_a = (rungi_cpu_narrow){.type = job->in,
+                                       .is_transposed = true,
+                                       .memory = job->a.first,
+                                       .row_stride = job->a.col_stride,
+                                       .col_stride = job->a.row_stride};
+    job->narrow_b = (rungi_cpu_narrow){
+        .type = job->in, .memory = job->b.first, .row_stride = job->b.row_stride, .col_stride = job->b.col_stride};
+    job->in = RUNG_F32;
+}
+
 static rungi_cpu_job job_of(const page_case_t *c)
 {
     rungi_cpu_job job = {
@@ -251,6 +271,7 @@ static rungi_cpu_job job_of(const page_case_t *c)
     }
     if (c->has_multiplier)
         job.multiplier = input_of(&c->operands[MULTIPLIER]);
+    set_narrow_inputs(&job);
     return job;
 }
 

@@ -17,10 +17,13 @@ enum { REJECTED_RECORDS_LISTED = 2 };
 
 /* ---- One kernel -------------------------------------------------------------------------------------------------- */
 
-/* Returns whether a bit set of rungi_gemm_types contains the types of the problem. */
+/* Returns whether a bit set of rungi_gemm_types contains the types of the problem. If A is quantized, F8E4M3 x F8E4M3 is no longer
+ * the combination without scales. */
 static bool supports_types(rungi_gemm_types_set supported, const rung_problem *problem)
 {
     rungi_gemm_types types = rungi_gemm_types_of(problem->a.type, problem->b.type, problem->c.type);
+    if (rungi_problem_has_quantized_a(problem))
+        return types != RUNGI_GEMM_TYPES_COUNT && (supported & RUNGI_GEMM_TYPES_QUANTIZED) != 0;
     return types != RUNGI_GEMM_TYPES_COUNT && (supported & RUNGI_GEMM_TYPES_BIT(types)) != 0;
 }
 

@@ -95,7 +95,8 @@ rungi_panels rungi_panels_of(const rung_problem *problem, int64_t threshold)
     rungi_panels panels = {.axis = choose_axis(problem),
                            .bytes = rungi_min(panel_bytes, threshold / PANELS_PER_THRESHOLD + 1)};
     int64_t all, copied;
-    bool is_whole = problem->b_quantization || rung_type_size(problem->b.type) == 0; /* scales are not split */
+    bool is_whole = problem->a_quantization || problem->b_quantization || rung_type_size(problem->a.type) == 0 ||
+                    rung_type_size(problem->b.type) == 0; /* scales are not split */
     if (threshold == 0 || is_whole || rungi_matrix_is_empty(c) ||
         !count_operand_bytes(&panels, problem, &all, &copied) || all <= threshold)
         return whole;

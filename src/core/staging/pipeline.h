@@ -22,21 +22,26 @@ typedef struct rungi_pipeline_lane {
     int64_t panel;            /* index of the panel in flight; -1: none */
 } rungi_pipeline_lane;
 
-/* Scales or zero points of B on the device. */
+/* Scales or zero points on the device. */
 typedef struct rungi_staged_scales {
     rung_buffer *buffer; /* NULL: there are none */
     char *staging;       /* where they are packed; NULL: copied from the caller's memory */
     int64_t items, bytes;
 } rungi_staged_scales;
 
+/* What the rung_quantization of A or B points to, if there is one: in host memory and on the device. */
+typedef struct rungi_staged_quantization {
+    rung_quantization host, device;
+    rungi_staged_scales scales[2]; /* scales and zero points */
+} rungi_staged_quantization;
+
 typedef struct rungi_pipeline {
     rung_context *context;
     rung_device *device;
     const rung_problem *problem;
     rungi_panels panels;
-    rung_problem device_problem;                         /* the problem, with shared operands in device buffers */
-    rung_quantization quantization, device_quantization; /* of B, if it has one: in host memory and on the device */
-    rungi_staged_scales scales[2];                       /* scales and zero points */
+    rung_problem device_problem; /* the problem, with shared operands in device buffers */
+    rungi_staged_quantization a_quantization, b_quantization;
     rung_buffer *shared[RUNGI_OPERAND_COUNT];
     rung_event *shared_ready; /* event of the last chunk of the shared operands; NULL: none are shared */
     rung_plan *plans[2];      /* for a panel and for a shorter last panel; the second may be NULL */
@@ -87,7 +92,7 @@ rung_status rungi_upload_shared(rungi_pipeline *pipeline, rungi_operand operand)
 /* Starts to copy the operands of a panel on a lane's queue. */
 rung_status rungi_upload_panel(rungi_pipeline *pipeline, int lane, const rungi_staged_panel *panel);
 
-/* Create, copy and free the scales and zero points of B. A problem that has any is not split into panels. */
+/* Create, copy and free the scales and zero points of A and B. A problem that has any is not split into panels. */
 rung_status rungi_upload_create_scales(rungi_pipeline *pipeline);
 rung_status rungi_upload_scales(rungi_pipeline *pipeline);
 void rungi_upload_free_scales(rungi_pipeline *pipeline);

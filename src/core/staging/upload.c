@@ -169,7 +169,7 @@ static rung_status create_scales(rungi_pipeline *pipeline, const rung_matrix *ho
     if (rungi_matrix_is_empty(host))
         return RUNG_OK;
     if (!rungi_matrix_dense_batch(host, pipeline->problem->batch, device, &scales->items, &scales->bytes))
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "the scales or zero points of B do not fit the address space");
+        return rungi_fail(RUNG_STATUS_TOO_LARGE, "scales or zero points do not fit the address space");
     if (!rungi_upload_is_contiguous(host, scales->items)) {
         scales->staging = rungi_allocate_zeroed(pipeline->context, (size_t)scales->bytes);
         TRY(rungi_allocated(scales->staging));
@@ -179,16 +179,23 @@ static rung_status create_scales(rungi_pipeline *pipeline, const rung_matrix *ho
     return RUNG_OK;
 }
 
+/* Creates the copies of the scales and zero points that `given` has, if it is not NULL. */
+static rung_status create_quantization(rungi_pipeline *pipeline, const rung_quantization **given,
+                                       rungi_staged_quantization *staged)
+{
+    if (!*given)
+        return RUNG_OK;
+    TRY(rungi_quantization_read(*given, &staged->host));
+    staged->device = staged->host;
+    *given = &staged->device;
+    TRY(create_scales(pipeline, &staged->host.scales, &staged->device.scales, &staged->scales[0]));
+    return create_scales(pipeline, &staged->host.zero_points, &staged->device.zero_points, &staged->scales[1]);
+}
+
 rung_status rungi_upload_create_scales(rungi_pipeline *pipeline)
 {
-    rung_quantization *host = &pipeline->quantization, *device = &pipeline->device_quantization;
-    if (!pipeline->problem->b_quantization)
-        return RUNG_OK;
-    TRY(rungi_quantization_read(pipeline->problem->b_quantization, host));
-    *device = *host;
-    pipeline->device_problem.b_quantization = device;
-    TRY(create_scales(pipeline, &host->scales, &device->scales, &pipeline->scales[0]));
-    return create_scales(pipeline, &host->zero_points, &device->zero_points, &pipeline->scales[1]);
+    TRY(create_quantization(pipeline, &pipeline->device_problem.a_quantization, &pipeline->a_quantization));
+    return create_quantization(pipeline, &pipeline->device_problem.b_quantization, &pipeline->b_quantization);
 }
 
 static rung_status upload_scales(rungi_pipeline *pipeline, const rung_matrix *host, const rung_matrix *device,
@@ -210,17 +217,23 @@ static rung_status upload_scales(rungi_pipeline *pipeline, const rung_matrix *ho
     return rung_buffer_write(pipeline->lanes[0].queue, scales->buffer, 0, scales->bytes, from, &options);
 }
 
+static rung_status upload_quantization(rungi_pipeline *pipeline, const rungi_staged_quantization *staged)
+{
+    TRY(upload_scales(pipeline, &staged->host.scales, &staged->device.scales, &staged->scales[0]));
+    return upload_scales(pipeline, &staged->host.zero_points, &staged->device.zero_points, &staged->scales[1]);
+}
+
 rung_status rungi_upload_scales(rungi_pipeline *pipeline)
 {
-    const rung_quantization *host = &pipeline->quantization, *device = &pipeline->device_quantization;
-    TRY(upload_scales(pipeline, &host->scales, &device->scales, &pipeline->scales[0]));
-    return upload_scales(pipeline, &host->zero_points, &device->zero_points, &pipeline->scales[1]);
+    TRY(upload_quantization(pipeline, &pipeline->a_quantization));
+    return upload_quantization(pipeline, &pipeline->b_quantization);
 }
 
 void rungi_upload_free_scales(rungi_pipeline *pipeline)
 {
-    for (int i = 0; i < 2; i++) {
-        rung_buffer_destroy(pipeline->scales[i].buffer);
-        rungi_release(pipeline->context, pipeline->scales[i].staging);
+    rungi_staged_scales *all[] = {pipeline->a_quantization.scales, pipeline->b_quantization.scales};
+    for (int i = 0; i < 4; i++) {
+        rung_buffer_destroy(all[i / 2][i % 2].buffer);
+        rungi_release(pipeline->context, all[i / 2][i % 2].staging);
     }
 }

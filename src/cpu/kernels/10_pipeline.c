@@ -9,7 +9,8 @@
  *          12_matrix multiplies them unchanged.
  * Watch    rung bench --device cpu --kernels 09,10 --threads 1
  *
- * A B that is quantized, or narrower than A, is dequantized or widened while it is packed. If A has few rows and the columns of
+ * A B that is quantized, or narrower than A, is dequantized or widened while it is packed, and so is a quantized A. If A has few
+ * rows and the columns of
  * B are contiguous along k, C is computed by dot products, without packing.
  *
  * A KC x NC block of B stays in L2 while all rows of A are multiplied with it, one panel of rows at a time. A is packed as well
@@ -29,6 +30,7 @@
 
 // takes: f32,f32:f16,f32:bf16,f64,f64:f32,f16,f16:f32,bf16,bf16:f32,i8,i32
 // takes: *q8_0,*q4_0,*i8,*u8,*i4,*u4,*f8e4m3,*f8e5m2,*f4e2m1,*f16,*bf16
+// takes: f8e4m3,f8e4m3:bf16,f8e5m2,f8e5m2:bf16,quantized*quantized
 // preset f64: KC=256,NC=1024
 // preset tiny: KC=16,NC=32
 #ifndef KC
@@ -86,7 +88,8 @@ static void pack_b(const rungi_pipeline *run)
         if (cols < tile)
             memset(to, 0, (size_t)(run->k_size * tile * run->size));
         if (rungi_cpu_dequantizes(run->job))
-            rungi_cpu_dequantize(run->job, run->p, run->j + j, run->k_size, cols, (float *)(void *)to, tile);
+            rungi_cpu_dequantize(run->job->features->isa, &run->job->narrow_b, run->p, run->j + j, run->k_size, cols,
+                                 (float *)(void *)to, tile);
         else
             rungi_cpu_pack(run->job->features->isa,
                            &(rungi_cpu_pack_args){run->job->b_type, b_at(run, run->p, run->j + j), b->row_stride,
@@ -119,6 +122,30 @@ static void pack(const rungi_cpu_job *job, char *packed)
     }
 }
 
+/* Copies the K block of rows i ... i + rows - 1 of A: row by row, `row` elements apart. */
+static void copy_a(const rungi_pipeline *run, int64_t i, int64_t rows, char *to, int64_t row)
+{
+    const rungi_cpu_job *job = run->job;
+    if (rungi_cpu_dequantizes_a(job))
+        rungi_cpu_dequantize_transposed(job->features->isa, &job->narrow_a, run->p, i, run->k_size, rows,
+                                        (float *)(void *)to, row);
+    else
+        rungi_cpu_pack(job->features->isa, &(rungi_cpu_pack_args){job->in, a_at(run, i, run->p), job->a.row_stride,
+                                                                  job->a.col_stride, rows, run->k_size, to, row});
+}
+
+/* Copies the transpose of the K block of rows i ... i + rows - 1 of A. */
+static void copy_a_transposed(const rungi_pipeline *run, int64_t i, int64_t rows, char *to)
+{
+    const rungi_cpu_job *job = run->job;
+    if (rungi_cpu_dequantizes_a(job))
+        rungi_cpu_dequantize(job->features->isa, &job->narrow_a, run->p, i, run->k_size, rows, (float *)(void *)to,
+                             rows);
+    else
+        rungi_cpu_pack(job->features->isa, &(rungi_cpu_pack_args){job->in, a_at(run, i, run->p), job->a.col_stride,
+                                                                  job->a.row_stride, run->k_size, rows, to, rows});
+}
+
 /* Returns whether an earlier block of B already copied the rows of A. */
 static bool is_a_cached(const rungi_pipeline *run)
 {
@@ -143,8 +170,7 @@ static void set_a_args(const rungi_pipeline *run, int64_t i, int64_t rows, rungi
     int64_t row = rungi_pipeline_a_row_bytes(run, run->k_size) / run->size;
     char *copy = a_copy_at(run, i);
     if (!is_a_cached(run))
-        rungi_cpu_pack(run->job->features->isa, &(rungi_cpu_pack_args){run->job->in, args->a, a->row_stride,
-                                                                       a->col_stride, rows, run->k_size, copy, row});
+        copy_a(run, i, rows, copy, row);
     args->a = copy;
     args->a_row_stride = row;
 }
@@ -159,9 +185,7 @@ static void set_packed_a_args(const rungi_pipeline *run, int64_t i, int64_t rows
     args->packed_a_stride = run->caches_a ? rows * rungi_pipeline_a_row_bytes(run, run->k_size) / run->size : 0;
     args->packs_a = !is_a_cached(run) && !run->copies_a;
     if (!is_a_cached(run) && run->copies_a)
-        rungi_cpu_pack(run->job->features->isa,
-                       &(rungi_cpu_pack_args){run->job->in, args->a, a->col_stride, a->row_stride, run->k_size, rows,
-                                              args->packed_a, rows});
+        copy_a_transposed(run, i, rows, args->packed_a);
 }
 
 /* Sets the rows of A to prefetch: those of the next panel, at the address where they will be read or copied from. */

@@ -17,9 +17,10 @@
  * Tiles of integers, for some more rows and compute q8: the same integers are multiplied in AMX tiles, one block at a time.
  *
  * Tiles of BF16, for many rows and for compute bf16x1: A and the dequantized B are rounded to BF16 and multiplied in AMX tiles.
+ * A quantized A is dequantized before it is rounded.
  * Formats with separate scales always take this way.
  */
-// takes: *q8_0,*q4_0,*i8,*u8,*i4,*u4,*f8e4m3,*f8e5m2,*f4e2m1
+// takes: *q8_0,*q4_0,*i8,*u8,*i4,*u4,*f8e4m3,*f8e5m2,*f4e2m1,quantized*quantized
 // computes: bf16x1,q8
 #include "base/amx_permission.h"
 #include "base/try.h"

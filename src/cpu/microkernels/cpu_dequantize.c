@@ -24,30 +24,38 @@ rungi_cpu_dequantize_column_function *rungi_cpu_dequantize_column_select(rungi_i
 }
 
 /* Dequantizes contiguous columns and transposes them. */
-static void dequantize_columns(const rungi_cpu_job *job, int64_t p, int64_t j, int64_t rows, int64_t cols, float *to,
-                               int64_t to_row_stride)
+static void dequantize_columns(rungi_isa isa, const rungi_cpu_narrow *matrix, int64_t p, int64_t j, int64_t rows,
+                               int64_t cols, float *to, int64_t to_row_stride)
 {
-    rungi_isa isa = job->features->isa;
     rungi_cpu_dequantize_column_function *column = select_functions(isa)->column;
     _Alignas(64) float values[COLUMNS * LINE];
     for (int64_t i = 0; i < rows; i += LINE)
         for (int64_t l = 0; l < cols; l += COLUMNS) {
             int64_t height = rungi_min(LINE, rows - i), width = rungi_min(COLUMNS, cols - l);
             for (int64_t c = 0; c < width; c++)
-                column(job, p + i, j + l + c, height, values + c * LINE);
+                column(matrix, p + i, j + l + c, height, values + c * LINE);
             rungi_cpu_pack(isa, &(rungi_cpu_pack_args){RUNG_F32, values, 1, LINE, height, width,
                                                        to + i * to_row_stride + l, to_row_stride});
         }
 }
 
-void rungi_cpu_dequantize(const rungi_cpu_job *job, int64_t p, int64_t j, int64_t rows, int64_t cols, float *to,
-                          int64_t to_row_stride)
+void rungi_cpu_dequantize(rungi_isa isa, const rungi_cpu_narrow *matrix, int64_t p, int64_t j, int64_t rows,
+                          int64_t cols, float *to, int64_t to_row_stride)
 {
-    const rungi_cpu_dequantize_functions *functions = select_functions(job->features->isa);
-    if (job->b.row_stride == 1 && job->b.col_stride != 1) {
-        dequantize_columns(job, p, j, rows, cols, to, to_row_stride);
+    const rungi_cpu_dequantize_functions *functions = select_functions(isa);
+    if (matrix->row_stride == 1 && matrix->col_stride != 1) {
+        dequantize_columns(isa, matrix, p, j, rows, cols, to, to_row_stride);
         return;
     }
     for (int64_t l = 0; l < cols; l += LINE)
-        functions->rows(job, p, j + l, rows, rungi_min(LINE, cols - l), to + l, to_row_stride);
+        functions->rows(matrix, p, j + l, rows, rungi_min(LINE, cols - l), to + l, to_row_stride);
+}
+
+void rungi_cpu_dequantize_transposed(rungi_isa isa, const rungi_cpu_narrow *matrix, int64_t p, int64_t j, int64_t rows,
+                                     int64_t cols, float *to, int64_t to_col_stride)
+{
+    rungi_cpu_dequantize_column_function *column = select_functions(isa)->column;
+    for (int64_t l = 0; l < cols; l++)
+        for (int64_t i = 0; i < rows; i += LINE)
+            column(matrix, p + i, j + l, rungi_min(LINE, rows - i), to + l * to_col_stride + i);
 }

@@ -3,7 +3,7 @@
  * compiled for one instruction set; the loops are written so that compilers vectorise them. DEQUANTIZE_FUNCTIONS is the table
  * that it defines.
  *
- * A line is part of a column or of a row of B. Its codes are collected as bytes, looked up or converted, and then scaled, each
+ * A line is part of a column or of a row of the matrix. Its codes are collected as bytes, looked up or converted, and then scaled, each
  * element with a scale of its own: a block may be one element wide. */
 #include <math.h>
 
@@ -64,10 +64,10 @@ static void split_pairs(const uint8_t *data, int64_t first, int64_t count, uint8
 }
 
 /* Collects the codes of the elements number `first`, first + stride ... */
-static void read_codes(const rungi_cpu_job *job, int64_t first, int64_t stride, int64_t count, uint8_t *codes)
+static void read_codes(const rungi_cpu_narrow *matrix, int64_t first, int64_t stride, int64_t count, uint8_t *codes)
 {
-    const uint8_t *data = job->b.first;
-    bool is_4_bit = rungi_type_is_4_bit(job->b_type);
+    const uint8_t *data = matrix->memory;
+    bool is_4_bit = rungi_type_is_4_bit(matrix->type);
     if (is_4_bit && stride == 1) {
         split_pairs(data, first, count, codes);
         return;
@@ -85,11 +85,11 @@ static void look_up(const float *table, const uint8_t *codes, int64_t count, flo
 }
 
 /* Reads a line of elements without their scales. */
-static void read_line(const rungi_cpu_job *job, int64_t first, int64_t stride, int64_t count, float *values)
+static void read_line(const rungi_cpu_narrow *matrix, int64_t first, int64_t stride, int64_t count, float *values)
 {
     uint8_t codes[LINE];
-    read_codes(job, first, stride, count, codes);
-    switch (job->b_type) {
+    read_codes(matrix, first, stride, count, codes);
+    switch (matrix->type) {
     case RUNG_I8:
         for (int64_t i = 0; i < count; i++)
             values[i] = (float)(int8_t)codes[i];
@@ -106,27 +106,41 @@ static void read_line(const rungi_cpu_job *job, int64_t first, int64_t stride, i
 
 /* ---- Scales ------------------------------------------------------------------------------------------------ */
 
-/* Reads one number of a view of scales or zero points, whose offset in the job is `offset`. */
-static float read_block(const rung_matrix *blocks, int64_t offset, int64_t row, int64_t col, float absent)
+/* Reads one number of a view of scales or zero points, whose offset in the item is `offset`. */
+static float read_block(const rungi_cpu_narrow *matrix, const rung_matrix *blocks, int64_t offset, int64_t row,
+                        int64_t col, float absent)
 {
     if (!blocks->data)
         return absent;
+    if (matrix->is_transposed)
+        return rungi_element_read(blocks, offset + col * blocks->row_stride + row * blocks->col_stride);
     return rungi_element_read(blocks, offset + row * blocks->row_stride + col * blocks->col_stride);
 }
 
-/* Reads the scales of a line that begins at element (p, j) of the job's B and extends along k or along n. */
-static void read_scales(const rungi_cpu_job *job, int64_t p, int64_t j, bool is_along_k, int64_t count,
+static int64_t block_rows(const rungi_cpu_narrow *matrix)
+{
+    return matrix->is_transposed ? matrix->quantization->block_cols : matrix->quantization->block_rows;
+}
+
+static int64_t block_cols(const rungi_cpu_narrow *matrix)
+{
+    return matrix->is_transposed ? matrix->quantization->block_rows : matrix->quantization->block_cols;
+}
+
+/* Reads the scales of a line that begins at element (p, j) and extends along the rows' numbers or the columns'. */
+static void read_scales(const rungi_cpu_narrow *matrix, int64_t p, int64_t j, bool is_along_k, int64_t count,
                         line_scales_t *scales)
 {
-    const rung_quantization *quantization = job->quantization;
-    int64_t col = job->first_col + j, begin = is_along_k ? p : col, end;
-    int64_t block = is_along_k ? quantization->block_rows : quantization->block_cols;
+    const rung_quantization *quantization = matrix->quantization;
+    int64_t col = matrix->first_col + j, begin = is_along_k ? p : col, end;
+    int64_t block = is_along_k ? block_rows(matrix) : block_cols(matrix);
     for (int64_t i = 0; i < count; i = end) {
         int64_t index = (begin + i) / block, rest = block - (begin + i) % block; /* elements up to the next block */
-        int64_t scale_row = is_along_k ? index : p / quantization->block_rows;
-        int64_t scale_col = is_along_k ? col / quantization->block_cols : index;
-        float scale = read_block(&quantization->scales, job->scales_offset, scale_row, scale_col, 1);
-        float zero = read_block(&quantization->zero_points, job->zero_points_offset, scale_row, scale_col, 0);
+        int64_t scale_row = is_along_k ? index : p / block_rows(matrix);
+        int64_t scale_col = is_along_k ? col / block_cols(matrix) : index;
+        float scale = read_block(matrix, &quantization->scales, matrix->scales_offset, scale_row, scale_col, 1);
+        float zero = read_block(matrix, &quantization->zero_points, matrix->zero_points_offset, scale_row, scale_col,
+                                0);
         end = rest < count - i ? i + rest : count;
         for (int64_t e = i; e < end; e++) {
             scales->scale[e] = scale;
@@ -143,30 +157,30 @@ static void apply_scales(const line_scales_t *scales, int64_t count, float *valu
 
 /* ---- Lines ------------------------------------------------------------------------------------------------- */
 
-static void dequantize_column(const rungi_cpu_job *job, int64_t p, int64_t j, int64_t count, float *values)
+static void dequantize_column(const rungi_cpu_narrow *matrix, int64_t p, int64_t j, int64_t count, float *values)
 {
-    const rungi_cpu_input *b = &job->b;
     line_scales_t scales;
-    read_line(job, job->b_offset + p * b->row_stride + j * b->col_stride, b->row_stride, count, values);
-    if (!job->quantization)
+    read_line(matrix, matrix->offset + p * matrix->row_stride + j * matrix->col_stride, matrix->row_stride, count,
+              values);
+    if (!matrix->quantization)
         return;
-    read_scales(job, p, j, true, count, &scales);
+    read_scales(matrix, p, j, true, count, &scales);
     apply_scales(&scales, count, values);
 }
 
-static void dequantize_rows(const rungi_cpu_job *job, int64_t p, int64_t j, int64_t rows, int64_t cols, float *to,
+static void dequantize_rows(const rungi_cpu_narrow *matrix, int64_t p, int64_t j, int64_t rows, int64_t cols, float *to,
                             int64_t to_row_stride)
 {
-    const rungi_cpu_input *b = &job->b;
     line_scales_t scales;
     int64_t end_of_block = p; /* row from which on the scales differ */
     for (int64_t i = p; i < p + rows; i++, to += to_row_stride) {
-        read_line(job, job->b_offset + i * b->row_stride + j * b->col_stride, b->col_stride, cols, to);
-        if (!job->quantization)
+        read_line(matrix, matrix->offset + i * matrix->row_stride + j * matrix->col_stride, matrix->col_stride, cols,
+                  to);
+        if (!matrix->quantization)
             continue;
         if (i == end_of_block) {
-            int64_t rest = job->quantization->block_rows - i % job->quantization->block_rows;
-            read_scales(job, i, j, false, cols, &scales);
+            int64_t rest = block_rows(matrix) - i % block_rows(matrix);
+            read_scales(matrix, i, j, false, cols, &scales);
             end_of_block = rest < p + rows - i ? i + rest : p + rows;
         }
         apply_scales(&scales, cols, to);

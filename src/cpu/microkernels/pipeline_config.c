@@ -99,7 +99,8 @@ void rungi_pipeline_init(rungi_pipeline *run, const rungi_cpu_job *job, const ru
 {
     rung_type sum = sum_type(job);
     int64_t size = sum == RUNG_F64 ? 8 : 4;
-    bool is_sum_type = job->in == sum, can_read_a_in_place = is_sum_type && job->a.col_stride == 1;
+    bool is_sum_type = job->in == sum, is_a_narrow = job->narrow_a.type != RUNG_TYPE_NONE;
+    bool can_read_a_in_place = is_sum_type && !is_a_narrow && job->a.col_stride == 1;
     *run = (rungi_pipeline){.job = job,
                             .tiles = rungi_microkernel_table_select(job->features, sum),
                             .size = size,

@@ -9,6 +9,7 @@
 
 #include "base/checked_arithmetic.h"
 #include "core/matrix.h"
+#include "cpu/microkernels/cpu_dequantize.h"
 #include "cpu/microkernels/cpu_pack.h"
 
 enum { BLOCK = RUNGI_QUANTIZED_BLOCK, GROUP = RUNGI_QUANTIZED_GROUP, LARGEST = 127 };
@@ -19,6 +20,10 @@ static const float smallest_magnitude = 0x1p-100f, magnification = 0x1p64f;
 void rungi_quantized_read_row(const rungi_cpu_job *job, int64_t i, int64_t p, int64_t count, float *values)
 {
     const rungi_cpu_input *a = &job->a;
+    if (rungi_cpu_dequantizes_a(job)) {
+        rungi_cpu_dequantize_transposed(job->features->isa, &job->narrow_a, p, i, count, 1, values, count);
+        return;
+    }
     const char *first = (const char *)a->first + rungi_type_bytes(job->in, i * a->row_stride + p * a->col_stride);
     rungi_cpu_pack(job->features->isa,
                    &(rungi_cpu_pack_args){job->in, first, a->row_stride, a->col_stride, 1, count, values, count});

@@ -99,7 +99,7 @@ RUNGI_TARGET_AMX static __m512i round_row(const rungi_cpu_job *job, int64_t i, i
     float values[STEP];
     int64_t count = rungi_min(STEP, job->k - p);
     const float *from = (const float *)a->first + i * a->row_stride + p * a->col_stride;
-    if (job->in != RUNG_F32 || a->col_stride != 1 || count < STEP) {
+    if (job->in != RUNG_F32 || rungi_cpu_dequantizes_a(job) || a->col_stride != 1 || count < STEP) {
         rungi_quantized_read_row(job, i, p, count, values);
         memset(values + count, 0, (size_t)(STEP - count) * sizeof *values);
         from = values;
@@ -198,7 +198,7 @@ RUNGI_TARGET_AMX static void dequantize_narrow_column(const tiles_run_t *run, co
     for (int64_t step = 0; step < slice->steps; step += steps) {
         _Alignas(64) float values[RUNGI_DEQUANTIZE_LINE];
         int64_t p = run->p + slice->p + step * STEP, count = rungi_min(RUNGI_DEQUANTIZE_LINE, job->k - p);
-        column(job, p, run->j + slice->j + c, count, values);
+        column(&job->narrow_b, p, run->j + slice->j + c, count, values);
         memset(values + count, 0, (size_t)(RUNGI_DEQUANTIZE_LINE - count) * sizeof *values);
         for (int64_t s = 0; s < steps && step + s < slice->steps; s++, to += STEP_BYTES)
             _mm512_store_si512(to, (__m512i)_mm512_cvtne2ps_pbh(_mm512_load_ps(values + s * STEP + SIDE),
