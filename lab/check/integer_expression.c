@@ -26,6 +26,15 @@ static char next_letter(expression_t *text)
     return text->at < text->end ? *text->at : '\0';
 }
 
+/* A size of a task is also the argument of this name. */
+static bool is_earlier_name(const expression_t *text, int index)
+{
+    for (int i = 0; i < index; i++)
+        if (rungi_string_views_equal(text->names[i].name, text->names[index].name))
+            return true;
+    return false;
+}
+
 static bool parse_name(expression_t *text, int64_t *value)
 {
     const char *start = text->at;
@@ -39,8 +48,9 @@ static bool parse_name(expression_t *text, int64_t *value)
         }
     char known[256] = "";
     for (int i = 0; i < text->count; i++)
-        lab_append(known, sizeof known, "%s%.*s", *known ? ", " : "", (int)text->names[i].name.length,
-                   text->names[i].name.text);
+        if (!is_earlier_name(text, i))
+            lab_append(known, sizeof known, "%s%.*s", *known ? ", " : "", (int)text->names[i].name.length,
+                       text->names[i].name.text);
     return lab_set_reason(text->why, text->capacity, "\"%.*s\" is not an integer argument; these are: %s",
                           (int)name.length, name.text, *known ? known : "none");
 }

@@ -228,10 +228,13 @@ static int read_options(const lab_options *options, grade_session_t *session)
 
 static int read_task(const lab_options *options, grade_session_t *session)
 {
-    char folder[LAB_TASK_PATH_BYTES], why[4096];
+    char folder[LAB_TASK_PATH_BYTES], why[4096], ignored[4096];
     size_t bytes;
-    if (!lab_task_find_folder(options->argument, folder, sizeof folder, why, sizeof why) ||
-        !lab_task_read(folder, &session->task, why, sizeof why))
+    bool is_found = lab_task_find_folder(options->argument, folder, sizeof folder, why, sizeof why);
+    if (!is_found && lab_task_find_folder(options->argument2, folder, sizeof folder, ignored, sizeof ignored))
+        return lab_fail(LAB_EXIT_USAGE, "name the task before the file: rung grade %s %s", options->argument2,
+                        options->argument);
+    if (!is_found || !lab_task_read(folder, &session->task, why, sizeof why))
         return lab_fail(LAB_EXIT_USAGE, "%s", why);
     char *text = lab_file_read(session->path, SOURCE_BYTES_MAX, &bytes, why, sizeof why);
     free(text);

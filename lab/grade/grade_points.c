@@ -57,7 +57,7 @@ static void grade_shapes(const lab_task_part *part, const lab_grade_cases *cases
     if (wrong)
         describe_case(cases, wrong, graded->text, sizeof graded->text);
     else if (!ran_all)
-        snprintf(graded->text, sizeof graded->text, "not run, because an earlier launch did not end");
+        snprintf(graded->text, sizeof graded->text, "not run, because an earlier launch failed");
     else
         snprintf(graded->text, sizeof graded->text, "right for %d shape%s", count, count == 1 ? "" : "s");
 }
@@ -121,6 +121,15 @@ static void grade_metric(const lab_task *task, const lab_task_part *part, const 
                                             sizeof graded->text);
 }
 
+/* Returns whether the hint of a part that is not reached can help: its shapes ran, and the public ones are right. */
+static bool hint_helps(const lab_task_part *part, const lab_grade_cases *cases, bool public_are_right)
+{
+    bool ran_all;
+    if (part->kind != LAB_PART_SHAPES || part->public_shapes)
+        return true;
+    return public_are_right && first_wrong(cases, false, true, &ran_all) != NULL;
+}
+
 void lab_grade_give_points(const lab_task *task, const lab_grade_cases *cases, lab_grade_result *result)
 {
     bool ran_public;
@@ -140,7 +149,7 @@ void lab_grade_give_points(const lab_task *task, const lab_grade_cases *cases, l
         if (part->kind != LAB_PART_SHAPES && !counts && (graded->is_reached || part->kind == LAB_PART_METRIC)) {
             graded->is_reached = false;
             snprintf(graded->text, sizeof graded->text, "%s", needs_results);
-        } else if (!graded->is_reached && *part->hint) {
+        } else if (!graded->is_reached && *part->hint && hint_helps(part, cases, counts)) {
             lab_append(graded->text, sizeof graded->text, ". %s", part->hint);
         }
         graded->points = graded->is_reached ? part->points : 0;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "check/kernel_choice.h"
+#include "cli/nearest_word.h"
 #include "common/failure.h"
 #include "common/text.h"
 #include "cuda_source/cuda_compiler.h"
@@ -156,8 +157,13 @@ static bool choose_kernel(const lab_task_code *code, const char *kernel, lab_tas
         return true;
     char list[512] = "";
     lab_check_list_kernels(&code->outline, list, sizeof list);
-    return lab_set_reason(why, capacity, "the file has no kernel %.*s; its kernels are: %s", LAB_VIEW(name),
-                          *list ? list : "none");
+    if (!*list)
+        return lab_set_reason(why, capacity, "the file has no kernel; a kernel begins with __global__ void %.*s(",
+                              LAB_VIEW(name));
+    return lab_set_reason(why, capacity,
+                          "the file has no kernel %.*s; its kernels are: %s. Rename one, or name it in the line // "
+                          "rung: as kernel=NAME",
+                          LAB_VIEW(name), list);
 }
 
 static void write_name(const lab_task_code *code, lab_task_launch *launch)
@@ -232,9 +238,9 @@ static bool check_type(const lab_task_code *code, const lab_cuda_parameter *para
         return true;
     if (is_pointer && memchr(words.text, '4', words.length)) /* float4 and others */
         return true;
-    return lab_set_reason(why, capacity, "the parameter %.*s %s has elements of type %s, but %s of the task has %s",
-                          LAB_VIEW(words), name, lab_element_type_name(type), argument->name,
-                          lab_element_type_name(argument->type));
+    return lab_set_reason(why, capacity, "the parameter %.*s %s %s %s, but %s of the task has %s", LAB_VIEW(words),
+                          name, is_array ? "has elements of type" : "has the type", lab_element_type_name(type),
+                          argument->name, lab_element_type_name(argument->type));
 }
 
 static bool match_parameter(const lab_task_code *code, lab_task_launch *launch, int index, char *why, size_t capacity)
@@ -264,17 +270,23 @@ static bool match_parameter(const lab_task_code *code, lab_task_launch *launch, 
 
 static bool check_line(const lab_task_code *code, const lab_task_launch *launch, char *why, size_t capacity)
 {
+    static const char *const words[] = {"grid", "block", "kernel", "shared", "cooperative", "template"};
     const lab_launch_line *line = launch->line;
-    const char *missing = line->grid.length == 0 ? "grid" : line->block.length == 0 ? "block" : NULL;
-    if (missing)
-        return lab_set_reason(why, capacity, "%s=X[,Y[,Z]] is missing", missing);
+    const lab_cuda_function *function = &code->outline.functions[launch->function];
+    char name[LAB_CHECK_NAME_BYTES];
     for (int i = 0; i < line->argument_count; i++) {
-        const lab_cuda_function *function = &code->outline.functions[launch->function];
-        if (lab_check_find_parameter(&code->outline, function, line->arguments[i].name) < 0)
-            return lab_set_reason(why, capacity, "%s has no parameter %.*s", launch->name,
-                                  LAB_VIEW(line->arguments[i].name));
+        if (lab_check_find_parameter(&code->outline, function, line->arguments[i].name) >= 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s", LAB_VIEW(line->arguments[i].name));
+        const char *nearest = lab_nearest_word(name, words, (int)(sizeof words / sizeof *words));
+        return lab_set_reason(why, capacity, "the line // rung: sets %s, but %s has no parameter %s%s%s%s", name,
+                              launch->name, name, nearest ? " (did you mean " : "", nearest ? nearest : "",
+                              nearest ? "=?)" : "");
     }
-    return true;
+    if (line->grid.length == 0)
+        return lab_set_reason(why, capacity, "the line // rung: lacks the number of blocks: grid=X[,Y[,Z]]");
+    return line->block.length > 0 ||
+           lab_set_reason(why, capacity, "the line // rung: lacks the threads per block: block=X[,Y[,Z]]");
 }
 
 static bool match_launches(lab_task_code *code, const char *kernel, char *why, size_t capacity)
@@ -316,8 +328,8 @@ static void append_errors(const lab_cuda_code *code, char *text, size_t capacity
     int count = 0;
     for (const char *at = code->log; at && *at && count < ERRORS_MAX;) {
         size_t length = strcspn(at, "\n");
-        const char *error = strstr(at, "error");
-        if (error && error < at + length) {
+        const char *error = strstr(at, "error"), *total = strstr(at, " detected in the compilation of ");
+        if (error && error < at + length && !(total && total < at + length)) {
             lab_append(text, capacity, "%s%.*s", count++ == 0 ? ": " : "; ", (int)(length < 300 ? length : 300), at);
         }
         at += length + (at[length] == '\n');
@@ -385,8 +397,8 @@ static bool read_lines(lab_task_code *code, const char *launch, char *why, size_
         return false;
     return code->lines.count > 0 ||
            lab_set_reason(why, capacity,
-                          "%s: say how to launch the kernel in a comment line, for example // rung: grid=(%s+255)/256 "
-                          "block=256",
+                          "%s has no line that says how many blocks and threads to launch. Add a comment line such as "
+                          "// rung: grid=(%s+255)/256 block=256",
                           lab_base_name(code->path), code->task->sizes[0]);
 }
 

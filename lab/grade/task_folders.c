@@ -10,11 +10,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/nearest_word.h"
 #include "common/failure.h"
 #include "common/text.h"
 #include "process/oclgrind_process.h"
 
-enum { PATH_BYTES = LAB_TASK_PATH_BYTES };
+enum { PATH_BYTES = LAB_TASK_PATH_BYTES, NAMES_MAX = 256 };
 
 static bool has_description(const char *folder)
 {
@@ -48,6 +49,30 @@ static int is_visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
+/* Writes that the name is no task, and which task it may mean. */
+static void describe_unknown(const char *name, const char *own, char *why, size_t capacity)
+{
+    char folder[2 * PATH_BYTES];
+    const char *names[NAMES_MAX];
+    int name_count = 0;
+    struct dirent **entries = NULL;
+    int count = own ? scandir(own, &entries, is_visible, alphasort) : 0;
+    for (int i = 0; i < count; i++)
+        if (snprintf(folder, sizeof folder, "%s/%s", own, entries[i]->d_name) < (int)sizeof folder &&
+            has_description(folder) && name_count < NAMES_MAX)
+            names[name_count++] = entries[i]->d_name;
+    const char *nearest = lab_nearest_word(name, names, name_count);
+    if (nearest)
+        lab_set_reason(why, capacity, "there is no task %s (did you mean %s?); rung tasks lists the tasks", name,
+                       nearest);
+    else
+        lab_set_reason(why, capacity, "there is no task %s, nor a folder %s with a file task.toml; %s", name, name,
+                       name_count > 0 ? "rung tasks lists the tasks" : "no tasks are installed");
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    free(entries);
+}
+
 bool lab_task_find_folder(const char *name, char *folder, size_t capacity, char *why, size_t why_capacity)
 {
     char own[PATH_BYTES];
@@ -57,17 +82,7 @@ bool lab_task_find_folder(const char *name, char *folder, size_t capacity, char 
     if (has_own && !strchr(name, '/') && snprintf(folder, capacity, "%s/%s", own, name) < (int)capacity &&
         has_description(folder))
         return true;
-    lab_set_reason(why, why_capacity, "%s is neither a folder with a file task.toml nor the name of a task", name);
-    struct dirent **entries = NULL;
-    int count = has_own ? scandir(own, &entries, is_visible, alphasort) : 0;
-    lab_append(why, why_capacity, "%s", count > 0 ? "; tasks are" : "; no tasks are installed");
-    for (int i = 0; i < count; i++) {
-        snprintf(folder, capacity, "%s/%s", own, entries[i]->d_name);
-        if (has_description(folder))
-            lab_append(why, why_capacity, " %s", entries[i]->d_name);
-        free(entries[i]);
-    }
-    free(entries);
+    describe_unknown(name, has_own ? own : NULL, why, why_capacity);
     return false;
 }
 

@@ -8,7 +8,7 @@
 #include "grade/task.h"
 
 /* Finds the folder of a task: a path to a folder with task.toml, or the name of a task that comes with rung. Returns false with
- * a sentence that lists the names. */
+ * a sentence that names the most similar task. */
 bool lab_task_find_folder(const char *name, char *folder, size_t capacity, char *why, size_t why_capacity);
 
 /* Returns whether the path is a folder. */

@@ -114,7 +114,7 @@ def test_tasks():
     assert {"name": "vector_add", "max_points": 100}.items() <= rung.tasks()[0].items()
     assert "Vector addition" in repr(rung.tasks())
     assert rung.skeleton("vector_add") == (ROOT / "tasks" / "vector_add" / "skeleton.cu").read_text()
-    with pytest.raises(rung.CommandError, match="nothing is neither a folder"):
+    with pytest.raises(rung.CommandError, match="there is no task nothing"):
         rung.skeleton("nothing")
 
 

@@ -37,13 +37,17 @@ prints 'vector_add\(const float \*a, const float \*b, float \*c, int n\)'
 run 0 tasks vector_add --source
 cmp -s out "$tasks/vector_add/skeleton.cu" || { echo "--source is not the skeleton"; bad=1; }
 run 2 tasks nothing
-prints 'nothing is neither a folder with a file task.toml nor the name of a task; tasks are .*vector_add'
+prints 'there is no task nothing, nor a folder nothing with a file task.toml; rung tasks lists the tasks'
+run 2 tasks vector-ad
+prints 'there is no task vector-ad \(did you mean vector_add\?\); rung tasks lists the tasks'
 
 # ---- Use ----
 run 2 grade vector_add
 prints 'name a task and a file'
 run 2 grade vector_add missing.cu
 prints 'missing.cu: '
+run 2 grade "$tasks/vector_add/solution.cu" vector_add
+prints 'name the task before the file: rung grade vector_add .*solution.cu'
 run 2 grade vector_add "$tasks/vector_add/solution.cu" --seed -1
 prints 'seed'
 run 0 grade "$tasks/vector_add" "$tasks/vector_add/solution.cu" --json --seed 5
@@ -84,15 +88,20 @@ run 0 grade vector_add mine.cu
 # ---- What is wrong with a submission is a grade, with a sentence ----
 submit "$head $body"
 run 1 grade vector_add mine.cu
-prints '0 of 100 points.*mine.cu: say how to launch the kernel in a comment line, for example // rung: grid='
+prints '0 of 100 points.*mine.cu has no line that says how many blocks .* such as // rung: grid=\(n\+255\)/256 block=256'
 submit "// rung: grid=n
 $head $body"
 run 1 grade vector_add mine.cu
-prints 'mine.cu:1: block=X\[,Y\[,Z\]\] is missing'
+prints 'mine.cu:1: the line // rung: lacks the threads per block: block=X\[,Y\[,Z\]\]'
+submit "// rung: grid=(n+255)/256 blocks=256
+$head $body"
+run 1 grade vector_add mine.cu
+prints 'sets blocks, but vector_add has no parameter blocks \(did you mean block=\?\)'
 submit "// rung: grid=m block=1
 $head $body"
 run 1 grade vector_add mine.cu
-prints '"m" is not an integer argument'
+prints 'n = 1024: vector_add: grid=m: "m" is not an integer argument; these are: n 0 of 30'
+prints 'not run, because an earlier launch failed +0 of 20' # without the hint of the part
 submit "// rung: grid=(n+255)/256 block=256
 $head { c[0] = a[0] }"
 run 1 grade vector_add mine.cu
@@ -110,7 +119,15 @@ submit "// rung: grid=1 block=1
 __global__ void one(float *c) {}
 __global__ void two(float *c) {}"
 run 1 grade vector_add mine.cu
-prints 'the file has no kernel vector_add; its kernels are: one, two'
+prints 'the file has no kernel vector_add; its kernels are: one, two. Rename one, or name it in the line'
+submit "// rung: grid=1 block=1
+void vector_add(float *c) {}"
+run 1 grade vector_add mine.cu
+prints 'the file has no kernel; a kernel begins with __global__ void vector_add\('
+submit "// rung: grid=1 block=1
+__global__ void vector_add(const float *a, const float *b, float *c, float n) {}"
+run 1 grade vector_add mine.cu
+prints 'the parameter float n has the type f32, but n of the task has i32'
 submit "// rung: grid=(n+255)/256 block=256
 __global__ void vector_add(float *a, const float *b, float *c, int n)
 { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) { c[i] = a[i] + b[i]; a[i] = 0; } }"
