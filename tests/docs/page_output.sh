@@ -5,10 +5,18 @@
 # A line `...` stands for any others. With --update a quote that is not printed is replaced by what was found. Blocks that install or build are not typed: they begin with sudo, cmake, git,
 # pip or python3 -m venv.
 # 77 where NVRTC is missing, without which half of the words are.
+# With PAGE_FOLDER, the commands are typed in that folder, as a beginner types them: those that install with python3 and pip, too,
+# and `rung` is the one that they install. A ```c block whose first line is `// FILE.cu` is saved as this file.
 set -u
 cd "$RUNG_SOURCE" || exit 1
-page=$1 update=${2:-}
-. tests/support/explain_tools.sh
+page=$(realpath "$1") update=${2:-} folder=${PAGE_FOLDER:-}
+if [ -n "$folder" ]; then
+    work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
+    out=$work/out block=$work/block
+    cd "$folder" || exit 1
+else
+    . tests/support/explain_tools.sh
+fi
 commands=0 quotes=0 bad=0
 
 # One block: what it prints goes to $out, with the parameters of the width of tables taken out.
@@ -17,14 +25,22 @@ type_block() {
     local line
     while IFS= read -r line; do
         case $line in
-        "" | "#"* | sudo* | cmake* | git* | cd* | "pip "* | "python3 -m venv "*) continue ;;
+        "" | "#"* | sudo* | cmake* | git* | cd*) continue ;;
+        "pip "* | "python3 -m venv "*) [ -n "$folder" ] || continue ;;
         esac
         commands=$((commands + 1))
         eval "$line" >> "$out" 2>&1 < /dev/null
         last=$?
-        [ $last -le 1 ] || [ $last -eq 77 ] || { echo "$page: $line exits with $last"; cat "$out"; bad=1; }
+        [ $last -le 1 ] || [ $last -eq 77 ] || { [ -n "$folder" ] && [ $last -eq 2 ]; } || { echo "$page: $line exits with $last"; cat "$out"; bad=1; }
         [ $last -ne 77 ] || { echo "$line: nothing to run on"; cat "$out"; exit 77; }
     done < "$block"
+}
+
+# Saves the block if its first line names a file.
+save_block() {
+    local name
+    name=$(sed -n '1s|^// \([a-z_]*\.cu\)$|\1|p' "$block")
+    [ -z "$name" ] || cp "$block" "$name"
 }
 
 # Every line of the quote, in order.
@@ -48,8 +64,10 @@ while IFS= read -r line || [ -n "$line" ]; do
     case $line in
     '```sh') kind=sh; : > "$block" ;;
     '```text') kind=text; : > "$block" ;;
+    '```c') [ -z "$folder" ] || kind=c; : > "$block" ;;
     '```'*)
         [ "$kind" = sh ] && { typed=$(tail -n 1 "$block"); type_block; }
+        [ "$kind" = c ] && save_block
         [ "$kind" = text ] && { quotes=$((quotes + 1)); compare_block; cat "$block" >> "$work/page"; }
         kind= ;;
     *)
