@@ -46,6 +46,8 @@ find_file(RUNG_NVRTC NAMES libnvrtc.so.12 HINTS ${found} PATHS "$ENV{CUDA_HOME}/
           DOC "libnvrtc.so.12, which compiles the embedded CUDA kernels")
 # Compiling takes minutes, so the presets share one cache.
 set(RUNG_IMAGE_CACHE "${PROJECT_BINARY_DIR}/image-cache" CACHE PATH "Cache of compiled CUDA kernels")
+# The cache refuses a symbolic link as its folder, but the user who configures may have chosen one.
+file(REAL_PATH "${RUNG_IMAGE_CACHE}" image_cache)
 
 if(NOT RUNG_NVRTC OR NOT RUNG_IMAGES)
     if(RUNG_IMAGES)
@@ -64,14 +66,14 @@ target_link_libraries(make_images PRIVATE rung_flags Threads::Threads ${CMAKE_DL
 set(images "${PROJECT_BINARY_DIR}/images")
 cmake_path(GET RUNG_NVRTC PARENT_PATH nvrtc_folder)
 file(MAKE_DIRECTORY "${images}")
-cmake_path(GET RUNG_IMAGE_CACHE PARENT_PATH image_cache_parent)
+cmake_path(GET image_cache PARENT_PATH image_cache_parent)
 file(MAKE_DIRECTORY "${image_cache_parent}")
 add_custom_command(
     OUTPUT "${images}/images.bin" "${images}/images.inc"
     # NVRTC does not free its memory, and with a sanitizer it does not find its other libraries in
     # its own folder.
     COMMAND "${CMAKE_COMMAND}" -E env ASAN_OPTIONS=detect_leaks=0 "LD_LIBRARY_PATH=${nvrtc_folder}"
-            $<TARGET_FILE:make_images> "${RUNG_NVRTC}" "${RUNG_IMAGE_CACHE}" "${images}"
+            $<TARGET_FILE:make_images> "${RUNG_NVRTC}" "${image_cache}" "${images}"
     DEPENDS make_images ${RUNG_SIMT_KERNEL_FILES} src/cuda/embedded_images.def
     COMMENT "Compiling CUDA kernels (minutes the first time)" VERBATIM)
 rung_add_images("${images}")

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/kernel.h"
+
 enum { CANARY = 0x5a };
 
 static const char *device_name = "opencl", *kernel_name = "15_quantized", *kernel_file;
@@ -544,14 +546,33 @@ static void every_hostile_scale_stays(void **state)
     }
 }
 
+/* Parameters of 15_quantized and 16_quantized_matrix. */
+enum { PARAMETERS = 7 };
+static const char *const parameters[2][PARAMETERS] = {
+    {NULL, "rows4", "rows8", "rows16", "small", "large", "BM=64"},
+    {NULL, "rows16", "tiny,WN=32", "tiny,BM=32", "small", "", "BM=64,BK=64"}};
+
+/* All of them, also those that the next test does not choose. */
+static void parameters_are_valid(void **state)
+{
+    static const char *const names[2] = {"15_quantized", "16_quantized_matrix"};
+    (void)state;
+    for (int i = 0; i < 2 * PARAMETERS; i++) {
+        rung_kernel *found;
+        rungi_parameter_values values;
+        assert_int_equal(rung_kernel_find(context, device_name, names[i / PARAMETERS], &found), RUNG_OK);
+        const char *text = parameters[i / PARAMETERS][i % PARAMETERS];
+        if (rungi_kernel_parse_parameters(found, text, 4, &values) != RUNG_OK)
+            fail_msg("%s: %s", text, rung_error_text());
+    }
+}
+
 /* The presets, for the numbers of rows for which they are chosen. */
 static void presets(void **state)
 {
-    static const char *const names[2][7] = {{NULL, "rows4", "rows8", "rows16", "small", "large", "BM=64"},
-                                            {NULL, "rows16", "tiny,WN=32", "tiny,BM=32", "small", "", "BK=64"}};
     int index = 0;
     (void)state;
-    for (int name = 0; name < 7; name++)
+    for (int name = 0; name < PARAMETERS; name++)
         for (int format = 0; format < 5; format++) {
             static const int64_t rows[] = {1, 3, 7, 16, 33, 130, 65};
             shape_t shape = {.format = &formats[format],
@@ -562,7 +583,7 @@ static void presets(void **state)
                              .k = 192,
                              .alpha = 1,
                              .splits = 1,
-                             .parameters = names[compute != RUNG_COMPUTE_STRICT][name]};
+                             .parameters = parameters[compute != RUNG_COMPUTE_STRICT][name]};
             if (is_chosen(&index))
                 check_shape(&shape, (uint64_t)index);
         }
@@ -820,6 +841,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(every_format_and_layout),
         cmocka_unit_test(every_code_is_exact),
         cmocka_unit_test(every_hostile_scale_stays),
+        cmocka_unit_test(parameters_are_valid),
         cmocka_unit_test(presets),
         cmocka_unit_test(plans_choose_a_preset_by_the_rows),
         cmocka_unit_test(calls_copy_the_scales),
