@@ -113,6 +113,22 @@ def _finding_rows(findings: list) -> list:
 _FINDING_COLUMNS = ["finding", "line", "what happens", "how to fix it"]
 
 
+def _finding_table(findings: list) -> str:
+    """Returns the findings as HTML. Findings of rung.explain say in their text how to fix them."""
+    rows, columns = _finding_rows(findings), _FINDING_COLUMNS
+    if not any(row[-1] for row in rows):
+        rows, columns = [row[:-1] for row in rows], columns[:-1]
+    return html_table(columns, rows)
+
+
+_RESOURCES = {"load_store": "load/store units", "l2": "L2", "dram": "DRAM"}
+
+
+def _resource(name: str) -> str:
+    """Returns the name of a resource of the GPU as people write it."""
+    return _RESOURCES.get(name, name.replace("_", " "))
+
+
 class Verification(Report):
     """The result of rung.verify(). It is true if every case was right and nothing was found."""
 
@@ -172,7 +188,7 @@ class Verification(Report):
         if self._failures():
             parts.append(html_table(["wrong"], [[message] for message in self._failures()]))
         if self.findings:
-            parts.append(html_table(_FINDING_COLUMNS, _finding_rows(self.findings)))
+            parts.append(_finding_table(self.findings))
         return "".join(parts)
 
 
@@ -196,7 +212,7 @@ class Explanation(Report):
                     f"uncertain by a factor of {kernel['uncertainty']:.3g}",
                 )
             )
-            facts.append(("limited by", kernel["bound"]))
+            facts.append(("limited by", _resource(kernel["bound"])))
         for name, key, unit in (
             ("sectors per request", "sectors_per_request", "sectors_ideal"),
             ("wavefronts per request", "wavefronts_per_request", "wavefronts_ideal"),
@@ -248,7 +264,8 @@ class Explanation(Report):
         """Returns a drawing of the clocks per block that each resource of the GPU is busy; "" if not predicted."""
         kernel = self.kernels[index]
         clocks = kernel.get("clocks_a_block")
-        return bars(clocks, kernel.get("bound", "")) if clocks else ""
+        named = {_resource(name): value for name, value in (clocks or {}).items()}
+        return bars(named, _resource(kernel.get("bound", ""))) if clocks else ""
 
     def _repr_html_(self) -> str:
         parts = []
@@ -261,7 +278,7 @@ class Explanation(Report):
             if accesses:
                 parts.append(html_table(self._ACCESS_COLUMNS, accesses))
         if self.findings:
-            parts.append(html_table(_FINDING_COLUMNS, _finding_rows(self.findings)))
+            parts.append(_finding_table(self.findings))
         return "".join(parts)
 
 
@@ -341,7 +358,7 @@ class Grade(Report):
             parts.append(f"<pre>{escape(self.problem)}</pre>")
         parts.append(html_table(["part", "reached", "points", "result"], rows))
         if self.findings:
-            parts.append(html_table(_FINDING_COLUMNS, _finding_rows(self.findings)))
+            parts.append(_finding_table(self.findings))
         if self.output:
             parts.append(f"<p>The kernels printed:</p><pre>{escape(self.output)}</pre>")
         return "".join(parts)

@@ -139,7 +139,7 @@ def test_grade_of_what_does_not_run():
     assert is_well_formed(bad._repr_html_()) and "<b>;" not in bad._repr_html_()
     with pytest.raises(AssertionError, match="did not compile"):
         bad.check("public shapes")
-    with pytest.raises(rung.CommandError, match="tasks are .*vector_add"):
+    with pytest.raises(rung.CommandError, match="rung tasks lists the tasks"):
         rung.grade("nothing", NO_BOUND)
     with pytest.raises(TypeError, match="source text"):
         rung.grade("vector_add", None)
