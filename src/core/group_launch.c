@@ -9,6 +9,7 @@
 #include "core/matrix.h"
 #include "core/plan.h"
 #include "core/problem.h"
+#include "core/quantization.h"
 #include "core/staging/group_copy.h"
 #include "core/staging/pipeline.h"
 
@@ -24,7 +25,8 @@ typedef struct row_major {
 
 static row_major_t row_major_of(const rung_problem *problem)
 {
-    bool is_transposed = problem->c.row_stride < problem->c.col_stride;
+    bool has_narrow_b = problem->a.type != problem->b.type; /* only B may have its type */
+    bool is_transposed = problem->c.row_stride < problem->c.col_stride && !has_narrow_b;
     bool a_by_columns = problem->a.row_stride < problem->a.col_stride;
     bool b_by_rows = problem->b.col_stride < problem->b.row_stride;
     double rows = (double)problem->c.rows, cols = (double)problem->c.cols, k = (double)problem->a.cols;
@@ -39,9 +41,31 @@ static rung_matrix form_of(rung_type type, double rows, double cols, bool is_by_
                          : rung_matrix_of(type, height, width, NULL);
 }
 
+/* Describes the scales and zero points of the first problem that has some, with the sizes of the typical problem. Returns
+ * whether there is such a problem. */
+static bool set_typical_quantization(const rungi_group *group, const rung_problem *typical,
+                                     rung_quantization *quantization)
+{
+    const rung_problem *with = NULL;
+    for (int64_t i = 0; i < group->count && !with; i++)
+        with = group->problems[i].b_quantization ? &group->problems[i] : NULL;
+    if (!with || rungi_quantization_read(with->b_quantization, quantization) != RUNG_OK)
+        return false;
+    rung_quantization sizes = *quantization;
+    rungi_quantization_set_block_size(&typical->b, &sizes);
+    double rows = (double)rungi_ceil_divide(typical->b.rows, sizes.block_rows);
+    double cols = (double)rungi_ceil_divide(typical->b.cols, sizes.block_cols);
+    rung_matrix *const views[] = {&quantization->scales, &quantization->zero_points};
+    for (int i = 0; i < 2; i++)
+        if (!rungi_matrix_is_empty(views[i]))
+            *views[i] = form_of(views[i]->type, rows, cols, false);
+    return true;
+}
+
 /* Describes the group as a batch of problems of equal size, for the choice of the kernel: as many rows in total, columns
- * averaged over rows, and k averaged over elements of C. The layout is that of the problem with most multiply-adds. */
-static rung_problem typical_problem(const rungi_group *group)
+ * averaged over rows, and k averaged over elements of C. The layout is that of the problem with most multiply-adds.
+ * `quantization` gets the scales, and must live as long as the result. */
+static rung_problem typical_problem(const rungi_group *group, rung_quantization *quantization)
 {
     const rung_problem *first = &group->problems[0];
     double rows = 0, elements = 0, steps = 0, most = -1;
@@ -58,6 +82,8 @@ static rung_problem typical_problem(const rungi_group *group)
     }
     double m = rows / (double)group->count, n = elements / rows, k = steps / elements;
     m = m < 1 ? 1 : m;
+    if (k > 0) /* whole blocks */
+        k = (double)rungi_round_up((int64_t)(k + 0.5), rung_type_block_elements(first->b.type));
     rung_problem typical = rung_problem_of(form_of(first->a.type, m, k, layout.a_mn_major),
                                            form_of(first->b.type, k, n, !layout.b_mn_major),
                                            form_of(first->c.type, m, n, false));
@@ -65,6 +91,8 @@ static rung_problem typical_problem(const rungi_group *group)
     typical.c.batch_stride = typical.c.rows * typical.c.cols;
     typical.compute = first->compute;
     typical.activation = first->activation;
+    if (set_typical_quantization(group, &typical, quantization))
+        typical.b_quantization = quantization;
     if (!rungi_matrix_is_empty(&first->bias))
         typical.bias = form_of(first->bias.type, m, n, false);
     if (!rungi_matrix_is_empty(&first->residual))
@@ -98,19 +126,14 @@ typedef struct group_run {
 /* Checks what no kernel can do for several problems at once. */
 static rung_status check_group(const rung_device *device, const rungi_group *group)
 {
-    const rung_problem *first = &group->problems[0];
     if (!device->ops->group_run)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s has no launches for several problems", device->info.name);
     if (group->count == 1)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "a single problem may have slices of k and overlapped copies");
     for (int64_t i = 0; i < group->count; i++)
-        if (group->problems[i].a_quantization || group->problems[i].b_quantization)
-            return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s of problem %lld has scales or zero points",
-                              group->problems[i].b_quantization ? "B" : "A", (long long)i);
-    if (first->a.type != first->b.type)
-        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "A is %s and B is %s", rung_type_name(first->a.type),
-                          rung_type_name(first->b.type));
-    return rungi_matrix_is_empty(&first->multiplier)
+        if (rungi_problem_has_quantized_a(&group->problems[i]))
+            return rungi_fail(RUNG_STATUS_UNSUPPORTED, "A of problem %lld is quantized", (long long)i);
+    return rungi_matrix_is_empty(&group->problems[0].multiplier)
                ? RUNG_OK
                : rungi_fail(RUNG_STATUS_UNSUPPORTED, "the problems have multipliers");
 }
@@ -120,7 +143,8 @@ static rung_status prepare(group_run_t *run, const rungi_group *group)
 {
     TRY(check_group(run->device, group));
     TRY(rungi_group_copy_init(run->context, group, &run->copy));
-    rung_problem typical = typical_problem(&run->copy.group);
+    rung_quantization quantization;
+    rung_problem typical = typical_problem(&run->copy.group, &quantization);
     TRY(rungi_plan_create_for_group(run->device, &typical, &run->copy.group, alignment_of(&run->copy.group),
                                     &run->plan));
     TRY(rungi_device_pool_acquire_queue(run->context, run->device, &run->queue));

@@ -112,7 +112,7 @@ void rungi_simt_quote_file_name(const char *file, char *name, size_t capacity);
 rung_status rungi_simt_source_assemble(const rung_kernel *kernel, char **text);
 
 /* Returns whether one launch of the kernel can compute several problems: it selects its path and its problem as kernels
- * 07 to 10 and 12 do. */
+ * 07 to 10, 12, 15 and 16 do. */
 bool rungi_simt_can_group(const rung_kernel *kernel);
 
 /* Returns the source of a kernel for groups: group.h before the kernel function, and group_begin.h at the start of its

@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "core/group_check.h"
 #include "core/problem.h"
+#include "core/quantization.h"
 
 /* group_problem_t of group.h: the same layout on host and device. */
 typedef struct group_problem {
@@ -40,6 +41,8 @@ rung_status rungi_simt_group_count(const rung_plan *plan, const rungi_simt_shape
             return rungi_fail(RUNG_STATUS_TOO_LARGE, "the group has more than 2^63 tiles");
     }
     int64_t size = (int64_t)(sizeof(int64_t) + sizeof(group_problem_t));
+    if (rungi_simt_has_narrow_b(plan->kernel))
+        size += (int64_t)sizeof(rungi_simt_quantization_args);
     if (!rungi_checked_multiply(group->count, size, table_bytes) ||
         !rungi_checked_add(*table_bytes, (int64_t)sizeof(int64_t), table_bytes))
         return rungi_fail(RUNG_STATUS_TOO_LARGE, "the table of %lld problems does not fit 64-bit sizes",
@@ -69,28 +72,45 @@ static group_problem_t describe(const rung_problem *oriented, rung_type sum)
     };
 }
 
-/* Writes the first block of each problem, the number of all blocks, and the problems. Returns the number of blocks. */
+/* Describes a narrow B. The offset of its view does not include the start of the buffer. */
+static rungi_simt_quantization_args describe_quantization(const rung_problem *problem, rungi_simt_view *b)
+{
+    rung_quantization quantization = rung_quantization_default();
+    if (problem->b_quantization)
+        (void)rungi_quantization_read(problem->b_quantization, &quantization); /* it was checked */
+    b->offset = problem->b.offset;
+    return rungi_simt_quantization_args_of(&problem->b, &quantization, 0, 0);
+}
+
+/* Writes the first block of each problem, the number of all blocks, the problems and, for a narrow B, what describes it.
+ * Returns the number of blocks. */
 static int64_t fill_table(const rung_plan *plan, const rungi_simt_shape *shape, void *table)
 {
     const rungi_group *group = plan->group;
     int64_t *first_blocks = table, blocks = 0;
     group_problem_t *problems = (group_problem_t *)(void *)(first_blocks + group->count + 1);
+    rungi_simt_quantization_args *quantizations = (rungi_simt_quantization_args *)(void *)(problems + group->count);
+    bool has_narrow_b = rungi_simt_has_narrow_b(plan->kernel);
     for (int64_t i = 0; i < group->count; i++) {
         rung_problem oriented = rungi_simt_orient(plan->kernel, &group->problems[i]);
         first_blocks[i] = blocks;
         blocks += rungi_ceil_divide(oriented.c.rows, shape->bm) * rungi_ceil_divide(oriented.c.cols, shape->bn);
         problems[i] = describe(&oriented, rungi_problem_accumulator_type(&plan->problem));
+        if (has_narrow_b)
+            quantizations[i] = describe_quantization(&oriented, &problems[i].b);
     }
     first_blocks[group->count] = blocks;
     return blocks;
 }
 
-/* Launches `blocks` blocks from `first_block` on. The arguments that the table replaces are zeros. */
+/* Launches `blocks` blocks from `first_block` on. The arguments that the table replaces are zeros. A kernel with a narrow B has
+ * three more than others. */
 static rung_status launch_blocks(rungi_simt_run *run, const rung_plan *plan, int64_t first_block, int64_t blocks)
 {
     static const rungi_simt_view no_view;
     static const rungi_simt_scalar no_scalar;
     static const int64_t no_size;
+    static const rungi_simt_quantization_args no_quantization;
     const rungi_group *group = plan->group;
     uintptr_t inputs = group->inputs ? run->handle(group->inputs) : 0, outputs = run->handle(group->outputs);
     uintptr_t table = run->handle(run->workspace);
@@ -104,7 +124,7 @@ static rung_status launch_blocks(rungi_simt_run *run, const rung_plan *plan, int
         .blocks = blocks,
         .items = 1,
         .slices = 1,
-        .count = RUNGI_SIMT_EPILOGUE_ARGUMENTS,
+        .count = run->simt->arguments,
         .arguments =
             {
                 {&no_size, sizeof no_size},
@@ -123,6 +143,9 @@ static rung_status launch_blocks(rungi_simt_run *run, const rung_plan *plan, int
                 {&inputs, sizeof inputs},
                 {&inputs, sizeof inputs},
                 {&table, sizeof table},
+                {&inputs, sizeof inputs},
+                {&inputs, sizeof inputs},
+                {&no_quantization, sizeof no_quantization},
             },
     };
     return run->launch(run->device_state, &launch);

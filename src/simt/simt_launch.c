@@ -61,10 +61,9 @@ static int64_t start_of(const rung_matrix *matrix)
     return matrix->buffer ? matrix->buffer->kernel_offset : 0;
 }
 
-/* Describes where B's elements, scales and zero points are. A buffer may begin in the middle of a block, so offsets are in
- * bytes. */
-static rungi_simt_quantization_args quantization_args_of(const rung_matrix *b, const rung_quantization *quantization,
-                                                         int64_t first_col, int64_t item)
+rungi_simt_quantization_args rungi_simt_quantization_args_of(const rung_matrix *b,
+                                                             const rung_quantization *quantization, int64_t first_col,
+                                                             int64_t item)
 {
     const rung_matrix *scales = &quantization->scales, *zero_points = &quantization->zero_points;
     return (rungi_simt_quantization_args){
@@ -185,8 +184,8 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
     rung_quantization quantization = quantization_of(problem);
     uintptr_t scales = handle_of(run, quantization.scales.buffer);
     uintptr_t zero_points = handle_of(run, quantization.zero_points.buffer);
-    rungi_simt_quantization_args quantization_args = quantization_args_of(&problem->b, &quantization, region.col,
-                                                                          region.item);
+    rungi_simt_quantization_args quantization_args = rungi_simt_quantization_args_of(&problem->b, &quantization,
+                                                                                     region.col, region.item);
     if (has_narrow_b)
         b_view = view_from(&problem->b, problem->b.offset, 0, region.col, region.item);
     if (has_maps)

@@ -43,6 +43,12 @@ rung_status rungi_simt_launch_all(rungi_simt_run *run, const rung_plan *plan, co
 rung_status rungi_simt_launch_group(rungi_simt_run *run, const rung_plan *plan, void *table,
                                     const rung_run_options *options);
 
+/* Describes where the elements, scales and zero points of B are, from column `first_col` of B and from an item on. A buffer may
+ * begin in the middle of a block, so offsets of buffers are in bytes. */
+rungi_simt_quantization_args rungi_simt_quantization_args_of(const rung_matrix *b,
+                                                             const rung_quantization *quantization, int64_t first_col,
+                                                             int64_t item);
+
 /* Returns the offset of a view in its buffer's handle, in elements. A wrapped buffer may start anywhere in the caller's
  * memory, but not inside an element. */
 static inline int64_t rungi_simt_view_offset(const rung_matrix *view)

@@ -186,6 +186,41 @@ rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parame
     return RUNG_OK;
 }
 
+/* ---- Groups ------------------------------------------------------------------------------------------------------ */
+
+static bool is_one_block(int64_t size, int64_t all)
+{
+    return size == 0 || size >= all;
+}
+
+/* Returns whether blocks of `own` of `all` rows, or columns, may be read as blocks of `size`. */
+static bool fits_block_size(int64_t own, int64_t size, int64_t all)
+{
+    return own == size || (is_one_block(own, all) && is_one_block(size, all));
+}
+
+/* Adds the B of one problem to a path of a narrow B. All scales must have the same types and blocks. */
+static rung_status add_narrow_b(const rung_problem *problem, const rungi_simt_path *own, bool is_first,
+                                rungi_simt_path *path)
+{
+    rungi_simt_narrow_b *narrow = &path->narrow_b, added = own->narrow_b;
+    rung_quantization quantization = rung_quantization_default();
+    if (problem->b_quantization)
+        TRY(rungi_quantization_read(problem->b_quantization, &quantization));
+    added.block_rows = quantization.block_rows; /* also where this B has only one block */
+    added.block_cols = quantization.block_cols;
+    if (is_first) {
+        *narrow = added;
+        return RUNG_OK;
+    }
+    narrow->has_units &= added.has_units && own->b_mn_major == path->b_mn_major;
+    bool rows_fit = fits_block_size(added.block_rows, narrow->block_rows, problem->b.rows);
+    bool cols_fit = fits_block_size(added.block_cols, narrow->block_cols, problem->b.cols);
+    if (rows_fit && cols_fit && added.scale_type == narrow->scale_type && added.zero_type == narrow->zero_type)
+        return RUNG_OK;
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "the scales or zero points of B have several types or block sizes");
+}
+
 /* Adds the path of one problem to the path of a group. Problems without A and B only store C. */
 static rung_status add_to_group_path(const rung_plan *plan, const rung_problem *problem, bool *has_layout,
                                      rungi_simt_path *path)
@@ -199,9 +234,13 @@ static rung_status add_to_group_path(const rung_plan *plan, const rung_problem *
         oriented.b = rung_matrix_of(oriented.b.type, 0, oriented.c.cols, NULL);
         oriented.a.row_stride = oriented.b.row_stride = vector;
     }
+    bool is_narrow = rungi_simt_has_narrow_b(plan->kernel);
     TRY(rungi_simt_path_choose(plan->kernel, &plan->values, &oriented, plan->alignment, &own));
-    path->wide &= own.wide && (!has_inputs || !*has_layout ||
-                               (own.a_mn_major == path->a_mn_major && own.b_mn_major == path->b_mn_major));
+    path->wide &= own.wide &&
+                  (!has_inputs || !*has_layout ||
+                   (own.a_mn_major == path->a_mn_major && (is_narrow || own.b_mn_major == path->b_mn_major)));
+    if (has_inputs && is_narrow)
+        TRY(add_narrow_b(problem, &own, !*has_layout, path));
     if (has_inputs && !*has_layout) {
         path->a_mn_major = own.a_mn_major;
         path->b_mn_major = own.b_mn_major;
@@ -222,7 +261,7 @@ rung_status rungi_simt_group_path_choose(const rung_plan *plan, const rung_probl
     path->guarded = path->a_mn_major = false;
     for (int64_t i = 0; i < plan->group->count; i++)
         TRY(add_to_group_path(plan, &plan->group->problems[i], &has_layout, path));
-    if (path->wide)
+    if (path->wide || rungi_simt_has_narrow_b(plan->kernel)) /* a narrow B has its own layout, and all guards */
         return RUNG_OK;
     path->by_chunks = path->has_partial_chunks = path->a_mn_major = false;
     path->guarded = path->b_mn_major = true;

@@ -206,8 +206,9 @@ rung_status rungi_simt_source_assemble(const rung_kernel *kernel, char **text)
 
 bool rungi_simt_can_group(const rung_kernel *kernel)
 {
+    int arguments = rungi_simt_argument_count(kernel);
     return rungi_simt_has_paths(kernel) && !kernel->has_short_rows &&
-           rungi_simt_argument_count(kernel) == RUNGI_SIMT_EPILOGUE_ARGUMENTS;
+           (arguments == RUNGI_SIMT_EPILOGUE_ARGUMENTS || arguments == RUNGI_SIMT_QUANTIZED_ARGUMENTS);
 }
 
 /* Returns the start of the line that has the word KERNEL of the kernel function. */

@@ -21,6 +21,16 @@ static rung_context *context;
 static rung_device *device;
 static rung_queue *queue;
 static rung_kernel *kernel;
+static char logged[1 << 14]; /* the last lines of the context's log */
+
+static void log_line(void *user, const char *line)
+{
+    (void)user;
+    if (strlen(logged) + strlen(line) + 2 > sizeof logged)
+        *logged = '\0';
+    size_t used = strlen(logged);
+    snprintf(logged + used, sizeof logged - used, "%s\n", line);
+}
 
 /* A format: the types of elements, scales and zero points (RUNG_TYPE_NONE: absent), and the block. */
 typedef struct format {
@@ -759,6 +769,18 @@ static void offsets_of_scales_in_buffers(void **state)
         rung_buffer_destroy(buffers[i]);
 }
 
+enum { PROBLEMS = 6 };
+
+static void multiply_group(const rung_problem *problems, int count, const char *words)
+{
+    rung_group group = rung_group_of(problems, count);
+    *logged = '\0';
+    if (rung_group_multiply(context, &group, NULL) != RUNG_OK)
+        fail_msg("%s", rung_error_text());
+    if (!strstr(logged, words))
+        fail_msg("the log has no \"%s\": %s", words, logged);
+}
+
 static void problems_of_a_group_have_their_own_scales(void **state)
 {
     rung_problem problems[ITEMS];
@@ -769,9 +791,89 @@ static void problems_of_a_group_have_their_own_scales(void **state)
         quantizations[item] = fill_items();
         problems[item] = item_problem(item, &quantizations[item], c_memory + item * ROWS_OF_C * COLS_OF_C);
     }
-    rung_group group = rung_group_of(problems, ITEMS);
-    assert_int_equal(rung_group_multiply(context, &group, NULL), RUNG_OK);
+    multiply_group(problems, ITEMS, "one launch of");
     assert_memory_equal(c_memory, expected, sizeof expected);
+}
+
+/* Problems of several sizes, with the same kind of scales. Some have neither A nor B, or no result. */
+static void check_group(const format_t *format, layout_t layout, uint64_t seed)
+{
+    static data_t data[PROBLEMS];
+    rung_problem problems[PROBLEMS];
+    shape_t shapes[PROBLEMS];
+    for (int i = 0; i < PROBLEMS; i++) {
+        shapes[i] = random_shape(&seed, format, layout);
+        shapes[i].a_type = shapes[0].a_type;
+        shapes[i].c_type = shapes[0].c_type;
+        shapes[i].values = FINITE;
+        *(i == 2 ? &shapes[i].k : i == 4 ? &shapes[i].m : &(int64_t){0}) = 0;
+        make_data(&shapes[i], seed, &data[i]);
+        problems[i] = data[i].problem;
+    }
+    multiply_group(problems, PROBLEMS, "one launch of");
+    for (int i = 0; i < PROBLEMS; i++) {
+        assert_int_equal(count_wrong(&shapes[i], &data[i]), 0);
+        for (int which = 0; which < MATRICES; which++)
+            assert_true(!data[i].memory[which] || data[i].memory[which][data[i].bytes[which]] == CANARY);
+        free_data(&data[i]);
+    }
+}
+
+static void groups_of_several_sizes(void **state)
+{
+    int index = 0;
+    (void)state;
+    for (int format = 0; format < FORMATS; format++)
+        for (int layout = 0; layout < LAYOUTS; layout++)
+            if (is_chosen(&index))
+                check_group(&formats[format], (layout_t)layout, (uint64_t)(7 + 10 * format + layout));
+}
+
+/* Experts whose B adjoin each other in one array of blocks, and are copied at once. */
+static void experts_in_one_array(void **state)
+{
+    enum { EXPERTS = 5, STEPS_OF_EXPERT = 64, COLS = 24, BLOCKS = COLS * STEPS_OF_EXPERT / 32 };
+    static unsigned char experts[EXPERTS * BLOCKS * 18];
+    static float tokens[EXPERTS][8 * STEPS_OF_EXPERT], results[2][EXPERTS][8 * COLS];
+    rung_problem problems[EXPERTS];
+    uint64_t seed = 3;
+    (void)state;
+    fill_elements(&seed, RUNG_Q4_0, experts, (int64_t)sizeof experts / 18 * 32, FINITE);
+    for (int i = 0; i < EXPERTS; i++)
+        unit_fill(&seed, tokens[i], 8 * STEPS_OF_EXPERT);
+    for (int on_device = 0; on_device < 2; on_device++) {
+        for (int i = 0; i < EXPERTS; i++) {
+            rung_matrix b = rung_matrix_of(RUNG_Q4_0, COLS, STEPS_OF_EXPERT, experts);
+            b.offset = (int64_t)i * COLS * STEPS_OF_EXPERT;
+            problems[i] = rung_problem_of(rung_matrix_of(RUNG_F32, 3 + i, STEPS_OF_EXPERT, tokens[i]),
+                                          rung_matrix_transpose(b),
+                                          rung_matrix_of(RUNG_F32, 3 + i, COLS, results[on_device][i]));
+        }
+        if (on_device == 0)
+            for (int i = 0; i < EXPERTS; i++)
+                assert_int_equal(rung_multiply(NULL, &problems[i], NULL), RUNG_OK);
+    }
+    multiply_group(problems, EXPERTS, "one launch of");
+    for (int i = 0; i < EXPERTS; i++)
+        for (int j = 0; j < 8 * COLS; j++)
+            assert_true(fabsf(results[1][i][j] - results[0][i][j]) <= 1e-3F * (1 + fabsf(results[0][i][j])));
+}
+
+/* Other block sizes need another kernel, and run one problem after another. */
+static void several_block_sizes(void **state)
+{
+    rung_problem problems[ITEMS];
+    rung_quantization quantizations[ITEMS];
+    (void)state;
+    expect_items();
+    for (int item = 0; item < ITEMS; item++) {
+        quantizations[item] = fill_items();
+        problems[item] = item_problem(item, &quantizations[item], c_memory + item * ROWS_OF_C * COLS_OF_C);
+    }
+    quantizations[2].block_rows = 0;
+    quantizations[2].scales.rows = quantizations[2].zero_points.rows = 1;
+    multiply_group(problems, ITEMS, "the scales or zero points of B have several types or block sizes");
+    assert_memory_equal(c_memory, expected, 2 * sizeof expected[0]);
 }
 
 /* ---- Refusals --------------------------------------------------------------------------------------------------- */
@@ -789,7 +891,7 @@ static void blocks_along_n_are_refused(void **state)
 
 static int set_up(void **state)
 {
-    rung_context_options options = {.size = sizeof options, .device = device_name};
+    rung_context_options options = {.size = sizeof options, .device = device_name, .verbose = 1, .log = log_line};
     (void)state;
     if (rung_context_create(&options, &context) != RUNG_OK ||
         rung_device_open(context, device_name, &device) != RUNG_OK) {
@@ -849,6 +951,9 @@ int main(int count, char **arguments)
         cmocka_unit_test(items_have_their_own_scales),
         cmocka_unit_test(offsets_of_scales_in_buffers),
         cmocka_unit_test(problems_of_a_group_have_their_own_scales),
+        cmocka_unit_test(groups_of_several_sizes),
+        cmocka_unit_test(experts_in_one_array),
+        cmocka_unit_test(several_block_sizes),
         cmocka_unit_test(blocks_along_n_are_refused),
     };
     unit_clean_environment();

@@ -10,15 +10,22 @@
 #include "base/try.h"
 #include "core/matrix.h"
 #include "core/problem.h"
+#include "core/quantization.h"
 
 enum {
     STAGE_ALIGNMENT = 64,
     REGION_ALIGNMENT = 256,
     REGION_BYTES_MIN = 1 << 16, /* of all matrices of a region; fewer are packed, since a copy has a fixed cost */
-    VIEWS_PER_PROBLEM = 4       /* inputs: A, B, bias and residual */
+    VIEWS_PER_PROBLEM = 6       /* inputs: A, B, its scales and zero points, bias and residual */
 };
 
 /* ---- The matrices ------------------------------------------------------------------------------------------------ */
+
+/* Returns whether the first element shares a byte with an element that does not belong to the matrix. */
+static bool begins_inside_byte(const rung_matrix *matrix)
+{
+    return rungi_type_is_4_bit(matrix->type) && matrix->offset % 2 != 0;
+}
 
 static rung_status add_view(rungi_group_side *side, const rung_matrix *host, const rung_matrix *start,
                             rung_matrix *device)
@@ -39,9 +46,28 @@ static rung_status add_view(rungi_group_side *side, const rung_matrix *host, con
                                .host = host,
                                .start = start,
                                .first = rungi_matrix_address(host),
-                               .bytes = elements * rung_type_size(host->type),
-                               .is_staged = !rungi_matrix_is_dense(host) || (start && start != host)};
+                               .bytes = rungi_type_bytes(host->type, elements),
+                               .is_staged = !rungi_matrix_is_dense(host) || begins_inside_byte(host) ||
+                                            (start && start != host)};
     side->view_count++;
+    return RUNG_OK;
+}
+
+/* Adds the scales and zero points of B. */
+static rung_status add_quantization(rungi_group_copy *copy, const rung_problem *host, rung_problem *device)
+{
+    rung_quantization *quantizations = &copy->quantizations[2 * copy->group.count];
+    device->b_quantization = NULL;
+    if (!host->b_quantization || rungi_matrix_is_empty(&host->b))
+        return RUNG_OK;
+    rung_quantization *read = &quantizations[0], *placed = &quantizations[1];
+    TRY(rungi_quantization_read(host->b_quantization, read));
+    *placed = *read;
+    device->b_quantization = placed;
+    if (!rungi_matrix_is_empty(&read->scales))
+        TRY(add_view(&copy->inputs, &read->scales, &read->scales, &placed->scales));
+    if (!rungi_matrix_is_empty(&read->zero_points))
+        TRY(add_view(&copy->inputs, &read->zero_points, &read->zero_points, &placed->zero_points));
     return RUNG_OK;
 }
 
@@ -54,6 +80,7 @@ static rung_status add_problem(rungi_group_copy *copy, const rung_problem *host,
     device->d = (rung_matrix){.type = RUNG_TYPE_NONE};
     TRY(add_view(&copy->inputs, &host->a, &host->a, &device->a));
     TRY(add_view(&copy->inputs, &host->b, &host->b, &device->b));
+    TRY(add_quantization(copy, host, device));
     if (!rungi_matrix_is_empty(&host->bias))
         TRY(add_view(&copy->inputs, &host->bias, &host->bias, &device->bias));
     if (!rungi_matrix_is_empty(&host->residual))
@@ -77,7 +104,8 @@ static rung_status allocate_side(const rung_context *context, int64_t views, run
 static int compare_views(const void *x, const void *y)
 {
     const rungi_group_view *first = x, *second = y;
-    int64_t first_size = rung_type_size(first->host->type), second_size = rung_type_size(second->host->type);
+    int64_t first_size = rung_type_block_bytes(first->host->type);
+    int64_t second_size = rung_type_block_bytes(second->host->type);
     if (first->is_staged != second->is_staged)
         return first->is_staged - second->is_staged;
     if (first_size != second_size)
@@ -97,17 +125,24 @@ static rung_status reserve(int64_t *end, int64_t bytes, int64_t alignment, int64
     return RUNG_OK;
 }
 
+/* Returns the least multiple of an alignment at which a block of this type may begin. Offsets of views count elements, so
+ * that blocks of 34 or 18 bytes need multiples of that. */
+static int64_t alignment_of(rung_type type, int64_t alignment)
+{
+    return rungi_type_has_scales(type) ? alignment * rung_type_block_bytes(type) / 2 : alignment;
+}
+
 /* Returns the number of views from `first` on that form a region. Sets its bytes, and the bytes of all its views. */
 static int64_t measure_region(const rungi_group_side *side, int64_t first, uintptr_t *end, int64_t *all_bytes)
 {
     const rungi_group_view *view = &side->views[first];
-    int64_t i = first;
+    int64_t i = first, size = rung_type_block_bytes(view->host->type);
     *end = view->first;
     *all_bytes = 0;
     for (; i < side->view_count; i++) {
         const rungi_group_view *next = &side->views[i];
         if (next->is_staged || next->first > *end || (next->start != NULL) != (view->start != NULL) ||
-            rung_type_size(next->host->type) != rung_type_size(view->host->type))
+            rung_type_block_bytes(next->host->type) != size || (int64_t)(next->first - view->first) % size != 0)
             break;
         uintptr_t next_end = next->first + (uintptr_t)next->bytes;
         *end = next_end > *end ? next_end : *end;
@@ -126,7 +161,8 @@ static rung_status find_regions(rungi_group_side *side, int64_t *end)
         RUNGI_ASSERT(count > 0);
         bool is_region = all_bytes >= REGION_BYTES_MIN;
         if (is_region) {
-            TRY(reserve(end, (int64_t)(region_end - first->first), REGION_ALIGNMENT, &offset));
+            TRY(reserve(end, (int64_t)(region_end - first->first), alignment_of(first->host->type, REGION_ALIGNMENT),
+                        &offset));
             side->regions[side->region_count++] = (rungi_group_region){.host = rungi_matrix_first_element(first->host),
                                                                        .bytes = (int64_t)(region_end - first->first),
                                                                        .offset = offset,
@@ -147,27 +183,31 @@ static rung_status place_staged(rungi_group_side *side, bool is_uploaded, int64_
 {
     for (int64_t i = 0; i < side->view_count; i++)
         if (side->views[i].is_staged && (side->views[i].start != NULL) == is_uploaded)
-            TRY(reserve(end, side->views[i].bytes, STAGE_ALIGNMENT, &side->views[i].device->offset));
+            TRY(reserve(end, side->views[i].bytes, alignment_of(side->views[i].host->type, STAGE_ALIGNMENT),
+                        &side->views[i].device->offset));
     return RUNG_OK;
 }
 
 /* Assigns every view its offset: staged ones that are uploaded, other staged ones, regions. */
 static rung_status place(rungi_group_side *side)
 {
-    int64_t regions_bytes = 0, start = 0;
+    int64_t regions_bytes = 0, start = 0, alignment = REGION_ALIGNMENT;
+    for (int64_t i = 0; i < side->view_count; i++) /* only B may have blocks, and all B have the same type */
+        alignment = rungi_max(alignment, alignment_of(side->views[i].host->type, REGION_ALIGNMENT));
     qsort(side->views, (size_t)side->view_count, sizeof *side->views, compare_views);
     TRY(find_regions(side, &regions_bytes));
     TRY(place_staged(side, true, &side->uploaded_bytes));
     side->staged_bytes = side->uploaded_bytes;
     TRY(place_staged(side, false, &side->staged_bytes));
     side->bytes = side->staged_bytes;
-    TRY(reserve(&side->bytes, regions_bytes, REGION_ALIGNMENT, &start));
+    TRY(reserve(&side->bytes, regions_bytes, alignment, &start));
     for (int64_t i = 0; i < side->region_count; i++)
         side->regions[i].offset += start;
     for (int64_t i = 0; i < side->view_count; i++) {
         rungi_group_view *view = &side->views[i];
-        view->device->offset = (view->device->offset + (view->is_staged ? 0 : start)) /
-                               rung_type_size(view->host->type);
+        int64_t bytes = view->device->offset + (view->is_staged ? 0 : start);
+        view->device->offset = bytes / rung_type_block_bytes(view->host->type) *
+                               rung_type_block_elements(view->host->type);
     }
     return RUNG_OK;
 }
@@ -177,11 +217,15 @@ rung_status rungi_group_copy_init(rung_context *context, const rungi_group *host
     int64_t bytes, views;
     *copy = (rungi_group_copy){.context = context};
     if (!rungi_checked_multiply(host->count, VIEWS_PER_PROBLEM, &views) ||
-        !rungi_checked_multiply(views, (int64_t)(sizeof(rung_problem) + sizeof(rungi_group_view)), &bytes))
+        !rungi_checked_multiply(
+            views, (int64_t)(sizeof(rung_problem) + sizeof(rungi_group_view) + sizeof(rung_quantization)), &bytes))
         return rungi_fail(RUNG_STATUS_TOO_LARGE, "the group has %lld problems, which do not fit the address space",
                           (long long)host->count);
     copy->group.problems = rungi_allocate(context, host->count * (int64_t)sizeof(rung_problem), sizeof(void *));
     TRY(rungi_allocated(copy->group.problems));
+    copy->quantizations = rungi_allocate(context, 2 * host->count * (int64_t)sizeof *copy->quantizations,
+                                         sizeof(void *));
+    TRY(rungi_allocated(copy->quantizations));
     TRY(allocate_side(context, views, &copy->inputs));
     TRY(allocate_side(context, host->count, &copy->outputs));
     for (; copy->group.count < host->count; copy->group.count++)
@@ -227,6 +271,7 @@ void rungi_group_copy_free(rungi_group_copy *copy)
     free_side(copy->context, &copy->inputs);
     free_side(copy->context, &copy->outputs);
     rungi_release(copy->context, copy->group.problems);
+    rungi_release(copy->context, copy->quantizations);
 }
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
@@ -246,8 +291,11 @@ static rung_status pack(const rungi_group_side *side, rungi_timeline *timeline)
     for (int64_t i = 0; i < side->view_count; i++) {
         const rungi_group_view *view = &side->views[i];
         rung_matrix staged = staged_view(side, view);
-        if (view->is_staged && view->start)
-            rungi_matrix_copy(view->start, &staged);
+        if (!view->is_staged || !view->start)
+            continue;
+        if (rungi_type_is_4_bit(staged.type)) /* the last byte may have one element */
+            memset(rungi_matrix_first_element(&staged), 0, (size_t)view->bytes);
+        rungi_matrix_copy(view->start, &staged);
     }
     return rungi_timeline_add_host(timeline, "pack", -1, start, side->uploaded_bytes);
 }

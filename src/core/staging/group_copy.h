@@ -40,7 +40,8 @@ typedef struct rungi_group_side {
 /* A group in device memory. */
 typedef struct rungi_group_copy {
     rung_context *context;
-    rungi_group group; /* the problems with device views and without addends */
+    rungi_group group;                /* the problems with device views and without addends */
+    rung_quantization *quantizations; /* two per problem: those of B in host memory, and in device memory */
     rungi_group_side inputs, outputs;
 } rungi_group_copy;
 

@@ -8,7 +8,8 @@
  * problem that this block computes.
  *
  * `batch_offsets` points to a table of the host: the first block of each problem and, after the last
- * one, the number of all blocks; then the problems. launch_args.batch is the number of problems,
+ * one, the number of all blocks; then the problems; then, for kernels with quantized.h, where the
+ * scales of each problem are. launch_args.batch is the number of problems,
  * batch_offsets_start the index of the table, and first_item the first block of this launch.
  */
 #ifndef RUNG_GROUP_H
@@ -74,5 +75,8 @@ DEVICE launch_args_t problem_launch_args(launch_args_t launch_args, GLOBAL const
 #define b_view      unused_b_view
 #define c_view      unused_c_view
 #define launch_args group_launch_args
+#ifdef RUNG_QUANTIZED_H
+#define quantization unused_quantization
+#endif
 
 #endif /* RUNG_GROUP_H */

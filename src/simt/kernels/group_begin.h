@@ -10,11 +10,19 @@
 #undef b_view
 #undef c_view
 #undef launch_args
+#ifdef RUNG_QUANTIZED_H
+#undef quantization
+#endif
     GLOBAL const index_t *const first_blocks = batch_offsets + group_launch_args.batch_offsets_start;
     const index_t group_block = group_launch_args.first_item + blockIdx.x;
     const index_t problem_index = find_problem(first_blocks, group_launch_args.batch, group_block);
-    GLOBAL const group_problem_t *const problem =
-        (GLOBAL const group_problem_t *)(first_blocks + group_launch_args.batch + 1) + problem_index;
+    GLOBAL const group_problem_t *const problems =
+        (GLOBAL const group_problem_t *)(first_blocks + group_launch_args.batch + 1);
+    GLOBAL const group_problem_t *const problem = problems + problem_index;
+#ifdef RUNG_QUANTIZED_H
+    const quantization_args_t quantization =
+        ((GLOBAL const quantization_args_t *)(problems + group_launch_args.batch))[problem_index];
+#endif
 #undef blockIdx /* a macro in OpenCL */
     const group_block_t blockIdx = {(uint)(group_block - first_blocks[problem_index])};
 #define find_block_tile(tile_row, tile_col, m, n, tile_m, tile_n, group) \
