@@ -115,47 +115,81 @@ static void forward_interrupt(shared_state_t *state)
     signal(SIGHUP, SIG_IGN);
 }
 
-static void wait_for_child(pid_t child, shared_state_t *state, const volatile double *seconds,
-                           lab_supervise_result *result)
+struct lab_supervised {
+    pid_t process;
+    shared_state_t *state;
+    const volatile double *seconds;
+    stopwatch_t watch;
+    bool is_killed;
+    lab_child_ending why; /* it was killed */
+};
+
+static void describe_ending(const lab_supervised *child, int status, lab_supervise_result *result)
 {
-    stopwatch_t watch = {.last_ns = lab_now_ns()};
-    bool is_ended = false;
-    int status;
-    while (lab_child_is_running(child, &status)) {
-        forward_interrupt(state);
-        update_stopwatch(&watch, atomic_load(&state->step));
-        if (!is_ended && must_kill(&watch, *seconds, &result->ending)) {
-            is_ended = true;
-            kill(child, SIGKILL);
-        }
-    }
+    *result = (lab_supervise_result){.ending = LAB_ENDED_EXITED, .steps = atomic_load(&child->state->step) / 2};
     if (WIFEXITED(status) || !WIFSIGNALED(status)) {
-        result->ending = LAB_ENDED_EXITED;
         result->code = WIFEXITED(status) ? WEXITSTATUS(status) : LAB_EXIT_UNAVAILABLE;
     } else {
-        result->ending = is_ended ? result->ending : LAB_ENDED_CRASHED;
+        result->ending = child->is_killed ? child->why : LAB_ENDED_CRASHED;
         result->code = WTERMSIG(status);
     }
-    result->steps = atomic_load(&state->step) / 2;
-    if (atomic_load(&state->step) % 2 != 0)
-        snprintf(result->step, sizeof result->step, "%s", state->text);
+    if (atomic_load(&child->state->step) % 2 != 0)
+        snprintf(result->step, sizeof result->step, "%s", child->state->text);
+}
+
+static void free_child(lab_supervised *child)
+{
+    lab_shared_memory_free(child->state, sizeof *child->state);
+    free(child);
+}
+
+lab_supervised *lab_supervise_start(int (*work)(void *user), void *user, const volatile double *seconds, int *error)
+{
+    lab_supervised *child = calloc(1, sizeof *child);
+    if (child)
+        child->state = lab_shared_memory_allocate(sizeof *child->state);
+    *error = errno;
+    if (!child || !child->state) {
+        free(child);
+        return NULL;
+    }
+    child->seconds = seconds;
+    child->watch.last_ns = lab_now_ns();
+    fflush(NULL);
+    lab_interrupt_watch();
+    pid_t parent = getpid();
+    child->process = fork();
+    if (child->process == 0)
+        run_child(child->state, parent, work, user);
+    *error = errno;
+    if (child->process > 0)
+        return child;
+    free_child(child);
+    return NULL;
+}
+
+bool lab_supervise_is_running(lab_supervised *child, lab_supervise_result *result)
+{
+    int status;
+    if (!lab_child_is_running(child->process, &status)) {
+        describe_ending(child, status, result);
+        free_child(child);
+        return false;
+    }
+    forward_interrupt(child->state);
+    update_stopwatch(&child->watch, atomic_load(&child->state->step));
+    if (!child->is_killed && must_kill(&child->watch, *child->seconds, &child->why)) {
+        child->is_killed = true;
+        kill(child->process, SIGKILL);
+    }
+    return true;
 }
 
 lab_supervise_result lab_supervise(int (*work)(void *user), void *user, const volatile double *seconds)
 {
     lab_supervise_result result = {.ending = LAB_ENDED_NOT_STARTED};
-    shared_state_t *state = lab_shared_memory_allocate(sizeof *state);
-    result.code = errno;
-    if (!state)
-        return result;
-    fflush(NULL);
-    lab_interrupt_watch();
-    pid_t parent = getpid(), child = fork();
-    if (child == 0)
-        run_child(state, parent, work, user);
-    result.code = errno;
-    if (child > 0)
-        wait_for_child(child, state, seconds, &result);
-    lab_shared_memory_free(state, sizeof *state);
+    lab_supervised *child = lab_supervise_start(work, user, seconds, &result.code);
+    while (child && lab_supervise_is_running(child, &result))
+        ;
     return result;
 }

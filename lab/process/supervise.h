@@ -31,6 +31,17 @@ typedef struct lab_supervise_result {
  * return within a few seconds is killed. The child dies with its parent. Call it before the process has a second thread. */
 lab_supervise_result lab_supervise(int (*work)(void *user), void *user, const volatile double *seconds);
 
+/* A child that works while this process does something else. */
+typedef struct lab_supervised lab_supervised;
+
+/* Starts work(user) in a child process as lab_supervise() does, and returns at once. A process may have several such
+ * children. Returns NULL with an errno in *error if the child was not started. */
+lab_supervised *lab_supervise_start(int (*work)(void *user), void *user, const volatile double *seconds, int *error);
+
+/* Returns whether a child still runs, after a pause of some milliseconds. After its end, *result says how it ended, and the
+ * child is freed. */
+bool lab_supervise_is_running(lab_supervised *child, lab_supervise_result *result);
+
 /* Marks the beginning and the end of a step in the child. `text` says what runs. Both do nothing without a supervisor,
  * and lab_supervise_step_end() without a step. */
 void lab_supervise_step_begin(const char *text);
