@@ -104,9 +104,7 @@ static const char *directive_end(const token_reader_t *reader)
 /* Follows #if, #else and #endif. */
 static void follow_condition(token_reader_t *reader, rungi_string_view directive)
 {
-    const char *at = directive.text + 1, *end = directive.text + directive.length;
-    while (at < end && (*at == ' ' || *at == '\t'))
-        at++;
+    const char *end = directive.text + directive.length, *at = lab_skip_blanks(directive.text + 1, end);
     size_t left = (size_t)(end - at);
     int top = reader->depth - 1;
     if (left >= 2 && memcmp(at, "if", 2) == 0) {

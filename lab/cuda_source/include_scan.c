@@ -11,6 +11,7 @@
 
 #include "common/growing_array.h"
 #include "cuda_source/cuda_headers.h"
+#include "cuda_source/cuda_tokens.h"
 #include "cuda_source/stub_headers.h"
 
 enum { FILES_MAX = 256, FILE_BYTES_MAX = 16 << 20 };
@@ -172,13 +173,6 @@ static void resolve(include_scan_t *scan, const char *folder, const char *name, 
 
 /* ---- Lines ---- */
 
-static const char *skip_blanks(const char *at, const char *end)
-{
-    while (at < end && (*at == ' ' || *at == '\t'))
-        at++;
-    return at;
-}
-
 typedef enum line_kind { OTHER_LINE, QUOTED_NAME, ANGLED_NAME, COMPUTED_NAME } line_kind_t;
 
 /* Reads the name of an #include line: "x.h" or <x.h>. A line that contains the name in another form is COMPUTED_NAME, and so
@@ -187,17 +181,17 @@ static line_kind_t read_name(const char *at, const char *end, char *name, size_t
 {
     static const char word[] = "include";
     const size_t length = sizeof word - 1;
-    at = skip_blanks(at, end);
+    at = lab_skip_blanks(at, end);
     if (at < end - 1 && at[0] == '%' && at[1] == ':')
         at++; /* another spelling of # */
     else if (at == end || *at != '#')
         return OTHER_LINE;
-    at = skip_blanks(at + 1, end);
+    at = lab_skip_blanks(at + 1, end);
     if (at < end && (*at == '/' || *at == '\\'))
         return COMPUTED_NAME; /* a comment or a continuation before the word */
     if ((size_t)(end - at) < length || memcmp(at, word, length) != 0)
         return OTHER_LINE;
-    at = skip_blanks(at + length, end);
+    at = lab_skip_blanks(at + length, end);
     if (at == end || (*at != '"' && *at != '<'))
         return COMPUTED_NAME;
     bool is_quoted = *at == '"';
