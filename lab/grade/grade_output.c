@@ -6,6 +6,7 @@
 #include "cli/terminal.h"
 #include "common/text.h"
 #include "grade/grade_result.h"
+#include "grade/variant.h"
 #include "io/json_writer.h"
 #include "io/xml_escape.h"
 
@@ -25,12 +26,21 @@ static void print_part(const lab_task_part *part, const lab_grade_part *graded)
     lab_text_wrap(graded->text, POINTS_COLUMN + 2, POINTS_COLUMN + 2, lab_terminal_width(stdout), stdout);
 }
 
+static void print_variant(const lab_task *task, const char *id)
+{
+    char values[LAB_VARIANT_TEXT_BYTES];
+    lab_variant_describe(task, values, sizeof values);
+    printf("  variant of %s: %s\n", id, values);
+}
+
 void lab_grade_print(const lab_grade_report *report, const char *source)
 {
     const lab_task *task = report->task;
     const lab_grade_result *result = report->result;
     printf("%s: %lld of %lld points (%s, seed %llu)\n", task->name, (long long)result->points, (long long)task->points,
            report->path, (unsigned long long)report->seed);
+    if (report->variant)
+        print_variant(task, report->variant);
     if (*result->problem) {
         printf("  ");
         lab_text_wrap(result->problem, 2, 2, lab_terminal_width(stdout), stdout);
@@ -47,25 +57,42 @@ void lab_grade_print(const lab_grade_report *report, const char *source)
 
 /* ---- JSON ---- */
 
+void lab_grade_write_variant(const lab_task *task, const char *id, lab_json *json)
+{
+    lab_json_begin(json, "variant", '{');
+    lab_json_string(json, "id", id);
+    lab_json_begin(json, "values", '{');
+    for (int i = 0; i < task->variable_count; i++)
+        lab_json_integer(json, task->variables[i].name, lab_task_value(&task->variables[i]));
+    lab_json_end(json, '}');
+    lab_json_end(json, '}');
+}
+
+void lab_grade_write_fields(const lab_task *task, const lab_grade_result *result, lab_json *json)
+{
+    LAB_JSON_INTEGERS(json, {"points", result->points}, {"max_points", task->points});
+    lab_json_string(json, "problem", result->problem);
+    lab_json_begin(json, "parts", '[');
+    for (int i = 0; i < task->part_count; i++) {
+        lab_json_begin(json, NULL, '{');
+        lab_json_string(json, "name", task->parts[i].name);
+        LAB_JSON_INTEGERS(json, {"points", result->parts[i].points}, {"max_points", task->parts[i].points});
+        lab_json_string(json, "text", result->parts[i].text);
+        lab_json_end(json, '}');
+    }
+    lab_json_end(json, ']');
+    lab_finding_list_write(&result->findings, json);
+    lab_json_string(json, "output", result->output);
+}
+
 void lab_grade_write_json(const lab_grade_report *report)
 {
-    const lab_task *task = report->task;
-    const lab_grade_result *result = report->result;
     lab_json json = lab_json_open(stdout, "rung-grade/1");
-    LAB_JSON_STRINGS(&json, {"task", task->name}, {"file", report->path});
-    LAB_JSON_INTEGERS(&json, {"seed", (int64_t)report->seed}, {"points", result->points}, {"max_points", task->points});
-    lab_json_string(&json, "problem", result->problem);
-    lab_json_begin(&json, "parts", '[');
-    for (int i = 0; i < task->part_count; i++) {
-        lab_json_begin(&json, NULL, '{');
-        lab_json_string(&json, "name", task->parts[i].name);
-        LAB_JSON_INTEGERS(&json, {"points", result->parts[i].points}, {"max_points", task->parts[i].points});
-        lab_json_string(&json, "text", result->parts[i].text);
-        lab_json_end(&json, '}');
-    }
-    lab_json_end(&json, ']');
-    lab_finding_list_write(&result->findings, &json);
-    lab_json_string(&json, "output", result->output);
+    LAB_JSON_STRINGS(&json, {"task", report->task->name}, {"file", report->path});
+    lab_json_integer(&json, "seed", (int64_t)report->seed);
+    if (report->variant)
+        lab_grade_write_variant(report->task, report->variant, &json);
+    lab_grade_write_fields(report->task, report->result, &json);
     lab_json_end(&json, '}');
 }
 

@@ -56,9 +56,10 @@ static void grade_shapes(const lab_task_part *part, const lab_grade_cases *cases
     int count = count_cases(cases, part->public_shapes, part->hidden_shapes);
     if (wrong)
         describe_case(cases, wrong, graded->text, sizeof graded->text);
-    else if (!ran_all)
+    else if (!ran_all) {
+        graded->is_decided = false;
         snprintf(graded->text, sizeof graded->text, "not run, because an earlier launch failed");
-    else
+    } else
         snprintf(graded->text, sizeof graded->text, "right for %d shape%s", count, count == 1 ? "" : "s");
 }
 
@@ -140,6 +141,7 @@ void lab_grade_give_points(const lab_task *task, const lab_grade_cases *cases, l
         const lab_task_part *part = &task->parts[i];
         lab_grade_part *graded = &result->parts[i];
         bool counts = ran_public && !wrong;
+        graded->is_decided = true;
         if (part->kind == LAB_PART_SHAPES)
             grade_shapes(part, cases, graded);
         else if (part->kind == LAB_PART_FINDINGS)
@@ -147,7 +149,7 @@ void lab_grade_give_points(const lab_task *task, const lab_grade_cases *cases, l
         else if (counts)
             grade_metric(task, part, cases, graded);
         if (part->kind != LAB_PART_SHAPES && !counts && (graded->is_reached || part->kind == LAB_PART_METRIC)) {
-            graded->is_reached = false;
+            graded->is_reached = graded->is_decided = false;
             snprintf(graded->text, sizeof graded->text, "%s", needs_results);
         } else if (!graded->is_reached && *part->hint && hint_helps(part, cases, counts)) {
             lab_append(graded->text, sizeof graded->text, ". %s", part->hint);
@@ -157,10 +159,11 @@ void lab_grade_give_points(const lab_task *task, const lab_grade_cases *cases, l
     }
 }
 
-void lab_grade_fail(const lab_task *task, lab_grade_result *result, const char *problem)
+void lab_grade_fail(const lab_task *task, lab_grade_result *result, const char *obstacle, const char *problem)
 {
     result->state = LAB_GRADE_DONE;
     result->points = 0;
+    result->obstacle = obstacle;
     snprintf(result->problem, sizeof result->problem, "%s", problem);
     for (int i = 0; i < task->part_count; i++)
         result->parts[i] = (lab_grade_part){.text = "not run"};

@@ -28,6 +28,9 @@ typedef struct lab_reference lab_reference;
 int64_t lab_reference_size(const lab_reference *reference, const char *name);
 double lab_reference_scalar(const lab_reference *reference, const char *name);
 
+/* Returns the value of a variable of the task's variants; `otherwise` if the task has no such variable. */
+int64_t lab_reference_variable(const lab_reference *reference, const char *name, int64_t otherwise);
+
 /* Returns the contents of an array before the launch; NULL if the task has no such array of at least `count` elements. */
 const double *lab_reference_input(const lab_reference *reference, const char *name, int64_t count);
 

@@ -100,11 +100,17 @@ static bool read_flag(const reader_t *reader, const char *key, bool *flag)
 bool lab_task_evaluate(const lab_task *task, const int64_t *sizes, const char *expression, int64_t *value, char *why,
                        size_t capacity)
 {
-    lab_integer_name names[LAB_TASK_SIZES_MAX];
+    lab_integer_name names[LAB_TASK_SIZES_MAX + LAB_TASK_VARIABLES_MAX];
+    int count = 0;
     for (int i = 0; i < task->size_count; i++)
-        names[i] = (lab_integer_name){rungi_string_view_of(task->sizes[i], strlen(task->sizes[i])), sizes[i]};
-    return lab_integer_evaluate(rungi_string_view_of(expression, strlen(expression)), names, task->size_count, value,
-                                why, capacity);
+        names[count++] = (lab_integer_name){rungi_string_view_of(task->sizes[i], strlen(task->sizes[i])), sizes[i]};
+    for (int i = 0; i < task->variable_count; i++) {
+        const lab_task_variable *variable = &task->variables[i];
+        names[count].name = rungi_string_view_of(variable->name, strlen(variable->name));
+        names[count++].value = lab_task_value(variable);
+    }
+    return lab_integer_evaluate(rungi_string_view_of(expression, strlen(expression)), names, count, value, why,
+                                capacity);
 }
 
 void lab_task_describe_shape(const lab_task *task, const int64_t *sizes, char *text, size_t capacity)
@@ -197,6 +203,74 @@ static bool read_shapes(reader_t *reader, lab_toml_document *document, const cha
         for (int s = 0; s < task->size_count; s++)
             if (!read_size(reader, shape, s))
                 return false;
+    }
+    return true;
+}
+
+/* ---- Variables of the variants ---- */
+
+static bool is_taken(const lab_task *task, const char *name)
+{
+    for (int i = 0; i < task->size_count; i++)
+        if (strcmp(task->sizes[i], name) == 0)
+            return true;
+    for (int i = 0; i < task->variable_count; i++)
+        if (strcmp(task->variables[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool read_values(const reader_t *reader, lab_task_variable *variable)
+{
+    const lab_toml_value *list;
+    if (!find(reader, "values", LAB_TOML_ARRAY, true, &list))
+        return false;
+    if (list->count < 2 || list->count > LAB_TASK_VALUES_MAX)
+        return lab_set_reason(reader->why, reader->capacity, "line %d: values has %d numbers; use 2 to %d",
+                              lab_toml_line(reader->table, "values"), list->count, LAB_TASK_VALUES_MAX);
+    variable->count = list->count;
+    for (int i = 0; i < list->count; i++) {
+        variable->values[i] = list->items[i].integer;
+        bool is_new = true;
+        for (int other = 0; other < i; other++)
+            is_new = is_new && variable->values[other] != variable->values[i];
+        if (list->items[i].kind != LAB_TOML_INTEGER || !is_new)
+            return fail(reader, "values", "must be an array of different integers");
+    }
+    return true;
+}
+
+/* Reads what the values mean: one sentence for all, or an array with one per value. */
+static bool read_meanings(const reader_t *reader, lab_task_variable *variable)
+{
+    const lab_toml_value *text = lab_toml_find(reader->table, "text");
+    bool is_list = text && text->kind == LAB_TOML_ARRAY;
+    if (!text)
+        return fail(reader, "text", "is missing");
+    for (int i = 0; i < variable->count; i++) {
+        const lab_toml_value *item = is_list ? &text->items[i] : text;
+        if ((is_list && text->count != variable->count) || item->kind != LAB_TOML_STRING || !*item->text)
+            return fail(reader, "text", "must be a sentence, or an array with one sentence per value");
+        variable->texts[i] = item->text;
+    }
+    return true;
+}
+
+static bool read_variables(reader_t *reader, lab_toml_document *document)
+{
+    lab_task *task = reader->task;
+    for (int i = 0; (reader->table = lab_toml_table_at(document, "variant", i)); i++) {
+        if (task->variable_count == LAB_TASK_VARIABLES_MAX)
+            return lab_set_reason(reader->why, reader->capacity, "line %d: there are more than %d tables [[variant]]",
+                                  reader->table->line, LAB_TASK_VARIABLES_MAX);
+        lab_task_variable *variable = &task->variables[task->variable_count];
+        if (!read_text(reader, "name", NULL, &variable->name))
+            return false;
+        if (!is_name(variable->name) || is_taken(task, variable->name))
+            return fail(reader, "name", "must be a name of C that is no size and no other variable");
+        if (!read_values(reader, variable) || !read_meanings(reader, variable))
+            return false;
+        task->variable_count++;
     }
     return true;
 }
@@ -410,7 +484,8 @@ static bool read_top(reader_t *reader, lab_toml_document *document)
         !read_integer(reader, "order", 1000, 0, 1000000, &task->order) ||
         !read_integer(reader, "million_per_warp", 1, 1, 1000, &task->million_per_warp) ||
         !read_integer(reader, "threads_max", 1 << 20, 1, 1 << 28, &task->threads_max) ||
-        !read_integer(reader, "memory_mib", 64, 1, 4096, &task->memory_mib) || !read_sizes(reader))
+        !read_integer(reader, "memory_mib", 64, 1, 4096, &task->memory_mib) ||
+        !read_integer(reader, "variant_seed", 0, 0, INT64_MAX, &task->variant_seed) || !read_sizes(reader))
         return false;
     if (!is_name(task->kernel))
         return fail(reader, "kernel", "must be a name of C with at most 63 characters");
@@ -421,14 +496,14 @@ static bool read_top(reader_t *reader, lab_toml_document *document)
 /* Finds misspelled headers first: without them, something else would seem to be missing. */
 static bool check_tables(const lab_toml_document *document, char *why, size_t capacity)
 {
-    static const char *const names[] = {"", "argument", "shape", "hidden", "part"};
+    static const char *const names[] = {"", "argument", "shape", "hidden", "part", "variant"};
     for (int i = 0; i < document->count; i++) {
         bool is_known = false;
         for (size_t n = 0; n < sizeof names / sizeof *names; n++)
             is_known = is_known || strcmp(document->tables[i].name, names[n]) == 0;
         if (!is_known)
             return lab_set_reason(why, capacity,
-                                  "line %d: unknown table %s; tables are argument, shape, hidden and part",
+                                  "line %d: unknown table %s; tables are argument, shape, hidden, part and variant",
                                   document->tables[i].line, document->tables[i].name);
     }
     return true;
@@ -438,7 +513,8 @@ static bool read_document(lab_task *task, char *why, size_t capacity)
 {
     reader_t reader = {.task = task, .why = why, .capacity = capacity};
     return check_tables(task->document, why, capacity) && read_top(&reader, task->document) &&
-           read_arguments(&reader, task->document) && read_shapes(&reader, task->document, "shape", false) &&
+           read_variables(&reader, task->document) && read_arguments(&reader, task->document) &&
+           read_shapes(&reader, task->document, "shape", false) &&
            read_shapes(&reader, task->document, "hidden", true) && read_parts(&reader, task->document) &&
            !lab_toml_describe_unread(task->document, why, capacity);
 }

@@ -13,6 +13,8 @@ enum {
     LAB_TASK_SHAPES_MAX = 16, /* entries [[shape]] and [[hidden]] of the file */
     LAB_TASK_PARTS_MAX = 16,
     LAB_TASK_KINDS_MAX = 8, /* of findings per part */
+    LAB_TASK_VARIABLES_MAX = 6,
+    LAB_TASK_VALUES_MAX = 16, /* of one variable */
     LAB_TASK_PATH_BYTES = 4096
 };
 
@@ -75,7 +77,8 @@ typedef enum lab_part_kind {
     X(WARP_INSTRUCTIONS,      "warp_instructions",      "instructions of warps")                                       \
     X(LAUNCHES,               "launches",               "launches of kernels")                                         \
     X(OCCUPANCY,              "occupancy",              "percent of the warps that fit on a multiprocessor")           \
-    X(REGISTERS,              "registers",              "registers per thread")
+    X(REGISTERS,              "registers",              "registers per thread")                                        \
+    X(BLOCK_THREADS,          "block_threads",          "threads per block")
 /* clang-format on */
 
 typedef enum lab_metric {
@@ -98,6 +101,15 @@ typedef struct lab_task_part {
     const char *hint; /* what to do if the part is not reached; may be "" */
 } lab_task_part;
 
+/* A number that differs between the variants of a task; see variant.h. */
+typedef struct lab_task_variable {
+    const char *name;
+    int64_t values[LAB_TASK_VALUES_MAX];    /* the first one is that of the task without a variant */
+    const char *texts[LAB_TASK_VALUES_MAX]; /* what a value means for the student; {} is the value */
+    int count;
+    int chosen; /* index of the value */
+} lab_task_variable;
+
 typedef struct lab_task {
     char folder[LAB_TASK_PATH_BYTES];
     char name[128]; /* of the folder */
@@ -112,6 +124,9 @@ typedef struct lab_task {
     int shape_count;
     lab_task_part parts[LAB_TASK_PARTS_MAX];
     int part_count;
+    lab_task_variable variables[LAB_TASK_VARIABLES_MAX];
+    int variable_count;
+    int64_t variant_seed;        /* decides which student gets which variant */
     int64_t points;              /* of all parts */
     int64_t million_per_warp;    /* limit of instructions of one warp, in millions */
     int64_t threads_max;         /* of one launch */
@@ -127,9 +142,15 @@ void lab_task_free(lab_task *task);
 const char *lab_metric_name(lab_metric metric);
 const char *lab_metric_unit(lab_metric metric);
 
-/* Evaluates an expression of the sizes. */
+/* Evaluates an expression of the sizes and the variables. */
 bool lab_task_evaluate(const lab_task *task, const int64_t *sizes, const char *expression, int64_t *value, char *why,
                        size_t capacity);
+
+/* Returns the value of a variable. */
+static inline int64_t lab_task_value(const lab_task_variable *variable)
+{
+    return variable->values[variable->chosen];
+}
 
 /* Returns whether an argument is an array, and whether it is a result. */
 static inline bool lab_role_is_array(lab_role role)

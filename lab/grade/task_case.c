@@ -212,6 +212,15 @@ int64_t lab_reference_size(const lab_reference *reference, const char *name)
     return -1;
 }
 
+int64_t lab_reference_variable(const lab_reference *reference, const char *name, int64_t otherwise)
+{
+    const lab_task *task = reference->of->task;
+    for (int i = 0; i < task->variable_count; i++)
+        if (strcmp(task->variables[i].name, name) == 0)
+            return lab_task_value(&task->variables[i]);
+    return otherwise;
+}
+
 double lab_reference_scalar(const lab_reference *reference, const char *name)
 {
     const lab_task_argument *described;

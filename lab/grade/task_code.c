@@ -13,6 +13,8 @@
 #include "common/failure.h"
 #include "common/text.h"
 #include "cuda_source/cuda_compiler.h"
+#include "cuda_source/cuda_constants.h"
+#include "grade/variant.h"
 #include "io/input_file.h"
 
 enum { SOURCE_BYTES_MAX = 1 << 20, PTX_MIB_MAX = 16, NAMES_MAX = 64 };
@@ -32,72 +34,22 @@ static rungi_string_view view_of(const char *text)
     return rungi_string_view_of(text, strlen(text));
 }
 
-static const char *skip_blanks(const char *at, const char *end)
-{
-    while (at < end && (*at == ' ' || *at == '\t'))
-        at++;
-    return at;
-}
-
-/* Moves *at behind a word. Returns false if the text does not begin with it. */
-static bool skip_word(const char **at, const char *end, const char *word)
-{
-    size_t length = strlen(word);
-    if ((size_t)(end - *at) <= length || memcmp(*at, word, length) != 0 || rungi_is_name_character((*at)[length]))
-        return false;
-    *at = skip_blanks(*at + length, end);
-    return true;
-}
-
-/* Returns the end of a C expression in a line: before a comment or a semicolon. */
-static const char *expression_end(const char *at, const char *end)
-{
-    const char *last = at;
-    while (last < end && *last != ';' && *last != '\r' &&
-           !(*last == '/' && last + 1 < end && (last[1] == '/' || last[1] == '*')))
-        last++;
-    return last;
-}
-
-/* Reads "#define NAME INTEGER" or "constexpr int NAME = INTEGER;". Other lines are ignored. */
-static void read_constant(lab_task_code *code, const char *at, const char *end)
-{
-    const int64_t ones[LAB_TASK_SIZES_MAX] = {0};
-    char ignored[256];
-    int64_t value;
-    at = skip_blanks(at, end);
-    bool is_macro = at < end && *at == '#';
-    if (is_macro)
-        at = skip_blanks(at + 1, end);
-    if (is_macro ? !skip_word(&at, end, "define") : !skip_word(&at, end, "constexpr"))
-        return;
-    if (!is_macro && !skip_word(&at, end, "int"))
-        return;
-    const char *name = at;
-    while (at < end && rungi_is_name_character(*at))
-        at++;
-    rungi_string_view view = rungi_string_view_of(name, (size_t)(at - name));
-    if (view.length == 0 || (is_macro && at < end && *at != ' ' && *at != '\t'))
-        return;
-    at = skip_blanks(at, end);
-    if (!is_macro && (at == end || *at++ != '='))
-        return;
-    rungi_string_view expression = rungi_string_view_of(at, (size_t)(expression_end(at, end) - at));
-    lab_task no_sizes = {.size_count = 0};
-    lab_task_code known = *code;
-    known.task = &no_sizes;
-    if (code->constant_count < LAB_CONSTANTS_MAX &&
-        lab_task_code_evaluate(&known, ones, expression, &value, ignored, sizeof ignored))
-        code->constants[code->constant_count++] = (lab_integer_name){view, value};
-}
-
+/* Adds the constants of the file whose values are integers. A constant may use those before it. */
 static void read_constants(lab_task_code *code)
 {
-    const char *end = code->text + code->bytes;
-    for (const char *at = code->text; at < end;) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at)), *line_end = newline ? newline : end;
-        read_constant(code, at, line_end);
-        at = line_end + 1;
+    const int64_t no_sizes[LAB_TASK_SIZES_MAX] = {0};
+    static const lab_task no_task = {.size_count = 0};
+    lab_task_code known = *code;
+    lab_cuda_constant constant;
+    char ignored[256];
+    int64_t value;
+    known.task = &no_task;
+    for (int at = 0;
+         code->constant_count < LAB_CONSTANTS_MAX && lab_cuda_constant_next(&code->outline.tokens, &at, &constant);) {
+        if (!lab_task_code_evaluate(&known, no_sizes, constant.value, &value, ignored, sizeof ignored))
+            continue;
+        code->constants[code->constant_count++] = (lab_integer_name){constant.name, value};
+        known.constants[known.constant_count++] = (lab_integer_name){constant.name, value};
     }
 }
 
@@ -402,21 +354,22 @@ static bool read_lines(lab_task_code *code, const char *launch, char *why, size_
                           lab_base_name(code->path), code->task->sizes[0]);
 }
 
-bool lab_task_code_open(const lab_task *task, const char *path, const char *kernel, const char *launch, double seconds,
-                        lab_task_code *code, lab_cuda_compile_status *status, char *why, size_t capacity)
+bool lab_task_code_open(const lab_task *task, const char *path, const char *kernel, const char *reference_launch,
+                        double seconds, lab_task_code *code, lab_cuda_compile_status *status, char *why,
+                        size_t capacity)
 {
     char reason[1024];
-    *status = LAB_CUDA_REJECTED;
+    *status = LAB_CUDA_FAILED;
     *code = (lab_task_code){.task = task, .path = path};
     code->text = lab_file_read(path, SOURCE_BYTES_MAX, &code->bytes, reason, sizeof reason);
-    if (!code->text) {
-        *status = LAB_CUDA_FAILED;
+    if (!code->text)
         return lab_set_reason(why, capacity, "%s: %s", path, reason);
-    }
+    if (reference_launch && !lab_variant_apply(task, &code->text, &code->bytes))
+        return lab_set_reason(why, capacity, "out of memory");
     if (!lab_cuda_outline_read(code->text, code->bytes, &code->outline))
         return lab_set_reason(why, capacity, "out of memory");
     read_constants(code);
-    return read_lines(code, launch, why, capacity) && match_launches(code, kernel, why, capacity) &&
+    return read_lines(code, reference_launch, why, capacity) && match_launches(code, kernel, why, capacity) &&
            compile(code, seconds, status, why, capacity);
 }
 

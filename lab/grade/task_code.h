@@ -49,10 +49,13 @@ typedef struct lab_task_code {
 /* Limits of the compiler: seconds of processor time (at most; a caller may allow less) and memory. */
 enum { LAB_TASK_COMPILE_SECONDS = 20, LAB_TASK_COMPILE_MIB = 2048 };
 
-/* Reads and compiles a file, in at most `seconds` of processor time. Without lines // rung:, `launch` (or NULL) describes the launch. Returns false with a sentence for
- * the author of the file; *status says whether the compiler is missing. Call lab_task_code_close() in every case. */
-bool lab_task_code_open(const lab_task *task, const char *path, const char *kernel, const char *launch, double seconds,
-                        lab_task_code *code, lab_cuda_compile_status *status, char *why, size_t capacity);
+/* Reads and compiles a file, in at most `seconds` of processor time. `reference_launch` is NULL for a submission. For a
+ * reference it describes the launch if the file has no lines // rung:, and constants of the file get the values of the task's
+ * variant. Returns false with a sentence for the author of the file; *status says whether the compiler rejected the file or is
+ * missing. Call lab_task_code_close() in every case. */
+bool lab_task_code_open(const lab_task *task, const char *path, const char *kernel, const char *reference_launch,
+                        double seconds, lab_task_code *code, lab_cuda_compile_status *status, char *why,
+                        size_t capacity);
 void lab_task_code_close(lab_task_code *code);
 
 /* Evaluates an expression of a launch line, which may use sizes, size arguments of the task and constants of the file. */

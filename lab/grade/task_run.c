@@ -319,6 +319,9 @@ static bool run_launch(run_session_t *session, int index)
     if (status != RUNG_OK)
         return explain_status(session, launch->name, status);
     add_occupancy(session, entry, &how);
+    double threads = (double)how.block[0] * how.block[1] * how.block[2];
+    session->result->metrics[LAB_METRIC_BLOCK_THREADS] = fmax(session->result->metrics[LAB_METRIC_BLOCK_THREADS],
+                                                              threads);
     session->result->metrics[LAB_METRIC_LAUNCHES]++;
     return true;
 }

@@ -8,7 +8,9 @@
 #include "common/failure.h"
 #include "common/text.h"
 #include "grade/grade.h"
+#include "grade/grade_result.h"
 #include "grade/task_folders.h"
+#include "grade/variant.h"
 #include "io/input_file.h"
 #include "io/json_writer.h"
 #include "target/target.h"
@@ -34,7 +36,7 @@ static void print_list(const lab_task_list *list)
     free(table);
 }
 
-static void write_task(lab_json *json, const lab_task *task)
+static void write_task(lab_json *json, const lab_task *task, const char *variant)
 {
     lab_json_begin(json, NULL, '{');
     LAB_JSON_STRINGS(json, {"name", task->name}, {"title", task->title}, {"folder", task->folder},
@@ -48,6 +50,8 @@ static void write_task(lab_json *json, const lab_task *task)
         lab_json_end(json, '}');
     }
     lab_json_end(json, ']');
+    if (variant)
+        lab_grade_write_variant(task, variant, json);
     lab_json_end(json, '}');
 }
 
@@ -63,7 +67,7 @@ static int list_tasks(const lab_options *options)
         lab_json_begin(&json, "tasks", '[');
         for (int i = 0; i < list.count; i++)
             if (!list.items[i].problem)
-                write_task(&json, &list.items[i].task);
+                write_task(&json, &list.items[i].task, NULL);
         lab_json_end(&json, ']');
         lab_json_end(&json, '}');
     } else {
@@ -92,18 +96,36 @@ static void print_parameters(const lab_task *task)
     printf(")\n");
 }
 
-static void print_task(const lab_task *task)
+/* Prints what is special about a variant, each sentence after `before`. */
+static void print_variant(const lab_task *task, const char *id, const char *before)
 {
+    char text[LAB_VARIANT_TEXT_BYTES];
+    printf("%sVariant of %s:\n", before, id);
+    for (int i = 0; i < task->variable_count; i++) {
+        lab_variant_sentence(&task->variables[i], text, sizeof text);
+        printf("%s  %s = %lld: %s\n", before, task->variables[i].name, (long long)lab_task_value(&task->variables[i]),
+               text);
+    }
+}
+
+static void print_task(const lab_task *task, const char *variant)
+{
+    char option[LAB_VARIANT_ID_BYTES + 16] = "";
+    if (variant)
+        snprintf(option, sizeof option, " --variant %s", variant);
+
     printf("%s: %s\n", task->name, task->title);
     print_parameters(task);
     printf("  folder   %s (README.md has the idea and hints)\n", task->folder);
-    printf("  start    rung tasks %s --source > mine.cu\n", task->name);
-    printf("  grade    rung grade %s mine.cu\n", task->name);
+    printf("  start    rung tasks %s%s --source > mine.cu\n", task->name, option);
+    printf("  grade    rung grade %s mine.cu%s\n", task->name, option);
     for (int i = 0; i < task->part_count; i++)
         printf("  %4lld points  %s\n", (long long)task->parts[i].points, task->parts[i].name);
+    if (variant)
+        print_variant(task, variant, "");
 }
 
-static int print_skeleton(const lab_task *task)
+static int print_skeleton(const lab_task *task, const char *variant)
 {
     char path[LAB_TASK_PATH_BYTES + 32], why[1024];
     size_t bytes;
@@ -111,9 +133,15 @@ static int print_skeleton(const lab_task *task)
     char *text = lab_file_read(path, LAB_KERNEL_BYTES_MAX, &bytes, why, sizeof why);
     if (!text)
         return lab_fail(LAB_EXIT_USAGE, "%s: %s", path, why);
+    bool good = !variant || lab_variant_apply(task, &text, &bytes);
+    if (variant) {
+        print_variant(task, variant, "// ");
+        printf("// This variant counts where the text below differs. Try it: rung grade %s FILE --variant %s\n",
+               task->name, variant);
+    }
     fwrite(text, 1, bytes, stdout);
     free(text);
-    return LAB_EXIT_SUCCESS;
+    return good ? LAB_EXIT_SUCCESS : lab_fail(LAB_EXIT_USAGE, "out of memory");
 }
 
 static int describe_task(const lab_options *options, const char *folder)
@@ -123,16 +151,18 @@ static int describe_task(const lab_options *options, const char *folder)
     int code = LAB_EXIT_SUCCESS;
     if (!lab_task_read(folder, &task, why, sizeof why))
         return lab_fail(LAB_EXIT_USAGE, "%s", why);
-    if (options->source) {
-        code = print_skeleton(&task);
+    if (options->variant && !lab_variant_choose(&task, options->variant, why, sizeof why)) {
+        code = lab_fail(LAB_EXIT_USAGE, "%s", why);
+    } else if (options->source) {
+        code = print_skeleton(&task, options->variant);
     } else if (options->json) {
         lab_json json = lab_json_open(stdout, "rung-tasks/1");
         lab_json_begin(&json, "tasks", '[');
-        write_task(&json, &task);
+        write_task(&json, &task, options->variant);
         lab_json_end(&json, ']');
         lab_json_end(&json, '}');
     } else {
-        print_task(&task);
+        print_task(&task, options->variant);
     }
     lab_task_free(&task);
     return code;
@@ -143,11 +173,13 @@ int lab_tasks_run(const lab_options *options)
     char folder[LAB_TASK_PATH_BYTES], why[4096];
     if (!options->argument && options->source)
         return lab_usage_error("tasks", "--source needs a task: rung tasks vector_add --source");
+    if (!options->argument && options->variant)
+        return lab_usage_error("tasks", "--variant needs a task: rung tasks vector_add --variant ann");
     if (!options->argument)
         return list_tasks(options);
     if (lab_task_find_folder(options->argument, folder, sizeof folder, why, sizeof why))
         return describe_task(options, folder);
-    if (options->source || !lab_task_is_folder(options->argument))
+    if (options->source || options->variant || !lab_task_is_folder(options->argument))
         return lab_fail(LAB_EXIT_USAGE, "%s", why);
     return list_tasks(options);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* task_file.c - task.toml: what is accepted, and the sentence for each mistake. */
+#define _GNU_SOURCE /* strdup */
 #include "grade/task_case.h"
+#include "grade/variant.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +25,8 @@ static const char good[] = "title = \"Sum\"\n"
                            "[[argument]]\nname = \"n\"\ntype = \"i32\"\nrole = \"size\"\n"
                            "[[shape]]\nn = 7\n"
                            "[[hidden]]\ncount = 3\nn = [10, 90, 10]\n"
+                           "[[variant]]\nname = \"K\"\nvalues = [3, -4]\ntext = \"K is {}, not {}1.\"\n"
+                           "[[variant]]\nname = \"OP\"\nvalues = [0, 1, 2]\ntext = [\"sum\", \"max\", \"min\"]\n"
                            "[[part]]\nname = \"right\"\npoints = 5\nshapes = \"all\"\n";
 
 static char folder[] = "/tmp/rung-task-XXXXXX";
@@ -64,6 +68,62 @@ static void accepts_a_task(void **state)
     assert_true(cases[0].arguments[2].values[0] == 5 || cases[0].arguments[2].values[0] == 6);
     assert_true(cases[0].arguments[3].values[0] == 7);
     lab_task_case_free(&cases[0]);
+    lab_task_free(&task);
+}
+
+/* Every student has one variant, which no other text than the task and the ID decides. */
+static void chooses_variants(void **state)
+{
+    lab_task task;
+    char why[1024] = "", text[256], id[16];
+    int counts[2][3] = {{0}};
+    int64_t ones[LAB_TASK_SIZES_MAX] = {1}, value;
+    (void)state;
+    assert_true(read_task(good, &task, why, sizeof why));
+    snprintf(task.name, sizeof task.name, "sum"); /* the folder has a random name */
+    lab_variant_describe(&task, text, sizeof text);
+    assert_string_equal(text, "K = 3, OP = 0");
+    for (int i = 0; i < 1000; i++) {
+        snprintf(id, sizeof id, "s%d", i);
+        assert_true(lab_variant_choose(&task, id, why, sizeof why));
+        counts[task.variables[0].chosen][task.variables[1].chosen]++;
+    }
+    assert_int_equal(counts[0][0], 0); /* the variant of the public solution */
+    for (int i = 1; i < 6; i++)
+        assert_in_range(counts[i / 3][i % 3], 150, 250);
+    /* These values are part of the interface: students have printed their variants. */
+    assert_true(lab_variant_choose(&task, "ann", why, sizeof why));
+    lab_variant_describe(&task, text, sizeof text);
+    assert_string_equal(text, "K = 3, OP = 2");
+    lab_variant_sentence(&task.variables[0], text, sizeof text);
+    assert_string_equal(text, "K is 3, not 31.");
+    assert_true(lab_task_evaluate(&task, ones, "n + 2 * K", &value, why, sizeof why));
+    assert_int_equal(value, 7);
+    assert_false(lab_variant_choose(&task, "", why, sizeof why));
+    assert_false(lab_variant_choose(&task, "a\nb", why, sizeof why));
+    lab_task_free(&task);
+}
+
+/* Gives constants the values of a variant. */
+static void changes_constants(void **state)
+{
+    static const char source[] =
+        "#define K 3 // K\n#  define OP  (1+ 2) /* op */\nconstexpr int K = 5;\n#define K(x) 3\n"
+        "#define KK 3\n// #define K 3\nint f = K;\n#if 0\n#define K 3\n#endif\n";
+    static const char changed[] = "#define K -4 // K\n#  define OP  2 /* op */\nconstexpr int K = -4;\n#define K(x) 3\n"
+                                  "#define KK 3\n// #define K 3\nint f = K;\n#if 0\n#define K 3\n#endif\n";
+    lab_task task;
+    char why[1024];
+    (void)state;
+    assert_true(read_task(good, &task, why, sizeof why));
+    task.variables[0].chosen = 1;
+    task.variables[1].chosen = 2;
+    char *text = strdup(source);
+    size_t bytes = strlen(source);
+    assert_true(lab_variant_apply(&task, &text, &bytes));
+    assert_int_equal(bytes, strlen(changed));
+    assert_memory_equal(text, changed, bytes);
+    free(text);
     lab_task_free(&task);
 }
 
@@ -131,6 +191,13 @@ static void explains_mistakes(void **state)
     rejects("shapes = \"all\"", "metric = \"speed\"", "metric is \"speed\"; valid metrics are global_sector_ratio");
     rejects("shapes = \"all\"", "metric = \"launches\"\nat_most = 1", "needs a shape with measured = true");
     rejects("[[part]]", "[[prat]]", "unknown table prat");
+    rejects("values = [3, -4]", "values = [3]", "values has 1 numbers; use 2 to 16");
+    rejects("values = [3, -4]", "values = [3, 3]", "values must be an array of different integers");
+    rejects("values = [3, -4]", "values = [3, \"x\"]", "values must be an array of different integers");
+    rejects("name = \"K\"", "name = \"n\"", "name must be a name of C that is no size and no other variable");
+    rejects("name = \"OP\"", "name = \"K\"", "name must be a name of C that is no size and no other variable");
+    rejects("\"max\", \"min\"]", "\"max\"]", "text must be a sentence, or an array with one sentence per value");
+    rejects("text = \"K is {}, not {}1.\"", "", "text is missing");
     rejects("title = \"Sum\"", "title = \"Sum", "line 1: the string has no closing \"");
 }
 
@@ -146,7 +213,8 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(accepts_a_task), cmocka_unit_test(compares_within_the_bound),
-                                       cmocka_unit_test(explains_mistakes)};
+                                       cmocka_unit_test(explains_mistakes), cmocka_unit_test(chooses_variants),
+                                       cmocka_unit_test(changes_constants)};
     if (!mkdtemp(folder))
         return 77;
     return cmocka_run_group_tests(tests, NULL, remove_folder);
