@@ -11,7 +11,9 @@ python=$("$RUNG_TEST_TOOLS/python/bin/python3" -c 'import sys; print(sys.base_pr
 mkdir -p "$work/home" "$work/student/wheels" "$work/others"
 "$python/python3" "$here/make_wheels.py" "$RUNG_BUILD" "$RUNG_TEST_TOOLS" "$work/student/wheels" "$work/others" || exit 77
 # The page quotes a message with the version of NVRTC; this machine may have another one beside that of the wheel.
-version=$(env -i PATH=/usr/bin:/bin HOME="$work/home" VIRTUAL_ENV="$RUNG_TEST_TOOLS/python" "$RUNG" doctor | sed -n 's/.* NVRTC: \([0-9.]*\),.*/\1/p')
+printf '%s\n' '// rung: grid=1 block=1' '__global__ void vector_add(int n) { typo }' > "$work/typo.cu"
+version=$(env -i PATH=/usr/bin:/bin HOME="$work/home" VIRTUAL_ENV="$RUNG_TEST_TOOLS/python" "$RUNG" grade vector_add "$work/typo.cu" |
+    sed -n 's/.* did not compile with NVRTC \([0-9.]*\):.*/\1/p')
 [ -n "$version" ] || { echo "NVRTC is not here; run tools/install-test-tools"; exit 77; }
 sed "s/NVRTC 12\.9/NVRTC $version/" "$RUNG_SOURCE/docs/start/first-grade.md" > "$work/first-grade.md"
 page=$work/first-grade.md
