@@ -78,7 +78,7 @@ static double_pair_t pair_scaled(double_pair_t x, double by)
 typedef struct reference {
     double_pair_t value;
     double bound;
-    bool may_overflow; /* a factor may be rounded to infinity */
+    bool may_overflow; /* a factor may be rounded to infinity, or infinity is multiplied by a number near 0 */
 } reference_t;
 
 /* Sums over k for one element: of the products, of their magnitudes, and of the magnitudes of the factors. */
@@ -321,7 +321,17 @@ static void activate(rung_activation activation, rounding_t sum_rounding, refere
                                     0};
 }
 
-/* Computes the reference of one element. `views` are A, B, C0, bias and residual of one item. */
+/* Multiplies the reference by an element of the multiplier. Infinity times a number near 0 has either sign, or is NaN. */
+static void multiply_by(double multiplier, rounding_t sum_rounding, reference_t *result)
+{
+    if (isinf(multiplier) && fabs(result->value.high) <= result->bound)
+        result->may_overflow = true;
+    double size = fabs(multiplier) * (fabs(result->value.high) + result->bound);
+    result->bound = fabs(multiplier) * result->bound + sum_rounding.unit * size + sum_rounding.smallest_denormal;
+    result->value = pair_scaled(result->value, multiplier);
+}
+
+/* Computes the reference of one element. `views` are A, B, C0, bias, residual and multiplier of one item. */
 static reference_t reference_element(const rung_problem *problem, const rung_matrix *views, const element_sums_t *sums,
                                      int64_t row, int64_t col, lab_accuracy accuracy)
 {
@@ -329,6 +339,8 @@ static reference_t reference_element(const rung_problem *problem, const rung_mat
     rounding_t out = rounding_of(problem->c.type);
     reference_t result = reference_sum(problem, views, sums, sum, row, col, accuracy);
     activate(problem->activation, sum, &result);
+    if (problem->multiplier.rows > 0)
+        multiply_by(lab_element_get(&views[5], row, col), sum, &result);
     if (problem->residual.rows > 0) {
         double residual = lab_element_get(&views[4], row, col);
         result.bound += sum.unit * (fabs(result.value.high) + result.bound + fabs(residual)) + sum.smallest_denormal;
@@ -353,6 +365,8 @@ static uint32_t reference_integer(const rung_problem *problem, const rung_matrix
         sum += (uint32_t)(int32_t)lab_element_get(&views[3], row, col);
     if (problem->activation == RUNG_ACTIVATION_RELU && sum > INT32_MAX)
         sum = 0;
+    if (problem->multiplier.rows > 0)
+        sum *= (uint32_t)(int32_t)lab_element_get(&views[5], row, col);
     if (problem->residual.rows > 0)
         sum += (uint32_t)(int32_t)lab_element_get(&views[4], row, col);
     return sum;
@@ -414,9 +428,12 @@ lab_oracle_result lab_oracle_check(const rung_problem *problem, const rung_matri
 {
     for (int64_t item = 0; item < (problem->batch == 0 ? 1 : problem->batch); item++) {
         rung_matrix c = lab_batch_item(&problem->c, item);
-        rung_matrix views[] = {lab_batch_item(&problem->a, item), lab_batch_item(&problem->b, item),
-                               lab_batch_item(c0, item), lab_batch_item(&problem->bias, item),
-                               lab_batch_item(&problem->residual, item)};
+        rung_matrix views[] = {lab_batch_item(&problem->a, item),
+                               lab_batch_item(&problem->b, item),
+                               lab_batch_item(c0, item),
+                               lab_batch_item(&problem->bias, item),
+                               lab_batch_item(&problem->residual, item),
+                               lab_batch_item(&problem->multiplier, item)};
         for (int64_t row = 0; row < c.rows; row += TILE) {
             lab_oracle_result result = check_rows(problem, views, &c, row, accuracy);
             result.item = item;

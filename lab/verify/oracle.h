@@ -17,6 +17,7 @@
  *                   last place, and 8 for the rest and for the reference)
  *   gelu_tanh       a factor of 1.13, and 24 u |v|
  *   silu            a factor of 1.1, and 24 u |v|; see activate_by_sigmoid() in oracle.c
+ *   multiplier      a factor of its magnitude, and one rounding of the product
  *   residual        one rounding of the sum
  *   a narrower C    one rounding to the type of C
  *

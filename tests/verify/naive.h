@@ -33,7 +33,9 @@ typedef enum naive_mistake {
     NAIVE_ACTIVATION_FIRST, /* before the bias */
     NAIVE_RESIDUAL_BEFORE,  /* the activation */
     NAIVE_NO_RESIDUAL,
-    NAIVE_TANH, /* the usual approximation of gelu */
+    NAIVE_NO_MULTIPLIER,
+    NAIVE_MULTIPLIER_LAST, /* after the residual */
+    NAIVE_TANH,            /* the usual approximation of gelu */
 } naive_slip_t;
 
 /* How a factor is changed before it is multiplied. */
@@ -154,7 +156,7 @@ static inline double naive_activated(const naive_t *naive, double v)
 }
 
 /* The epilogue, with its slip if it has one. */
-static inline double naive_epilogue(const naive_t *naive, double v, double bias, double residual)
+static inline double naive_epilogue(const naive_t *naive, double v, double bias, double multiplier, double residual)
 {
     naive_slip_t slip = naive->slip;
     if (slip == NAIVE_ACTIVATION_FIRST)
@@ -167,8 +169,12 @@ static inline double naive_epilogue(const naive_t *naive, double v, double bias,
         v = naive_rounded(naive->sum, v + residual);
     if (slip != NAIVE_ACTIVATION_FIRST)
         v = naive_activated(naive, v);
+    if (slip != NAIVE_NO_MULTIPLIER && slip != NAIVE_MULTIPLIER_LAST)
+        v = naive_rounded(naive->sum, v * multiplier);
     if (slip != NAIVE_RESIDUAL_BEFORE && slip != NAIVE_NO_RESIDUAL)
         v = naive_rounded(naive->sum, v + residual);
+    if (slip == NAIVE_MULTIPLIER_LAST)
+        v = naive_rounded(naive->sum, v * multiplier);
     return v;
 }
 
@@ -187,6 +193,8 @@ static inline double naive_integer_element(const rung_problem *problem, const ru
         sum += (uint32_t)(int32_t)lab_element_get(&views[3], row, col);
     if (problem->activation == RUNG_ACTIVATION_RELU && (int32_t)sum < 0)
         sum = 0;
+    if (problem->multiplier.rows > 0)
+        sum *= (uint32_t)(int32_t)lab_element_get(&views[5], row, col);
     if (problem->residual.rows > 0)
         sum += (uint32_t)(int32_t)lab_element_get(&views[4], row, col);
     return (int32_t)sum;
@@ -204,7 +212,8 @@ static inline double naive_element(const naive_t *naive, const rung_matrix *view
                           v + naive_rounded(naive->sum, problem->beta * lab_element_get(&views[2], row, col)));
     double bias = problem->bias.rows > 0 ? lab_element_get(&views[3], row, col) : 0;
     double residual = problem->residual.rows > 0 ? lab_element_get(&views[4], row, col) : 0;
-    return naive_epilogue(naive, v, bias, residual);
+    double multiplier = problem->multiplier.rows > 0 ? lab_element_get(&views[5], row, col) : 1;
+    return naive_epilogue(naive, v, bias, multiplier, residual);
 }
 
 /* All items, rounded to C's type once. */
@@ -213,9 +222,9 @@ static inline void naive_multiply(const naive_t *naive)
     const rung_problem *problem = &naive->problem;
     for (int64_t item = 0; item < problem->batch; item++) {
         rung_matrix c = lab_batch_item(&problem->c, item);
-        rung_matrix views[] = {lab_batch_item(&problem->a, item), lab_batch_item(&problem->b, item),
-                               lab_batch_item(&naive->before, item), lab_batch_item(&problem->bias, item),
-                               lab_batch_item(&problem->residual, item)};
+        rung_matrix views[] = {lab_batch_item(&problem->a, item),        lab_batch_item(&problem->b, item),
+                               lab_batch_item(&naive->before, item),     lab_batch_item(&problem->bias, item),
+                               lab_batch_item(&problem->residual, item), lab_batch_item(&problem->multiplier, item)};
         for (int64_t row = 0; row < c.rows; row++)
             for (int64_t col = 0; col < c.cols; col++)
                 lab_element_set(&c, row, col, naive_element(naive, views, row, col));

@@ -8,7 +8,7 @@
 
 enum { K = 64 };
 
-static double bias_memory[NAIVE_M * NAIVE_N], residual_memory[NAIVE_M * NAIVE_N];
+static double bias_memory[NAIVE_M * NAIVE_N], residual_memory[NAIVE_M * NAIVE_N], multiplier_memory[NAIVE_M * NAIVE_N];
 
 /* One number a row, one a column, or one an element. */
 static rung_matrix make_bias(rung_type type, lab_bias kind)
@@ -109,6 +109,48 @@ static void test_gelu_by_tanh_is_seen(void **state)
     (void)state;
     expect_seen((lab_epilogue){LAB_BIAS_NONE, RUNG_ACTIVATION_GELU, false}, NAIVE_TANH);
     expect_seen((lab_epilogue){LAB_BIAS_ROW, RUNG_ACTIVATION_GELU, false}, NAIVE_TANH);
+}
+
+static naive_t with_multiplier(lab_type_pair product)
+{
+    naive_t naive = with_epilogue(product, (lab_epilogue){LAB_BIAS_COL, RUNG_ACTIVATION_RELU, true});
+    naive.problem.multiplier = rung_matrix_of(product.out, NAIVE_M, NAIVE_N, multiplier_memory);
+    naive_fill(&naive.problem.multiplier, 6);
+    return naive;
+}
+
+static void test_multiplier(void **state)
+{
+    (void)state;
+    for (int product = 0; product < lab_type_pair_count(); product++) {
+        naive_t naive = with_multiplier(lab_type_pair_at(product));
+        naive_multiply(&naive);
+        assert_true(naive_is_right(&naive));
+        if (lab_type_is_integer(naive.product.in))
+            continue;
+        for (int slip = NAIVE_NO_MULTIPLIER; slip <= NAIVE_MULTIPLIER_LAST; slip++) {
+            naive.slip = (naive_slip_t)slip;
+            naive_multiply(&naive);
+            assert_false(naive_is_right(&naive));
+        }
+    }
+}
+
+/* A large multiplier enlarges the error of the sum, and nothing else. */
+static void test_a_multiplier_has_one_rounding(void **state)
+{
+    (void)state;
+    naive_t naive = with_multiplier(lab_type_pair_of(RUNG_F32, RUNG_F32));
+    naive.problem.residual = (rung_matrix){0};
+    naive.problem.activation = RUNG_ACTIVATION_NONE;
+    naive_make_positive(&naive.problem.a);
+    naive_make_positive(&naive.problem.b);
+    naive.problem.beta = 0;
+    naive_set_all(&naive.problem.multiplier, 1000);
+    naive_multiply(&naive);
+    assert_true(naive_is_right(&naive));
+    lab_element_set(&naive.problem.c, 0, 0, naive_next(&naive.problem.c, 0, 0, 4 * K));
+    assert_false(naive_is_right(&naive));
 }
 
 /* Another activation, or none. */
@@ -299,6 +341,8 @@ int main(void)
         cmocka_unit_test(test_bias_along_the_wrong_side_is_seen),
         cmocka_unit_test(test_another_order_is_seen),
         cmocka_unit_test(test_gelu_by_tanh_is_seen),
+        cmocka_unit_test(test_multiplier),
+        cmocka_unit_test(test_a_multiplier_has_one_rounding),
         cmocka_unit_test(test_another_activation_is_seen),
         cmocka_unit_test(test_an_integer_off_by_one_is_detected),
         cmocka_unit_test(test_a_bias_larger_than_the_sum),
