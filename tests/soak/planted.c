@@ -44,9 +44,11 @@ rung_status __wrap_rung_multiply(rung_context *context, const rung_problem *prob
         return status;
     if (is_planted("tail") && output->cols % 16 == 5) /* the last column of a tail */
         spoil(output, 0, output->cols - 1);
-    if (is_planted("threads") && options && options->threads == 3 && output->rows > 20) /* only the last thread is wrong */
+    if (is_planted("threads") && options && options->threads == 3 &&
+        output->rows > 20) /* only the last thread is wrong */
         byte_of(output, output->rows - 1, 0)[0] ^= 1;
-    if (is_planted("gap") && problem->batch <= 1 && output->row_stride > output->cols && output->col_stride == 1 && output->rows > 1)
+    if (is_planted("gap") && problem->batch <= 1 && output->row_stride > output->cols && output->col_stride == 1 &&
+        output->rows > 1)
         byte_of(output, 0, output->cols)[0] ^= 1; /* a write behind a row */
     if (is_planted("input") && problem->bias.rows > 0)
         byte_of(&problem->bias, 0, 0)[0] ^= 1;

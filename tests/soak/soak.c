@@ -25,7 +25,7 @@ static const double shrink_seconds = 60, save_seconds = 10;
 typedef struct options {
     uint64_t seed;
     int64_t count, failures; /* -1: no limit */
-    double seconds; /* 0: no limit */
+    double seconds;          /* 0: no limit */
     unsigned devices;
     bool is_replay;
     const char *steps, *state;
@@ -88,8 +88,10 @@ static bool parse_options(int count, char **words, options_t *options)
     *options = (options_t){.seed = 1, .count = -1, .failures = 10, .devices = 1U << SOAK_DEVICE_cpu, .steps = ""};
     for (int i = 1; i < count; i += 2)
         if (i + 1 == count || !parse_option(words[i], words[i + 1], options)) {
-            fprintf(stderr, "usage: soak [--seed S] [--count N] [--seconds T] [--failures N] [--devices cpu,opencl,cuda] [--state FILE]\n"
-                            "       soak --case SEED [--steps STEPS] [--devices LIST]\n");
+            fprintf(
+                stderr,
+                "usage: soak [--seed S] [--count N] [--seconds T] [--failures N] [--devices cpu,opencl,cuda] [--state FILE]\n"
+                "       soak --case SEED [--steps STEPS] [--devices LIST]\n");
             return false;
         }
     return true;
@@ -138,10 +140,10 @@ static void expect_crash(const options_t *options, uint64_t seed)
 {
     char devices[32];
     format_devices(options->devices, devices, sizeof devices);
-    int length = snprintf(crash_text, sizeof crash_text,
-                          "case %" PRIu64 " crashed or did not end within %d s; repeat it: tools/soak --devices %s --case %" PRIu64
-                          "\n",
-                          seed, CASE_SECONDS_MAX, devices, seed);
+    int length = snprintf(
+        crash_text, sizeof crash_text,
+        "case %" PRIu64 " crashed or did not end within %d s; repeat it: tools/soak --devices %s --case %" PRIu64 "\n",
+        seed, CASE_SECONDS_MAX, devices, seed);
     crash_length = length < (int)sizeof crash_text ? length : (int)sizeof crash_text;
     alarm(CASE_SECONDS_MAX);
 }
@@ -211,7 +213,8 @@ static void print_totals(const soak_totals *totals, double seconds)
     }
     printf("seeds %" PRIu64 " to %" PRIu64 ": %" PRId64 " problems of %d devices and types, %" PRId64
            " refused, %d cases wrong, %.0f s of processor time in total, %.0f s in this run\n",
-           totals->first, totals->next - 1, problems, totals->row_count, refused, totals->failure_count, processor, seconds);
+           totals->first, totals->next - 1, problems, totals->row_count, refused, totals->failure_count, processor,
+           seconds);
 }
 
 /* Continues after a case that crashed, which the handler wrote to a file, and counts it as wrong. */

@@ -18,9 +18,9 @@ enum { OPENCL_ONE_IN = 60, CUDA_ONE_IN = 40 };
 static const double gpu_work_max = 60000, cpu_work_max = 3e7;
 
 const soak_variant soak_variants[SOAK_VARIANTS] = {
-    {"default", NULL, NULL},          {"small caches", NULL, "4K,16K,64K/2"},
-    {"portable", "portable", NULL},   {"avx2, small caches", "avx2", "4K,16K,64K/2"},
-    {"avx2", "avx2", NULL},           {"avx512", "avx512", "4K,16K,64K/2"},
+    {"default", NULL, NULL},        {"small caches", NULL, "4K,16K,64K/2"},
+    {"portable", "portable", NULL}, {"avx2, small caches", "avx2", "4K,16K,64K/2"},
+    {"avx2", "avx2", NULL},         {"avx512", "avx512", "4K,16K,64K/2"},
     {"dot", "dot", "4K,16K,64K/2"},
 };
 
@@ -131,10 +131,18 @@ static soak_layout draw_bias_layout(uint64_t *state)
 static soak_format draw_format(uint64_t *state, rung_type type)
 {
     static const soak_format usual[] = {
-        {RUNG_F32, RUNG_TYPE_NONE, 0, 0},      {RUNG_F32, RUNG_TYPE_NONE, 0, 1},       {RUNG_F16, RUNG_TYPE_NONE, 32, 1},
-        {RUNG_F16, RUNG_U4, 128, 1},           {RUNG_F16, RUNG_U8, 64, 1},             {RUNG_E8M0, RUNG_TYPE_NONE, 32, 1},
-        {RUNG_F8E4M3, RUNG_TYPE_NONE, 16, 1},  {RUNG_F32, RUNG_TYPE_NONE, 128, 128},   {RUNG_BF16, RUNG_TYPE_NONE, 1, 32},
-        {RUNG_F64, RUNG_TYPE_NONE, 7, 2},      {RUNG_TYPE_NONE, RUNG_U8, 0, 1},        {RUNG_F32, RUNG_F16, 0, 1},
+        {RUNG_F32, RUNG_TYPE_NONE, 0, 0},
+        {RUNG_F32, RUNG_TYPE_NONE, 0, 1},
+        {RUNG_F16, RUNG_TYPE_NONE, 32, 1},
+        {RUNG_F16, RUNG_U4, 128, 1},
+        {RUNG_F16, RUNG_U8, 64, 1},
+        {RUNG_E8M0, RUNG_TYPE_NONE, 32, 1},
+        {RUNG_F8E4M3, RUNG_TYPE_NONE, 16, 1},
+        {RUNG_F32, RUNG_TYPE_NONE, 128, 128},
+        {RUNG_BF16, RUNG_TYPE_NONE, 1, 32},
+        {RUNG_F64, RUNG_TYPE_NONE, 7, 2},
+        {RUNG_TYPE_NONE, RUNG_U8, 0, 1},
+        {RUNG_F32, RUNG_F16, 0, 1},
         {RUNG_TYPE_NONE, RUNG_TYPE_NONE, 0, 0},
     };
     static const rung_type scale_types[] = {RUNG_F32,  RUNG_F16,    RUNG_BF16,   RUNG_F64,
@@ -204,7 +212,7 @@ static void draw_devices(uint64_t *state, soak_case *subject, unsigned devices)
 
 static void draw_call(uint64_t *state, soak_case *subject)
 {
-    static const soak_path paths[] = {SOAK_PATH_call, SOAK_PATH_call, SOAK_PATH_call,   SOAK_PATH_plan,
+    static const soak_path paths[] = {SOAK_PATH_call, SOAK_PATH_call,  SOAK_PATH_call,  SOAK_PATH_plan,
                                       SOAK_PATH_plan, SOAK_PATH_group, SOAK_PATH_packed};
     subject->path = paths[soak_below(state, 7)];
     subject->variant = one_in(state, 2) ? 0 : (int)soak_below(state, SOAK_VARIANTS);
@@ -277,9 +285,8 @@ static void normalize_formats(soak_case *subject)
 static void normalize_path(soak_case *subject)
 {
     const unsigned cpu = 1U << SOAK_DEVICE_cpu;
-    if (subject->path == SOAK_PATH_packed &&
-        (subject->devices != cpu || soak_format_is_present(&subject->b_format) ||
-         soak_format_is_present(&subject->a_format)))
+    if (subject->path == SOAK_PATH_packed && (subject->devices != cpu || soak_format_is_present(&subject->b_format) ||
+                                              soak_format_is_present(&subject->a_format)))
         subject->path = SOAK_PATH_plan;
     if (subject->path == SOAK_PATH_packed) /* one B for all items */
         subject->layouts[SOAK_OPERAND_b].shares_items = true;

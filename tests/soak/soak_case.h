@@ -33,7 +33,7 @@ typedef enum soak_path {
 } soak_path;
 
 /* The matrices of a problem that have memory. Scales and zero points follow their matrix. */
-#define SOAK_OPERAND_LIST(X)                                                                                          \
+#define SOAK_OPERAND_LIST(X) \
     X(a) X(b) X(c) X(d) X(bias) X(residual) X(multiplier) X(a_scales) X(a_zeros) X(b_scales) X(b_zeros)
 typedef enum soak_operand {
 #define X(name) SOAK_OPERAND_##name,
@@ -43,12 +43,12 @@ typedef enum soak_operand {
 } soak_operand;
 
 /* The overlaps that the library permits. */
-#define SOAK_ALIAS_LIST(X)                                                                                            \
-    X(none)             /* each matrix has its own memory */                                                          \
-    X(d_is_c)           /* D is the same view as C */                                                                 \
-    X(b_is_a)           /* B is the transposed A */                                                                   \
-    X(residual_is_bias) /* two inputs are the same view */                                                            \
-    X(residual_is_c)    /* C is read only, because the result is stored in D, and is also the residual */             \
+#define SOAK_ALIAS_LIST(X)                                                                                \
+    X(none)             /* each matrix has its own memory */                                              \
+    X(d_is_c)           /* D is the same view as C */                                                     \
+    X(b_is_a)           /* B is the transposed A */                                                       \
+    X(residual_is_bias) /* two inputs are the same view */                                                \
+    X(residual_is_c)    /* C is read only, because the result is stored in D, and is also the residual */ \
     X(c_beside_a)       /* blocks of one matrix: A has the first columns, C those that follow */
 typedef enum soak_alias {
 #define X(name) SOAK_ALIAS_##name,

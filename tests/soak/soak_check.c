@@ -14,7 +14,8 @@
 /* Returns the value of a number with `exponent_bits` and `mantissa_bits`. */
 static float small_float(unsigned code, int exponent_bits, int mantissa_bits, int bias)
 {
-    unsigned mantissa = code & ((1U << mantissa_bits) - 1), exponent = code >> mantissa_bits & ((1U << exponent_bits) - 1);
+    unsigned mantissa = code & ((1U << mantissa_bits) - 1),
+             exponent = code >> mantissa_bits & ((1U << exponent_bits) - 1);
     bool is_negative = code >> (mantissa_bits + exponent_bits) & 1;
     double fraction = ldexp(mantissa, -mantissa_bits);
     double value = exponent == 0 ? ldexp(fraction, 1 - bias) : ldexp(1 + fraction, (int)exponent - bias);

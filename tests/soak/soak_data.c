@@ -156,7 +156,8 @@ static void fill_elements(const soak_case *subject, const rung_matrix *item, boo
             else if (is_integer)
                 lab_element_set(item, row, col, integer_value(state, item->type, subject->content));
             else
-                lab_element_set(item, row, col, is_number ? real_value(state, item->type, subject->content) : (double)NAN);
+                lab_element_set(item, row, col,
+                                is_number ? real_value(state, item->type, subject->content) : (double)NAN);
 }
 
 /* Blocks of Q8_0 and Q4_0: an F16 scale and 32 codes. */
@@ -167,7 +168,8 @@ static void fill_blocks(const soak_case *subject, const rung_matrix *item, uint6
         for (int64_t row = 0; row < item->rows; row += elements) {
             unsigned char *block = (unsigned char *)item->data + element_index(item, row, col) / elements * bytes;
             bool is_nan = subject->content == LAB_CONTENT_NON_FINITE && soak_below(state, 60) == 0;
-            double scale = is_nan ? (double)NAN : ldexp((double)soak_below(state, 2001) / 1e3 - 1, -(int)soak_below(state, 8));
+            double scale = is_nan ? (double)NAN
+                                  : ldexp((double)soak_below(state, 2001) / 1e3 - 1, -(int)soak_below(state, 8));
             uint16_t half = rung_f16_from_f32((float)scale);
             memcpy(block, &half, sizeof half);
             for (int64_t i = (int64_t)sizeof half; i < bytes; i++)
@@ -348,7 +350,8 @@ bool soak_data_create(const soak_case *subject, int index, soak_data *data)
             fill(subject, (soak_operand)i, data);
     for (int i = 0; i < SOAK_OPERANDS; i++)
         if (data->memory[i].start)
-            memcpy(data->memory[i].before, data->memory[i].start - SOAK_GUARD_BYTES, (size_t)data->memory[i].bytes + SOAK_GUARD_BYTES);
+            memcpy(data->memory[i].before, data->memory[i].start - SOAK_GUARD_BYTES,
+                   (size_t)data->memory[i].bytes + SOAK_GUARD_BYTES);
     return true;
 }
 

@@ -167,13 +167,17 @@ static rung_status run_plan(const soak_case *subject, const target_t *target, ru
 static rung_status upload(const soak_case *subject, const target_t *target, soak_data *on_device,
                           rung_buffer *buffers[SOAK_OPERANDS])
 {
-    rung_matrix *views[SOAK_OPERANDS] = {
-        &on_device->problem.a,           &on_device->problem.b,
-        &on_device->problem.c,           &on_device->problem.d,
-        &on_device->problem.bias,        &on_device->problem.residual,
-        &on_device->problem.multiplier,  &on_device->a_quantization.scales,
-        &on_device->a_quantization.zero_points, &on_device->b_quantization.scales,
-        &on_device->b_quantization.zero_points};
+    rung_matrix *views[SOAK_OPERANDS] = {&on_device->problem.a,
+                                         &on_device->problem.b,
+                                         &on_device->problem.c,
+                                         &on_device->problem.d,
+                                         &on_device->problem.bias,
+                                         &on_device->problem.residual,
+                                         &on_device->problem.multiplier,
+                                         &on_device->a_quantization.scales,
+                                         &on_device->a_quantization.zero_points,
+                                         &on_device->b_quantization.scales,
+                                         &on_device->b_quantization.zero_points};
     for (int i = 0; i < SOAK_OPERANDS; i++) {
         const soak_memory *memory = &on_device->memory[i];
         if (!memory->start)
