@@ -183,7 +183,9 @@ class QuantizedOperands(Operands):
                 f"a has type {type_name(view.type)}; with a quantized b it must be float32, float16 or bfloat16"
             )
         if view.device is not None:
-            raise ValueError("a is on a CUDA device; only the CPU multiplies by a quantized b")
+            raise ValueError(
+                "a is on a CUDA device, and the quantized b is in memory; pass an array in memory and device='cuda'"
+            )
         super().__init__(a, _dense_in_place_of(b, view.type), out, beta, bias, multiplier, residual)
         other = _library.TYPES["BF16"] if self._quantized_a is not None else view.type
         if self.c.type not in (other, _library.TYPES["F32"]):

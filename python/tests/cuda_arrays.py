@@ -114,6 +114,10 @@ def main():
     context = ctypes.c_void_p()
     call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
     call("cuCtxSetCurrent", context)
+    weights = rung.quantize(ints((20, 32), 7), "q4_0")
+    rows = ints((5, 32), 8)
+    product = rung.matmul(rows, weights.T, device="cuda")
+    assert numpy.allclose(product, rows @ weights.dequantize().T, atol=1e-3)
     for kind in (InterfaceArray, DLPackArray):
         a, b, bias = ints((20, 30), 1), ints((30, 40), 2)[:, ::2], ints((20,), 3)
         out = kind(ints((20, 20), 4))
@@ -132,6 +136,7 @@ def main():
             (lambda: rung.matmul(arrays[0], arrays[1]), "pass out="),
             (lambda: rung.matmul(arrays[0], b, out), "move them"),
             (lambda: rung.matmul(arrays[0], arrays[1], out, device="cuda:1"), "on cuda:0"),
+            (lambda: rung.matmul(arrays[0], weights.T, out), "the quantized b is in memory"),
         ):
             try:
                 wrong()

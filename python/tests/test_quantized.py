@@ -311,6 +311,19 @@ def test_matmul_has_batches_vectors_and_an_epilogue():
     assert numpy.allclose(rung.matmul(batch, numpy.ascontiguousarray(values)), batch @ values, atol=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["q4_0", "nvfp4"])
+def test_an_opencl_device_multiplies(kind):
+    weights, a, bias = rung.quantize(random((40, 64)), kind), random((5, 64)), random((40,))
+    expected = numpy.maximum(a @ weights.dequantize().T + bias, 0)
+    assert numpy.allclose(
+        rung.matmul(a, weights.T, bias=bias, activation="relu", device="opencl"), expected, atol=1e-4
+    )
+    experts = [weights, rung.quantize(3 * random((24, 64)), kind)]
+    products = rung.group_matmul([a, a[:2]], [expert.T for expert in experts], device="opencl")
+    for product, rows, expert in zip(products, (5, 2), experts):
+        assert numpy.allclose(product, a[:rows] @ expert.dequantize().T, atol=1e-4)
+
+
 def test_matmul_of_empty_arrays():
     weights = rung.quantize(numpy.empty((0, 32), numpy.float32), "int8")
     assert rung.matmul(random((2, 32)), weights.T).shape == (2, 0)
