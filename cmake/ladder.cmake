@@ -19,7 +19,7 @@ set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_D
 set(embedded "")
 set(embedded_files "")
 foreach(header dialect epilogue tile async swizzle engine mma f32_terms matrix_output wmma tma wgmma group group_begin
-        quantized)
+        quantized scaled_mma)
     list(APPEND embedded "${header}=${PROJECT_SOURCE_DIR}/src/simt/kernels/${header}.h")
     list(APPEND embedded_files "${PROJECT_SOURCE_DIR}/src/simt/kernels/${header}.h")
 endforeach()

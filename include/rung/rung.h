@@ -175,7 +175,7 @@ typedef enum rung_type {
 
     /* F8E4M3 and F8E5M2 are multiplied by the same type on NVIDIA GPUs: by 12_matrix from sm_89 on, and
      * by 13_wgmma on sm_90. The emulated 12_matrix multiplies them, too. 15_quantized and 16_quantized_matrix multiply A by
-     * a B of another type (see rung_accumulator_type()). The CPU also multiplies quantized by quantized matrices. E8M0 is
+     * a B of another type (see rung_accumulator_type()). The CPU and 17_block_scaled multiply quantized by quantized matrices. E8M0 is
      * a type of scales only. A problem for which the device has no kernel fails with RUNG_STATUS_UNSUPPORTED. */
     RUNG_U8        = 7,
     RUNG_I4        = 8, /* 2 elements per byte, the first in the low half */

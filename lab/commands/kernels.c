@@ -6,6 +6,17 @@
 #include "io/json_writer.h"
 #include "target/target.h"
 
+/* Returns whether the kernel multiplies any types on its backend. OpenCL has no emulation of some instructions. */
+static bool has_types(const rung_kernel *kernel)
+{
+    for (int i = 0; i < lab_type_pair_total(); i++) {
+        lab_type_pair pair = lab_type_pair_at(i);
+        if (rung_kernel_supports(kernel, pair.in, lab_type_pair_b(pair), pair.out, NULL))
+            return true;
+    }
+    return false;
+}
+
 /* Writes all backends that run the same source, "opencl, cuda". Returns whether the backend of the kernel is the first
  * one, under which the kernel is shown. Vendor libraries are shown per backend. */
 static bool write_backends(const lab_backends *backends, const rung_kernel_info *info, char *text, size_t capacity)
@@ -18,6 +29,9 @@ static bool write_backends(const lab_backends *backends, const rung_kernel_info 
         if (!is_own &&
             (info->number == 0 || rung_kernel_find(NULL, backends->names[i], info->name, &kernel) != RUNG_OK ||
              strcmp(rung_kernel_describe(kernel)->source, info->source) != 0))
+            continue;
+        if (backends->count > 1 && info->number > 0 &&
+            rung_kernel_find(NULL, backends->names[i], info->name, &kernel) == RUNG_OK && !has_types(kernel))
             continue;
         is_first = is_first && (*text || is_own);
         lab_append(text, capacity, "%s%s", *text ? ", " : "", backends->names[i]);
@@ -126,6 +140,13 @@ static void add_json(lab_json *json, const rung_kernel *kernel)
     lab_json_end(json, '}');
 }
 
+/* Returns whether OpenCL devices emulate the kernel's matrix instructions. */
+static bool is_emulated(const rung_kernel_info *info)
+{
+    rung_kernel *kernel;
+    return info->only_sm == 0 && rung_kernel_find(NULL, "opencl", info->name, &kernel) == RUNG_OK && has_types(kernel);
+}
+
 static void print_kernel(const rung_kernel *kernel, const char *backends)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
@@ -138,7 +159,7 @@ static void print_kernel(const rung_kernel *kernel, const char *backends)
     if (info->engine != RUNG_ENGINE_NONE && strcmp(info->backend, "cpu") == 0)
         printf("  engine      %s\n", rung_engine_name(info->engine));
     else if (info->engine != RUNG_ENGINE_NONE)
-        printf("  engine      %s%s\n", text, info->only_sm > 0 ? "" : "; emulated in software elsewhere");
+        printf("  engine      %s%s\n", text, is_emulated(info) ? "; emulated in software elsewhere" : "");
     write_abilities(info, text, sizeof text);
     printf("  supports    %s\n", *text ? text : "-");
     for (int64_t i = 0; i < info->parameter_count; i++) {

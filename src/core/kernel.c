@@ -79,6 +79,8 @@ static void set_abilities(rung_kernel *kernel, rungi_gemm_types_set backend_type
         kernel->info.abilities |= kernel->backend->abilities(kernel);
     if (kernel->backend->needs_engine && kernel->backend->needs_engine(kernel))
         kernel->info.engine = kernel->backend->has_engine ? RUNG_ENGINE_HARDWARE : RUNG_ENGINE_EMULATED;
+    if (kernel->info.engine == RUNG_ENGINE_EMULATED)
+        kernel->types &= ~RUNGI_GEMM_TYPES_QUANTIZED; /* the emulation of engines has no such types */
 }
 
 /* Replaces a NULL context by the default one and finds the backend. */
@@ -166,6 +168,14 @@ int rung_kernel_supports(const rung_kernel *kernel, rung_type a, rung_type b, ru
     if (min_sm)
         *min_sm = is_supported ? kernel->min_sm[types] : 0;
     return is_supported;
+}
+
+int rungi_kernel_min_sm(const rung_kernel *kernel, const rung_problem *problem)
+{
+    rungi_gemm_types types = rungi_gemm_types_of(problem->a.type, problem->b.type, problem->c.type);
+    if (rungi_problem_has_quantized_a(problem) && types < RUNGI_GEMM_PLAIN_TYPES_COUNT)
+        types = (rungi_gemm_types)RUNGI_GEMM_PLAIN_TYPES_COUNT; /* with scales: as all other pairs */
+    return kernel->min_sm[types];
 }
 
 /* Returns the kernel's mode that is as precise as `requested` and as fast as possible: the least precise one. Without such

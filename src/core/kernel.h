@@ -86,6 +86,9 @@ const rung_kernel *rungi_kernel_retain(const rung_kernel *kernel);
 /* Returns the compute mode in which the kernel computes a problem; STRICT if it does not, and for types other than F32. */
 rung_compute rungi_kernel_compute(const rung_kernel *kernel, const rung_problem *problem);
 
+/* Returns the first NVIDIA architecture that has the kernel's instructions for a problem, 80 for sm_80; 0: any. */
+int rungi_kernel_min_sm(const rung_kernel *kernel, const rung_problem *problem);
+
 /* Returns the most precise mode of the kernel. */
 rung_compute rungi_kernel_most_precise(const rung_kernel *kernel);
 

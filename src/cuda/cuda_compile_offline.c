@@ -173,12 +173,13 @@ static rung_status check_same_code(const rungi_simt_plan *simt, const char *defi
 rung_status rungi_cuda_compile_offline(rung_plan *plan, rungi_code *code)
 {
     rungi_simt_plan simt = {.arguments = 0};
-    rungi_nvrtc_job job = {.file = plan->kernel->info.file, .is_specific = plan->kernel->info.only_sm > 0};
+    rungi_nvrtc_job job = {.file = plan->kernel->info.file};
     char defines[RUNGI_SIMT_DEFINES_BYTES];
     int64_t dynamic_bytes;
     plan->device->info.name = "that GPU";
     plan->device->info.max_threads_per_block = THREADS_MAX;
     TRY(read_architecture(plan->device->architecture, &job.architecture));
+    job.is_specific = rungi_cuda_is_specific(plan->kernel, job.architecture);
     TRY(rungi_cuda_simt_plan_init(plan, job.architecture, GRID_MAX, &simt, &dynamic_bytes));
     rungi_simt_defines(plan->kernel, &plan->values, &simt.path, defines);
     job.defines = defines;

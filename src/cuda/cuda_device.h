@@ -126,6 +126,12 @@ rung_status rungi_cuda_compile_offline(rung_plan *plan, rungi_code *code);
 rung_status rungi_cuda_submit_begin(rung_queue *queue, const rung_run_options *options);
 rung_status rungi_cuda_submit_end(rung_queue *queue, const rung_run_options *options, rung_status status);
 
+/* Returns whether the kernel is compiled with the instructions that only its architecture has: "sm_90a". */
+static inline bool rungi_cuda_is_specific(const rung_kernel *kernel, int architecture)
+{
+    return kernel->info.only_sm > 0 || (rungi_simt_has_narrow_a(kernel) && architecture >= 120);
+}
+
 /* Finds the function of a kernel's path, compiled with these parameter values. If neither an embedded image nor a compiler
  * provides the function, finds the general path, which reads flags at run time; both have the same arguments. The context
  * must be current. (cuda_module.c) */

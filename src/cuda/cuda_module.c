@@ -152,7 +152,7 @@ static rung_status load_compiled(rungi_cuda_device *device, const rungi_cuda_fun
         return RUNG_STATUS_NOT_FOUND;
     job.architecture = rungi_nvrtc_best_architecture(nvrtc, device->architecture);
     job.to_ptx = job.architecture != device->architecture || device->cu->executes_ptx;
-    job.is_specific = spec->kernel->info.only_sm > 0;
+    job.is_specific = rungi_cuda_is_specific(spec->kernel, device->architecture);
     job.has_line_info = device->cu->executes_ptx; /* for the messages of the emulator */
     if (job.is_specific && job.architecture != device->architecture)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "NVRTC %d.%d does not compile for sm_%da; install a later one",

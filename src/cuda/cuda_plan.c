@@ -66,7 +66,7 @@ static rung_status separate_epilogue(rungi_cuda_device *device, rung_plan *plan,
 static rung_status check_architecture(const rung_plan *plan, int architecture)
 {
     rungi_gemm_types product = rungi_gemm_types_of(plan->problem.a.type, plan->problem.b.type, plan->problem.c.type);
-    int from = plan->kernel->min_sm[product], only = plan->kernel->info.only_sm;
+    int from = rungi_kernel_min_sm(plan->kernel, &plan->problem), only = plan->kernel->info.only_sm;
     if (only > 0 && architecture != only)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s uses instructions of sm_%da and runs only on sm_%d; %s is sm_%d",
                           plan->kernel->info.name, only, only, plan->device->info.name, architecture);
@@ -77,12 +77,25 @@ static rung_status check_architecture(const rung_plan *plan, int architecture)
                       architecture);
 }
 
+/* Checks that the matrix engine of the architecture has FP4, which it multiplies with scales only. */
+static rung_status check_fp4(const rung_plan *plan, int architecture, const rungi_simt_path *path)
+{
+    bool has_fp4 = path->narrow_a.type == RUNG_F4E2M1 ||
+                   (path->narrow_a.type != RUNG_TYPE_NONE && path->narrow_b.type == RUNG_F4E2M1);
+    if (!has_fp4 || rungi_cuda_is_specific(plan->kernel, architecture))
+        return RUNG_OK;
+    return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s multiplies %s x %s only on sm_120 and later; %s is sm_%d",
+                      plan->kernel->info.name, rung_type_name(plan->problem.a.type),
+                      rung_type_name(plan->problem.b.type), plan->device->info.name, architecture);
+}
+
 rung_status rungi_cuda_simt_plan_init(rung_plan *plan, int architecture, int64_t blocks_max, rungi_simt_plan *simt,
                                       int64_t *dynamic_bytes)
 {
     enum { STATIC_SHARED_MAX = 48 * 1024 }; /* more must be dynamic */
     TRY(check_architecture(plan, architecture));
     TRY(rungi_simt_plan_init(plan, blocks_max, simt));
+    TRY(check_fp4(plan, architecture, &simt->path));
     *dynamic_bytes = simt->shared_bytes > STATIC_SHARED_MAX ? simt->shared_bytes : 0;
     return RUNG_OK;
 }

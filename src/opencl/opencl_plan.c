@@ -95,7 +95,7 @@ static rung_status fill_plan(rungi_opencl_device *device, rung_plan *plan, openc
     if (plan->kernel->info.only_sm > 0)
         return rungi_kernel_reject_backend(plan->kernel);
     TRY(rungi_simt_plan_init(plan, device->blocks_max, &own->simt));
-    const rungi_simt_narrow_b *narrow = &own->simt.path.narrow_b;
+    const rungi_simt_narrow *narrow = &own->simt.path.narrow_b;
     if ((narrow->scale_type == RUNG_F64 || narrow->zero_type == RUNG_F64) && !device->has_f64)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "%s: the scales or zero points of B are f64, and %s has no 64-bit floating point; use f32",

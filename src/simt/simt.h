@@ -59,14 +59,16 @@ typedef struct rungi_simt_quantization_args {
 /* Base: m, n, k, alpha, a, its view, b, its view, beta, c, its view. With epilogue.h also launch_args, batch_offsets,
  * bias, residual, partials. One more argument is the scratch memory of an emulated matrix engine, or the addend of
  * reduce.cu. With tma.h the two last arguments are the tensor maps of A and B instead. With quantized.h, three
- * more arguments follow the first 16: the scales and zero points of B, and rungi_simt_quantization_args. */
+ * more arguments follow the first 16: the scales and zero points of B, and rungi_simt_quantization_args. With scaled_mma.h
+ * two more follow these: the scales of A, and rungi_simt_quantization_args for A. */
 enum {
     RUNGI_SIMT_BASE_ARGUMENTS = 11,
     RUNGI_SIMT_EPILOGUE_ARGUMENTS = 16,
     RUNGI_SIMT_REDUCTION_ARGUMENTS = 17,
     RUNGI_SIMT_TENSOR_ARGUMENTS = 18,
     RUNGI_SIMT_QUANTIZED_ARGUMENTS = 19,
-    RUNGI_SIMT_ARGUMENTS_MAX = 20
+    RUNGI_SIMT_PAIR_ARGUMENTS = 21,
+    RUNGI_SIMT_ARGUMENTS_MAX = 21
 };
 
 /* Returns the number of arguments of this kernel. */
@@ -87,6 +89,9 @@ bool rungi_simt_needs_engine(const rung_kernel *kernel);
 
 /* Returns whether the kernel multiplies by a B of another type than A (includes quantized.h). */
 bool rungi_simt_has_narrow_b(const rung_kernel *kernel);
+
+/* Returns whether the kernel multiplies two quantized matrices (includes scaled_mma.h). It includes quantized.h, too. */
+bool rungi_simt_has_narrow_a(const rung_kernel *kernel);
 
 /* Returns whether the kernel copies tiles with tensor maps (includes tma.h). */
 bool rungi_simt_has_tensor_maps(const rung_kernel *kernel);
@@ -129,13 +134,13 @@ rung_problem rungi_simt_row_major(const rung_problem *problem);
  * has at most as many rows as columns. */
 rung_problem rungi_simt_orient(const rung_kernel *kernel, const rung_problem *problem);
 
-/* A B of another type than A, as quantized.h describes it. Blocks of 0 rows or columns have all of them. */
-typedef struct rungi_simt_narrow_b {
+/* A B of another type than A, or a quantized A or B, as quantized.h and scaled_mma.h describe it. Blocks of 0 rows or columns have all of them. */
+typedef struct rungi_simt_narrow {
     rung_type type; /* RUNG_TYPE_NONE: B has the type of A */
     rung_type scale_type, zero_type;
     int64_t block_rows, block_cols;
     bool has_units;
-} rungi_simt_narrow_b;
+} rungi_simt_narrow;
 
 /* The path of a kernel, which macros select when it is compiled (see tile.h). A kernel without paths has the general
  * path. */
@@ -147,9 +152,10 @@ typedef struct rungi_simt_path {
     bool by_chunks, has_partial_chunks; /* `wide` means 16-byte chunks; some cross an edge, which selects other code */
     bool split, bias, residual, addend; /* see epilogue.h */
     rung_activation activation;
-    bool has_runtime_flags; /* the last five are passed at run time */
-    bool is_group;          /* each block finds its problem in a table: see group.h */
-    rungi_simt_narrow_b narrow_b;
+    bool has_runtime_flags;     /* the last five are passed at run time */
+    bool is_group;              /* each block finds its problem in a table: see group.h */
+    rungi_simt_narrow narrow_a; /* of a kernel with scaled_mma.h */
+    rungi_simt_narrow narrow_b;
 } rungi_simt_path;
 
 /* Returns the source of a kernel for a path: one of the two functions above. (simt_source.c) */
@@ -172,7 +178,7 @@ bool rungi_simt_is_wide(const rung_kernel *kernel, const rung_problem *problem, 
 void rungi_simt_path_name(const rungi_simt_path *path, char *text, size_t capacity);
 
 /* Capacity for any text of rungi_simt_defines: "-D" and a space per parameter, and the macros of a path. */
-enum { RUNGI_SIMT_DEFINES_BYTES = RUNG_PARAMETERS_BYTES + 3 * RUNGI_PARAMETERS_MAX + 384 };
+enum { RUNGI_SIMT_DEFINES_BYTES = RUNG_PARAMETERS_BYTES + 3 * RUNGI_PARAMETERS_MAX + 512 };
 
 /* Writes all compiler options of the kernel: "-DTILE=32 -DUNROLL=4 -DWIDE=1 ...". */
 void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values *values, const rungi_simt_path *path,

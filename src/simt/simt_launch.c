@@ -41,19 +41,19 @@ static rungi_simt_view view_of(const rung_matrix *matrix, int64_t row, int64_t c
 
 /* ---- A narrow B -------------------------------------------------------------------------------------------------- */
 
-/* Reads the scales and zero points of B. They are absent if B is not read. */
-static rung_quantization quantization_of(const rung_problem *problem)
+/* Reads the scales and zero points of A or B, which may be NULL. They are absent if A and B are not read. */
+static rung_quantization quantization_of(const rung_quantization *given)
 {
     rung_quantization quantization = rung_quantization_default();
-    if (problem->b_quantization)
-        (void)rungi_quantization_read(problem->b_quantization, &quantization); /* it was checked */
+    if (given)
+        (void)rungi_quantization_read(given, &quantization); /* it was checked */
     return quantization;
 }
 
 bool rungi_simt_scales_have_batch_offsets(const rung_problem *problem)
 {
-    rung_quantization quantization = quantization_of(problem);
-    return quantization.scales.batch_offsets || quantization.zero_points.batch_offsets;
+    rung_quantization a = quantization_of(problem->a_quantization), b = quantization_of(problem->b_quantization);
+    return a.scales.batch_offsets || b.scales.batch_offsets || b.zero_points.batch_offsets;
 }
 
 static int64_t start_of(const rung_matrix *matrix)
@@ -159,6 +159,14 @@ static void set_quantized_arguments(rungi_simt_launch *launch, const uintptr_t *
     set_argument(launch, RUNGI_SIMT_QUANTIZED_ARGUMENTS, scratch, sizeof *scratch);
 }
 
+/* Sets the arguments of scaled_mma.h. */
+static void set_pair_arguments(rungi_simt_launch *launch, const uintptr_t *scales,
+                               const rungi_simt_quantization_args *args)
+{
+    set_argument(launch, RUNGI_SIMT_QUANTIZED_ARGUMENTS, scales, sizeof *scales);
+    set_argument(launch, RUNGI_SIMT_QUANTIZED_ARGUMENTS + 1, args, sizeof *args);
+}
+
 /* Launches one kernel for a region. The arguments are valid during this call only. */
 static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_reduction)
 {
@@ -181,13 +189,20 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
     rungi_simt_tensor_map maps[2];
     bool has_maps = !is_reduction && run->simt->arguments == RUNGI_SIMT_TENSOR_ARGUMENTS;
     bool has_narrow_b = !is_reduction && run->simt->path.narrow_b.type != RUNG_TYPE_NONE;
-    rung_quantization quantization = quantization_of(problem);
+    bool has_narrow_a = !is_reduction && run->simt->path.narrow_a.type != RUNG_TYPE_NONE;
+    rung_quantization quantization = quantization_of(problem->b_quantization);
+    rung_quantization a_quantization = quantization_of(problem->a_quantization);
+    uintptr_t a_scales = handle_of(run, a_quantization.scales.buffer);
+    rungi_simt_quantization_args a_args = rungi_simt_quantization_args_of(&problem->a, &a_quantization, region.row,
+                                                                          region.item);
     uintptr_t scales = handle_of(run, quantization.scales.buffer);
     uintptr_t zero_points = handle_of(run, quantization.zero_points.buffer);
     rungi_simt_quantization_args quantization_args = rungi_simt_quantization_args_of(&problem->b, &quantization,
                                                                                      region.col, region.item);
     if (has_narrow_b)
         b_view = view_from(&problem->b, problem->b.offset, 0, region.col, region.item);
+    if (has_narrow_a)
+        a_view = view_from(&problem->a, problem->a.offset, region.row, 0, region.item);
     if (has_maps)
         TRY(encode_maps(run, region, maps));
     RUNGI_ASSERT(shape->threads > 0 && region.items > 0 && region.items <= RUNGI_SIMT_GRID_YZ_MAX);
@@ -224,6 +239,8 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
         set_argument(&launch, RUNGI_SIMT_EPILOGUE_ARGUMENTS + i, &maps[i], sizeof maps[i]);
     if (has_narrow_b)
         set_quantized_arguments(&launch, &scales, &zero_points, &quantization_args, &workspace);
+    if (has_narrow_a)
+        set_pair_arguments(&launch, &a_scales, &a_args);
     return run->launch(run->device_state, &launch);
 }
 
@@ -231,10 +248,12 @@ static rung_status launch_kernel(rungi_simt_run *run, region_t region, bool is_r
 static rung_status upload_batch_offsets(rungi_simt_run *run)
 {
     const rung_problem *problem = &run->problem;
-    rung_quantization quantization = quantization_of(problem);
-    const int64_t *offsets[] = {problem->a.batch_offsets,          problem->b.batch_offsets,
-                                problem->c.batch_offsets,          rungi_problem_addend(problem)->batch_offsets,
-                                quantization.scales.batch_offsets, quantization.zero_points.batch_offsets};
+    rung_quantization quantization = quantization_of(problem->b_quantization);
+    rung_quantization a_quantization = quantization_of(problem->a_quantization);
+    const int64_t *offsets[] = {problem->a.batch_offsets,           problem->b.batch_offsets,
+                                problem->c.batch_offsets,           rungi_problem_addend(problem)->batch_offsets,
+                                quantization.scales.batch_offsets,  quantization.zero_points.batch_offsets,
+                                a_quantization.scales.batch_offsets};
     int64_t bytes = problem->batch * (int64_t)sizeof(int64_t);
     for (int i = 0; i < (int)(sizeof offsets / sizeof *offsets); i++)
         if (offsets[i])

@@ -43,7 +43,8 @@ rung_status rungi_simt_launch_all(rungi_simt_run *run, const rung_plan *plan, co
 rung_status rungi_simt_launch_group(rungi_simt_run *run, const rung_plan *plan, void *table,
                                     const rung_run_options *options);
 
-/* Describes where the elements, scales and zero points of B are, from column `first_col` of B and from an item on. A buffer may
+/* Describes where the elements, scales and zero points of B are, from column `first_col` of B, or where those of A are, from this
+ * row of A, and from an item on. A buffer may
  * begin in the middle of a block, so offsets of buffers are in bytes. */
 rungi_simt_quantization_args rungi_simt_quantization_args_of(const rung_matrix *b,
                                                              const rung_quantization *quantization, int64_t first_col,

@@ -96,18 +96,24 @@ static int64_t block_size(int64_t size, int64_t all)
     return size >= all ? 0 : size;
 }
 
-static rungi_simt_narrow_b describe_narrow_b(const rung_problem *problem, unsigned aligned)
+/* Describes scales and zero points of a matrix. */
+static void describe_scales(const rung_matrix *matrix, const rung_quantization *given, rungi_simt_narrow *narrow)
+{
+    rung_quantization quantization;
+    if (!given || rungi_quantization_read(given, &quantization) != RUNG_OK)
+        return;
+    narrow->scale_type = quantization.scales.type;
+    narrow->zero_type = quantization.zero_points.type;
+    narrow->block_rows = block_size(quantization.block_rows, matrix->rows);
+    narrow->block_cols = block_size(quantization.block_cols, matrix->cols);
+}
+
+static rungi_simt_narrow describe_narrow_b(const rung_problem *problem, unsigned aligned)
 {
     const rung_matrix *b = &problem->b;
-    rung_quantization quantization;
-    rungi_simt_narrow_b narrow = {.type = b->type};
+    rungi_simt_narrow narrow = {.type = b->type};
     narrow.has_units = rungi_type_has_scales(b->type) || has_units(b, aligned, true) || has_units(b, aligned, false);
-    if (!problem->b_quantization || rungi_quantization_read(problem->b_quantization, &quantization) != RUNG_OK)
-        return narrow;
-    narrow.scale_type = quantization.scales.type;
-    narrow.zero_type = quantization.zero_points.type;
-    narrow.block_rows = block_size(quantization.block_rows, b->rows);
-    narrow.block_cols = block_size(quantization.block_cols, b->cols);
+    describe_scales(b, problem->b_quantization, &narrow);
     return narrow;
 }
 
@@ -125,6 +131,76 @@ static rung_status choose_narrow_path(const rung_problem *problem, unsigned alig
                                                 : b->col_stride < b->row_stride;
     path->wide = can_load_fours_of_a(problem, aligned, path->a_mn_major);
     return RUNG_OK;
+}
+
+/* ---- A quantized A and B ----------------------------------------------------------------------------------------- */
+
+/* Returns whether scales of this type, for blocks of `block` elements along k, are those of an instruction for blocks of
+ * `grain`. */
+static bool has_scales_of(const rungi_simt_narrow *narrow, rung_type type, int64_t block, int64_t grain)
+{
+    return narrow->scale_type == type && block % grain == 0;
+}
+
+static bool is_fp8_or_fp4(rung_type type)
+{
+    return rungi_type_is_f8(type) || type == RUNG_F4E2M1;
+}
+
+static bool is_fp8_with_scales(const rungi_simt_narrow *narrow, int64_t block)
+{
+    return rungi_type_is_f8(narrow->type) && narrow->scale_type != RUNG_F64 && block % 32 == 0;
+}
+
+/* Checks that instructions of matrix engines multiply this pair. Zero points are integers, which none of them has. */
+static rung_status check_pair(const rungi_simt_narrow *a, const rungi_simt_narrow *b)
+{
+    int64_t a_block = a->block_cols, b_block = b->block_rows;
+    bool is_mx = has_scales_of(a, RUNG_E8M0, a_block, 32) && has_scales_of(b, RUNG_E8M0, b_block, 32) &&
+                 is_fp8_or_fp4(a->type) && is_fp8_or_fp4(b->type);
+    bool is_nvfp4 = a->type == RUNG_F4E2M1 && b->type == RUNG_F4E2M1 && has_scales_of(a, RUNG_F8E4M3, a_block, 16) &&
+                    has_scales_of(b, RUNG_F8E4M3, b_block, 16);
+    bool is_fp8 = is_fp8_with_scales(a, a_block) && is_fp8_with_scales(b, b_block);
+    if ((is_mx || is_nvfp4 || is_fp8) && a->zero_type == RUNG_TYPE_NONE && b->zero_type == RUNG_TYPE_NONE)
+        return RUNG_OK;
+    return rungi_fail(
+        RUNG_STATUS_UNSUPPORTED,
+        "17_block_scaled multiplies FP8 with scales for multiples of 32 elements along k, MXFP8, MXFP4 and "
+        "NVFP4; it does not multiply %s (scales %s, zero points %s) x %s (scales %s, zero points %s) with "
+        "blocks of %lld and %lld along k",
+        rung_type_name(a->type), rung_type_name(a->scale_type), rung_type_name(a->zero_type), rung_type_name(b->type),
+        rung_type_name(b->scale_type), rung_type_name(b->zero_type), (long long)a_block, (long long)b_block);
+}
+
+/* Returns whether 16-byte chunks lie along k. Chunks may cross the end of k, but no byte may. */
+static bool has_chunks_along_k(const rung_matrix *matrix, unsigned aligned, bool k_is_rows)
+{
+    int64_t step = k_is_rows ? matrix->row_stride : matrix->col_stride;
+    int64_t other = k_is_rows ? matrix->col_stride : matrix->row_stride;
+    int64_t k = k_is_rows ? matrix->rows : matrix->cols, lines = k_is_rows ? matrix->cols : matrix->rows;
+    int64_t elements = rungi_type_is_4_bit(matrix->type) ? 32 : 16;
+    return aligned & RUNGI_INPUTS_ALIGNED_16_BYTES && step == 1 && k % (elements / 16) == 0 &&
+           (lines < 2 || other % elements == 0);
+}
+
+/* Chooses the path of a kernel that includes scaled_mma.h. Guards cost little there, and one compiled kernel then serves all
+ * sizes. */
+static rung_status choose_pair_path(const rung_problem *problem, unsigned aligned, rungi_simt_path *path)
+{
+    const rung_matrix *a = &problem->a, *b = &problem->b;
+    if (a->cols == 0 || a->rows == 0 || b->cols == 0) { /* nothing is read, and scales may be absent */
+        path->narrow_a = path->narrow_b = (rungi_simt_narrow){.type = RUNG_F8E4M3};
+        return RUNG_OK;
+    }
+    path->narrow_a = (rungi_simt_narrow){.type = a->type, .has_units = has_chunks_along_k(a, aligned, false)};
+    path->narrow_b = (rungi_simt_narrow){.type = b->type, .has_units = has_chunks_along_k(b, aligned, true)};
+    describe_scales(a, problem->a_quantization, &path->narrow_a);
+    describe_scales(b, problem->b_quantization, &path->narrow_b);
+    path->guarded = true;
+    path->a_mn_major = !path->narrow_a.has_units && a->row_stride < a->col_stride;
+    path->b_mn_major = !path->narrow_b.has_units && b->col_stride < b->row_stride;
+    path->wide = path->by_chunks = path->narrow_a.has_units || path->narrow_b.has_units;
+    return check_pair(&path->narrow_a, &path->narrow_b);
 }
 
 /* ---- The path ---------------------------------------------------------------------------------------------------- */
@@ -164,6 +240,8 @@ rung_status rungi_simt_path_choose(const rung_kernel *kernel, const rungi_parame
     TRY(rungi_kernel_evaluate(kernel, values, rungi_string_view_of("BM", 2), &bm));
     TRY(rungi_kernel_evaluate(kernel, values, rungi_string_view_of("BN", 2), &bn));
     TRY(rungi_kernel_evaluate(kernel, values, rungi_string_view_of("BK", 2), &bk));
+    if (rungi_simt_has_narrow_a(kernel))
+        return choose_pair_path(problem, aligned, path);
     if (rungi_simt_has_narrow_b(kernel)) {
         path->guarded = bm < 1 || bn < 1 || bk < 1 || c->rows % bm != 0 || c->cols % bn != 0 || a->cols % bk != 0;
         return choose_narrow_path(problem, aligned, path);
@@ -203,7 +281,7 @@ static bool fits_block_size(int64_t own, int64_t size, int64_t all)
 static rung_status add_narrow_b(const rung_problem *problem, const rungi_simt_path *own, bool is_first,
                                 rungi_simt_path *path)
 {
-    rungi_simt_narrow_b *narrow = &path->narrow_b, added = own->narrow_b;
+    rungi_simt_narrow *narrow = &path->narrow_b, added = own->narrow_b;
     rung_quantization quantization = rung_quantization_default();
     if (problem->b_quantization)
         TRY(rungi_quantization_read(problem->b_quantization, &quantization));

@@ -91,6 +91,8 @@ static rung_status check_limits(rung_plan *plan, rungi_simt_plan *simt)
 static rung_status check_types_of_b(const rung_plan *plan)
 {
     bool has_narrow_b = plan->problem.a.type != plan->problem.b.type;
+    if (rungi_problem_has_quantized_a(&plan->problem) && rungi_simt_has_narrow_a(plan->kernel))
+        return RUNG_OK;
     if (has_narrow_b == rungi_simt_has_narrow_b(plan->kernel))
         return RUNG_OK;
     return rungi_fail(RUNG_STATUS_UNSUPPORTED, "%s %s quantized.h, and %s x %s %s", plan->kernel->info.name,
@@ -108,7 +110,7 @@ rung_status rungi_simt_split_choose(const rung_plan *plan, const rung_problem *r
     bool scales_have_batch_offsets = rungi_simt_scales_have_batch_offsets(row_major);
     bool has_batch_offsets = row_major->a.batch_offsets || row_major->b.batch_offsets || row_major->c.batch_offsets ||
                              addend_has_batch_offsets || scales_have_batch_offsets;
-    int64_t offset_arrays = scales_have_batch_offsets ? 6 : addend_has_batch_offsets ? 4 : 3;
+    int64_t offset_arrays = scales_have_batch_offsets ? 7 : addend_has_batch_offsets ? 4 : 3;
     *split = (rungi_simt_split){.splits = 1, .k_per_slice = k};
     if (has_batch_offsets &&
         (!rungi_checked_multiply(row_major->batch, offset_arrays * (int64_t)sizeof(int64_t), &split->partials_offset) ||
@@ -185,7 +187,7 @@ static void fill_info(rung_plan *plan, const rungi_simt_plan *simt)
     plan->required_alignment = !simt->path.wide       ? 0
                                : simt->path.by_chunks ? RUNGI_INPUTS_ALIGNED_16_BYTES
                                                       : RUNGI_ALIGNED_4_ELEMENTS;
-    if (simt->path.narrow_b.has_units)
+    if (simt->path.narrow_b.has_units && simt->path.narrow_a.type == RUNG_TYPE_NONE)
         plan->required_alignment |= RUNGI_NARROW_B_ALIGNED;
     plan->info.split_k = simt->split.splits;
     plan->info.workspace_bytes = simt->split.workspace_bytes;
@@ -270,9 +272,9 @@ rung_status rungi_simt_reduction_init(const rung_plan *plan, int64_t blocks_max,
     (*kernel)->is_reduction = true;
     *path = simt->path;
     path->has_paths = path->split = path->has_compute = false;
-    path->narrow_b = (rungi_simt_narrow_b){.type = RUNG_TYPE_NONE};
-    if (rungi_type_is_f8(path->in))
-        path->in = RUNG_F32; /* both have F32 sums, so that one image serves all */
+    path->narrow_a = path->narrow_b = (rungi_simt_narrow){.type = RUNG_TYPE_NONE};
+    if (rungi_type_is_narrow(path->in) && !rungi_type_is_integer(path->out))
+        path->in = RUNG_F32; /* all have F32 sums, so that one image serves all */
     /* Cannot overflow: the workspace holds the elements. */
     rungi_checked_multiply(oriented.c.rows, oriented.c.cols, &elements);
     rung_status status = rungi_kernel_parse_parameters(*kernel, NULL, rung_type_size(path->in), values);

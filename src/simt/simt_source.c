@@ -53,6 +53,7 @@ static const struct {
     {"tma.h", rungi_source_tma},
     {"wgmma.h", rungi_source_wgmma},
     {"quantized.h", rungi_source_quantized},
+    {"scaled_mma.h", rungi_source_scaled_mma},
 };
 
 enum { HEADER_COUNT = sizeof headers / sizeof *headers };
@@ -77,6 +78,8 @@ int rungi_simt_argument_count(const rung_kernel *kernel)
 {
     if (rungi_simt_has_tensor_maps(kernel))
         return RUNGI_SIMT_TENSOR_ARGUMENTS;
+    if (rungi_simt_has_narrow_a(kernel))
+        return RUNGI_SIMT_PAIR_ARGUMENTS;
     if (rungi_simt_has_narrow_b(kernel))
         return RUNGI_SIMT_QUANTIZED_ARGUMENTS + (kernel->info.engine == RUNG_ENGINE_EMULATED);
     if (kernel->info.engine == RUNG_ENGINE_EMULATED || kernel->is_reduction)
@@ -92,6 +95,11 @@ bool rungi_simt_needs_engine(const rung_kernel *kernel)
 bool rungi_simt_has_narrow_b(const rung_kernel *kernel)
 {
     return includes(kernel, rungi_source_quantized);
+}
+
+bool rungi_simt_has_narrow_a(const rung_kernel *kernel)
+{
+    return includes(kernel, rungi_source_scaled_mma);
 }
 
 bool rungi_simt_has_tensor_maps(const rung_kernel *kernel)
@@ -296,7 +304,15 @@ static const char *const type_words[] = {
     [RUNG_I4] = "I4",          [RUNG_U4] = "U4",     [RUNG_F8E4M3] = "F8E4M3", [RUNG_F8E5M2] = "F8E5M2",
     [RUNG_F4E2M1] = "F4E2M1",  [RUNG_E8M0] = "E8M0", [RUNG_Q8_0] = "Q8_0",     [RUNG_Q4_0] = "Q4_0"};
 
-static void append_narrow_b(char text[RUNGI_SIMT_DEFINES_BYTES], const rungi_simt_narrow_b *narrow)
+static void append_narrow_a(char text[RUNGI_SIMT_DEFINES_BYTES], const rungi_simt_narrow *narrow)
+{
+    append_define(text, "-DA_TYPE=TYPE_%s -DA_UNITS=%d", type_words[narrow->type], narrow->has_units);
+    if (narrow->scale_type != RUNG_TYPE_NONE)
+        append_define(text, "-DA_SCALE_TYPE=TYPE_%s -DA_BLOCK_ROWS=%lld -DA_BLOCK_COLS=%lld",
+                      type_words[narrow->scale_type], (long long)narrow->block_rows, (long long)narrow->block_cols);
+}
+
+static void append_narrow_b(char text[RUNGI_SIMT_DEFINES_BYTES], const rungi_simt_narrow *narrow)
 {
     append_define(text, "-DB_TYPE=TYPE_%s -DB_UNITS=%d", type_words[narrow->type], narrow->has_units);
     if (narrow->scale_type != RUNG_TYPE_NONE)
@@ -323,6 +339,8 @@ void rungi_simt_defines(const rung_kernel *kernel, const rungi_parameter_values 
                       path->wide + path->has_partial_chunks, path->guarded, path->a_mn_major, path->b_mn_major);
     if (path->is_group)
         append_define(text, "-DIS_GROUP=1");
+    if (path->narrow_a.type != RUNG_TYPE_NONE)
+        append_narrow_a(text, &path->narrow_a);
     if (path->narrow_b.type != RUNG_TYPE_NONE)
         append_narrow_b(text, &path->narrow_b);
     if (path->has_runtime_flags) {

@@ -11,6 +11,7 @@
 enum { CANARY = 0x5a, ITEMS_MAX = 3 };
 
 static const char *device_name = "cpu", *kernel_name, *kernel_file;
+static bool has_fp4; /* the emulated GPU has instructions for FP4 */
 static int64_t cases = 600;
 static rung_context *context;
 static rung_device *device;
@@ -134,8 +135,7 @@ static void fill_codes(uint64_t *seed, rung_type type, unsigned char *memory, in
     }
 }
 
-/* Fills scales: large, small, zero and, for types with a sign, negative ones; some are denormal. Scales of E4M3 are not negative,
- * because the instructions for NVFP4 have no sign. */
+/* Fills scales: large, small, zero and, for types with a sign, negative ones; some are denormal. */
 static void fill_scales(uint64_t *seed, rung_type type, unsigned char *memory, int64_t elements, values_t values)
 {
     static const double numbers[] = {0.01, 0.75, 3, -0.02, 0, 0x1.8p-16}; /* the last is denormal in F16 */
@@ -144,7 +144,7 @@ static void fill_scales(uint64_t *seed, rung_type type, unsigned char *memory, i
         if (type == RUNG_E8M0)
             memory[i] = (unsigned char)(is_nan ? 255 : unit_random(seed, 9) == 0 ? 60 : 115 + unit_random(seed, 16));
         else if (type == RUNG_F8E4M3)
-            memory[i] = (unsigned char)(is_nan ? 0x7f : unit_random(seed, 0x7f));
+            memory[i] = (unsigned char)((is_nan ? 0x7f : unit_random(seed, 0x7f)) | (unit_random(seed, 4) ? 0 : 0x80));
         else
             put(type, memory, i, is_nan ? NAN : numbers[unit_random(seed, 6)] * (double)(1 + unit_random(seed, 9)));
     }
@@ -282,13 +282,14 @@ static void free_data(data_t *data)
 
 /* ---- The result ------------------------------------------------------------------------------------------------ */
 
-/* Returns the bound of the error of A * B as a factor of |A||B|. Tensor cores keep 13 bits of a product. */
+/* Returns the bound of the error of A * B as a factor of |A||B|. A tested kernel multiplies elements as they are, and the emulator
+ * does not truncate sums as tensor cores do: the bound is that of F32. */
 static double bound_factor(const shape_t *shape)
 {
-    double u = 0x1p-24, steps = (double)shape->k * (kernel_name ? 3 : 1) + 2, gamma = steps * u / (1 - steps * u);
-    if (shape->compute != RUNG_COMPUTE_STRICT)
+    double u = 0x1p-24, steps = (double)shape->k + (kernel_name ? 6 : 2), gamma = steps * u / (1 - steps * u);
+    if (shape->compute != RUNG_COMPUTE_STRICT && !kernel_name)
         return 1.02 * gamma + 0x1p-7 + 0x1p-16;
-    return gamma; /* the emulator does not truncate */
+    return gamma;
 }
 
 static void print_shape(const shape_t *shape)
@@ -452,28 +453,40 @@ static shape_t random_shape(uint64_t *seed, const format_t *a, const format_t *b
         shape.compute = RUNG_COMPUTE_STRICT;
     if (kernel_name && unit_random(seed, 4) == 0)
         shape.split_k = 3;
+    if (kernel_name && shape.compute == RUNG_COMPUTE_STRICT)
+        shape.compute = RUNG_COMPUTE_BF16X1; /* the least precise mode that the kernel computes */
     return shape;
 }
 
-/* Returns whether the tested kernel multiplies these formats: those of one instruction. */
+/* Returns whether the tested kernel multiplies these formats: FP8 with any scales, or FP4 with scales of the engine. */
 static bool is_tested(const format_t *a, const format_t *b)
 {
-    if (!kernel_name)
+    if (!kernel_name || (a->type != RUNG_F4E2M1 && b->type != RUNG_F4E2M1))
         return true;
-    bool is_mx_a = a->scale_type == RUNG_E8M0, is_mx_b = b->scale_type == RUNG_E8M0;
-    bool is_nv_a = a->scale_type == RUNG_F8E4M3, is_nv_b = b->scale_type == RUNG_F8E4M3;
-    return is_mx_a == is_mx_b && is_nv_a == is_nv_b;
+    return has_fp4 && a->scale_type == b->scale_type;
+}
+
+/* Sets *a to a format, one after the other, and *b to one that the tested kernel multiplies by it. Returns false if there is none. */
+static bool choose_formats(uint64_t *seed, int64_t number, const format_t **a, const format_t **b)
+{
+    int count = kernel_name ? TENSOR_CORE_FORMATS : FORMATS;
+    *a = &formats[number % count];
+    if (!is_tested(*a, *a))
+        return false;
+    do {
+        *b = &formats[unit_random(seed, count)];
+    } while (!is_tested(*a, *b));
+    return true;
 }
 
 /* Every format of A and B in random problems. */
 static void every_format(void **state)
 {
+    const format_t *a, *b;
     uint64_t seed = 1;
-    int count = kernel_name ? TENSOR_CORE_FORMATS : FORMATS;
     (void)state;
     for (int64_t i = 0; i < cases; i++) {
-        const format_t *a = &formats[i % count], *b = &formats[unit_random(&seed, count)];
-        if (!is_tested(a, b))
+        if (!choose_formats(&seed, i, &a, &b))
             continue;
         shape_t shape = random_shape(&seed, a, b);
         check_shape(&shape, seed, false);
@@ -481,15 +494,59 @@ static void every_format(void **state)
     printf("%lld problems\n", (long long)computed);
 }
 
+/* Compiles a kernel for operands in chunks of 16 bytes, or for any, and prints what it needs. */
+static void check_registers(const format_t *a, const format_t *b, layout_t layout, const char *architecture)
+{
+    shape_t shape = {.a = {.format = a, .layout = layout},
+                     .b = {.format = b, .layout = layout},
+                     .c_type = RUNG_F32,
+                     .compute = RUNG_COMPUTE_BF16X1,
+                     .m = 256,
+                     .n = 256,
+                     .k = 512,
+                     .items = 1,
+                     .alpha = 1};
+    data_t data;
+    rung_code *code;
+    make_data(&shape, 8, &data);
+    if (rung_kernel_compile(kernel, &data.problem, NULL, architecture, &code) != RUNG_OK)
+        fail_msg("%s", rung_error_text());
+    printf("%s, %s x %s with scales of %s per %lld of k, %s: %lld registers, %lld bytes spilled\n", architecture,
+           rung_type_name(a->type), rung_type_name(b->type), rung_type_name(a->scale_type), (long long)a->block_k,
+           code->path, (long long)code->registers_per_thread, (long long)code->spill_bytes);
+    assert_int_equal(code->spill_bytes, 0);
+    rung_code_destroy(code);
+    free_data(&data);
+}
+
+/* No registers spill. A compilation takes seconds, so that this is tested only by hand. */
+static void sums_stay_in_registers(void **state)
+{
+    enum { CASES_BY_HAND = 100 };
+    const char *number = getenv("RUNG_EMULATED_ARCH");
+    char architecture[32];
+    (void)state;
+    if (!kernel_name || kernel_file || !number || cases < CASES_BY_HAND)
+        return;
+    snprintf(architecture, sizeof architecture, "sm_%s", number);
+    for (int i = 0; i < TENSOR_CORE_FORMATS; i++)
+        for (int layout = 0; layout < 2; layout++)
+            if (is_tested(&formats[i], &formats[i]))
+                check_registers(&formats[i], &formats[i], layout ? STRIDED : ALONG_K, architecture);
+    if (has_fp4)
+        check_registers(&formats[0], &formats[2], ALONG_K, architecture);
+}
+
 /* The library chooses the kernel, and copies operands, scales and zero points if the device needs it. */
 static void calls_choose_a_kernel(void **state)
 {
+    const format_t *a, *b;
     uint64_t seed = 2;
     (void)state;
-    if (kernel_name)
-        return;
-    for (int i = 0; i < 3 * FORMATS; i++) {
-        shape_t shape = random_shape(&seed, &formats[i % FORMATS], &formats[unit_random(&seed, FORMATS)]);
+    for (int i = 0; i < (kernel_name ? TENSOR_CORE_FORMATS : 3 * FORMATS); i++) {
+        if (!choose_formats(&seed, i, &a, &b))
+            continue;
+        shape_t shape = random_shape(&seed, a, b);
         check_shape(&shape, seed, true);
     }
 }
@@ -499,11 +556,13 @@ static void sizes_may_be_zero(void **state)
     uint64_t seed = 3;
     (void)state;
     for (int format = 0; format < TENSOR_CORE_FORMATS; format++)
-        for (int zero = 0; zero < 3; zero++) {
+        for (int zero = 0; zero < 3 && is_tested(&formats[format], &formats[format]); zero++) {
             shape_t shape = random_shape(&seed, &formats[format], &formats[format]);
             shape.items = 1;
             shape.has_offsets = false;
             *(zero == 0 ? &shape.m : zero == 1 ? &shape.n : &shape.k) = 0;
+            if (kernel_name && shape.k == 0 && formats[format].type != RUNG_F4E2M1)
+                continue; /* without elements along k there are no scales, and another kernel multiplies the types */
             check_shape(&shape, seed, false);
         }
 }
@@ -516,15 +575,14 @@ static void problems_of_a_group(void **state)
     data_t data[PROBLEMS];
     shape_t shapes[PROBLEMS];
     rung_problem problems[PROBLEMS];
+    const format_t *format = &formats[kernel_name && !has_fp4 ? 0 : 3];
     (void)state;
-    if (kernel_name)
-        return;
     for (int i = 0; i < PROBLEMS; i++) {
-        shapes[i] = random_shape(&seed, &formats[3], &formats[3]);
+        shapes[i] = random_shape(&seed, format, format);
         shapes[i].items = 1;
         shapes[i].has_offsets = shapes[i].has_bias = false;
         shapes[i].c_type = RUNG_F32;
-        shapes[i].compute = RUNG_COMPUTE_STRICT;
+        shapes[i].compute = kernel_name ? RUNG_COMPUTE_BF16X1 : RUNG_COMPUTE_STRICT;
         make_data(&shapes[i], seed, &data[i]);
         problems[i] = data[i].problem;
     }
@@ -668,6 +726,7 @@ int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_format),
+        cmocka_unit_test(sums_stay_in_registers),
         cmocka_unit_test(calls_choose_a_kernel),
         cmocka_unit_test(sizes_may_be_zero),
         cmocka_unit_test(problems_of_a_group),
@@ -679,6 +738,7 @@ int main(int count, char **arguments)
     cases = count > 2 ? strtoll(arguments[2], NULL, 10) : cases;
     kernel_name = count > 3 ? arguments[3] : NULL;
     kernel_file = count > 4 ? arguments[4] : NULL;
+    has_fp4 = getenv("RUNG_EMULATED_ARCH") && strtol(getenv("RUNG_EMULATED_ARCH"), NULL, 10) >= 120;
     if (kernel_file)
         cmocka_set_test_filter("every_*");
     return cmocka_run_group_tests(tests, set_up, tear_down);
