@@ -66,7 +66,8 @@ static unsigned alignment_with_quantized_a(const rung_problem *normalized)
 unsigned rungi_plan_alignment_of(const rung_problem *normalized)
 {
     unsigned alignment = 0;
-    if (rungi_problem_has_quantized_a(normalized))
+    bool is_packed = rung_type_size(normalized->a.type) == 0; /* two elements per byte, for example */
+    if (rungi_problem_has_quantized_a(normalized) || is_packed)
         return alignment_with_quantized_a(normalized);
     if (normalized->b.type != normalized->a.type)
         return alignment_with_narrow_b(normalized);

@@ -831,6 +831,22 @@ static void other_kernels_refuse_narrow_types(void **state)
     rung_device_close(device);
 }
 
+/* Elements of 4 bits are not multiplied into integers. A plan computed with their size in bytes, which is 0. */
+static void integers_of_4_bits_are_refused(void **state)
+{
+    static uint8_t a[32], b[32];
+    static int32_t c[16];
+    rung_device *device = open_device(NULL);
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_U4, 4, 8, a), rung_matrix_of(RUNG_U4, 8, 4, b),
+                                           rung_matrix_of(RUNG_I32, 4, 4, c));
+    rung_plan *plan;
+    (void)state;
+    assert_int_equal(rung_multiply(NULL, &problem, NULL), RUNG_STATUS_UNSUPPORTED);
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(rung_error_text(), "no kernel multiplies u4 x u4 into i32"));
+    rung_device_close(device);
+}
+
 /* A may be F32, F16 or BF16, and C has its type or F32; or A is quantized, too, and C is F32 or BF16. */
 static void types_combine_as_documented(void **state)
 {
@@ -866,6 +882,7 @@ int main(void)
         cmocka_unit_test(scales_may_be_in_a_buffer),
         cmocka_unit_test(invalid_scales_are_refused),
         cmocka_unit_test(other_kernels_refuse_narrow_types),
+        cmocka_unit_test(integers_of_4_bits_are_refused),
         cmocka_unit_test(types_combine_as_documented),
     };
     unit_clean_environment();
