@@ -461,6 +461,8 @@ rung_status rung_quantize(rung_matrix from, rung_matrix to, const rung_quantizat
     TRY(read_quantization(&to, quantization, &read));
     TRY(check_zero_point_type(&to, &read.zero_points));
     TRY(check_outputs(&from, &to, &read));
+    if (rungi_matrix_is_empty(&to)) /* perhaps with 2^60 rows, which no loop can visit */
+        return RUNG_OK;
     TRY(check_finite(&from, &largest));
     if (largest > always_in_range)
         TRY(has_scales ? visit_ggml_blocks(&from, &to, check_ggml_block)
@@ -478,6 +480,8 @@ rung_status rung_dequantize(rung_matrix from, const rung_quantization *quantizat
     if (!is_distinct(&to))
         return rungi_invalid(
             "the floating-point matrix has overlapping elements; use strides that separate all of them");
+    if (rungi_matrix_is_empty(&to))
+        return RUNG_OK;
     if (rungi_type_has_scales(from.type))
         return visit_ggml_blocks(&to, &from, dequantize_ggml_block);
     return visit_blocks(&to, &from, &read, dequantize_block);

@@ -704,6 +704,19 @@ static void empty_matrices_are_valid(void **state)
     assert_int_equal(rung_quantize(rung_matrix_transpose(from), rung_matrix_transpose(to), NULL), RUNG_OK);
 }
 
+/* A loop over these rows would not end. */
+static void empty_matrices_may_have_many_rows(void **state)
+{
+    const int64_t rows = (int64_t)1 << 50;
+    (void)state;
+    rung_matrix from = rung_matrix_of(RUNG_F32, rows, 0, NULL), to = rung_matrix_of(RUNG_Q8_0, rows, 0, NULL);
+    assert_int_equal(rung_quantize(from, to, NULL), RUNG_OK);
+    assert_int_equal(rung_dequantize(to, NULL, from), RUNG_OK);
+    to = rung_matrix_of(RUNG_I4, rows, 0, NULL);
+    assert_int_equal(rung_quantize(from, to, NULL), RUNG_OK);
+    assert_int_equal(rung_dequantize(to, NULL, from), RUNG_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -732,6 +745,7 @@ int main(void)
         cmocka_unit_test(views_of_one_allocation_may_be_adjacent),
         cmocka_unit_test(scales_and_zero_points_may_be_rows_of_one_matrix),
         cmocka_unit_test(empty_matrices_are_valid),
+        cmocka_unit_test(empty_matrices_may_have_many_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
