@@ -550,7 +550,8 @@ RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *pr
  * experts of a mixture-of-experts layer. All problems of a group have the same types, the same
  * compute mode and activation, and either all or none of them have a bias, and likewise a multiplier
  * and a residual. m, n, k, strides, alpha and beta may differ. m, n and k may be 0; a problem with an
- * m or n of 0 stores nothing and needs no bias. Batches are not supported: list each item as a problem.
+ * m or n of 0 stores nothing and needs no bias. A group of such problems alone does nothing, also if
+ * no kernel has its types. Batches are not supported: list each item as a problem.
  *
  *     rung_problem problems[64];
  *     for (int i = 0; i < 64; i++)

@@ -47,13 +47,13 @@ void lab_variant_describe(const lab_task *task, char *text, size_t capacity)
 
 void lab_variant_sentence(const lab_task_variable *variable, char *text, size_t capacity)
 {
-    const char *sentence = variable->texts[variable->chosen], *place;
+    const char *rest = variable->texts[variable->chosen], *place;
     *text = '\0';
-    while ((place = strstr(sentence, "{}")) != NULL) {
-        lab_append(text, capacity, "%.*s%lld", (int)(place - sentence), sentence, (long long)lab_task_value(variable));
-        sentence = place + 2;
+    while ((place = strstr(rest, "{}")) != NULL) {
+        lab_append(text, capacity, "%.*s%lld", (int)(place - rest), rest, (long long)lab_task_value(variable));
+        rest = place + 2;
     }
-    lab_append(text, capacity, "%s", sentence);
+    lab_append(text, capacity, "%s", rest);
 }
 
 /* Writes the text with the values of the variables. */

@@ -79,6 +79,9 @@ def test_result_types_are_those_of_the_library():
     accumulator = _library.load().rung_accumulator_type
     for kind in _library.TYPES.values():
         valid = {c for c in _library.TYPES.values() if accumulator(kind, kind, c) != 0}
+        if kind == _library.TYPES["I8"]:  # F32 and BF16 are results of quantized matrices, which are no plain arrays
+            valid.remove(_library.TYPES["F32"])
+            valid.remove(_library.TYPES["BF16"])
         assert valid == set(_arrays.RESULT_TYPES[kind]), kind
 
 

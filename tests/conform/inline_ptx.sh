@@ -39,6 +39,10 @@ run 86 12 f64,tf32x3,bf16x3 edges 9
 run 89 12 f8e4m3,f8e5m2
 run 90 12 f64,f8e5m2 edges 9
 run 90 13 f16 aligned 13
+# rung verify has no compute mode in which 16_quantized_matrix computes.
+quantized=$RUNG_BUILD/tests/simt/test_simt_quantized
+RUNG_EMULATED_ARCH=86 RUNG_TUNING=off "$quantized" cuda 211 16_quantized_matrix > "$work/out" 2>&1 ||
+    { cat "$work/out"; wrong "16_quantized_matrix"; }
 missing=$(awk -F '\t' 'FNR == NR { sub(/.*\//, "", $1); executed[$1, $2] = 1; next }
     { found = 0; for (line = $2; line <= $3; line++) found = found || ($1, line) in executed }
     !found { print $1 ":" $2 }' "$work/coverage" "$work/expected")

@@ -28,10 +28,12 @@ static rung_problem read_member(byte_reader_t *reader, const rung_problem *first
     return problem;
 }
 
+/* A group passes over problems without a result, also if no kernel has their types. */
 static void multiply_one_by_one(const rung_problem *problems, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        MUST(rung_multiply(NULL, &problems[i], NULL) == RUNG_OK);
+        if (problems[i].a.rows > 0 && problems[i].b.cols > 0)
+            MUST(rung_multiply(NULL, &problems[i], NULL) == RUNG_OK);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
