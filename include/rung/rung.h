@@ -142,7 +142,8 @@ typedef enum rung_status {
     RUNG_STATUS_DEVICE_LOST    = -8,  /* the device failed and must be opened again */
     RUNG_STATUS_NOT_FOUND      = -9,  /* no kernel, parameter or file has that name */
     RUNG_STATUS_IO             = -10, /* a file could not be read or written */
-    RUNG_STATUS_CANCELLED      = -11  /* a callback stopped the call; a stopped rung_tune() returns RUNG_OK */
+    RUNG_STATUS_CANCELLED      = -11, /* a callback stopped the call; a stopped rung_tune() returns RUNG_OK */
+    RUNG_STATUS_CORRUPTED      = -12  /* a checked product is wrong and could not be corrected */
 } rung_status;
 
 /* Return the enumerator's name (for example "RUNG_STATUS_ALIASED") and a short description. Both
@@ -528,9 +529,11 @@ RUNG_API rung_status rung_gemm(rung_context *context, double alpha, rung_matrix 
                                rung_matrix c);
 
 typedef struct rung_multiply_options {
-    size_t  size;    /* set by rung_multiply_options_default() */
-    int64_t threads; /* CPU: maximum number of threads, including the calling thread, 1 to 8192; 0 selects
+    size_t   size;      /* set by rung_multiply_options_default() */
+    int64_t  threads;   /* CPU: maximum number of threads, including the calling thread, 1 to 8192; 0 selects
                       * the context's number. Other devices ignore this field */
+    int64_t  checked;   /* 1: check the product and correct it; default 0. See below */
+    int64_t *corrected; /* with `checked`: receives the number of elements that were corrected; may be NULL */
 } rung_multiply_options;
 
 static inline rung_multiply_options rung_multiply_options_default(void)
@@ -545,6 +548,28 @@ static inline rung_multiply_options rung_multiply_options_default(void)
  * threads does not change the bits of the result; see rung_context_create(). */
 RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *problem,
                                    const rung_multiply_options *options);
+
+/* Faulty memory, or a faulty processor, can make single elements of a result wrong without a sign. With
+ * rung_multiply_options.checked, the library finds such errors in the product A * B, on every device:
+ *
+ *     rung_multiply_options options = rung_multiply_options_default();
+ *     int64_t corrected;
+ *     options.checked = 1;
+ *     options.corrected = &corrected;
+ *     rung_status status = rung_multiply(NULL, &problem, &options);
+ *
+ * Before the multiplication, the host computes weighted sums of A and B, and from them the sum of every row and every column
+ * of the product, in tiles of 64 or more rows and columns. A row or column of a tile whose sum differs by more than half the mean
+ * error bound of its elements (see rung_compute) is computed again, and elements whose error exceeds their bound are
+ * corrected. So a correct result is never changed, and single errors of more than about the bound are found. Errors in
+ * integers are always found if a row or a column has only one. If the sum of a corrected row or column is still wrong,
+ * because A or B changed during the call or because memory is faulty, the call fails with RUNG_STATUS_CORRUPTED.
+ *
+ * These are not checked: rows of A and columns of B with an infinity or a NaN, elements that may overflow, the epilogue and
+ * beta * C, and the result after the call. If beta is not 0, if there is an epilogue, or if C is narrower than the
+ * accumulator, the product is computed in temporary memory of the accumulator's type and the host computes the rest.
+ * Inputs other than F32, F64, BF16, I8 and I32 are also copied in F32. Every k x n product of m rows needs O(mk + kn + mn)
+ * additional operations. The results have the same error bounds as without checks, but may have other bits. */
 
 /* A group: an array of problems with different sizes that run as one unit of work, for example the
  * experts of a mixture-of-experts layer. All problems of a group have the same types, the same

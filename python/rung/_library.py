@@ -26,6 +26,7 @@ STATUSES = {
     -9: "NOT_FOUND",
     -10: "IO",
     -11: "CANCELLED",
+    -12: "CORRUPTED",
 }
 INVALID, ALIASED, NO_DEVICE, UNSUPPORTED = -1, -2, -5, -6
 
@@ -126,7 +127,7 @@ class Group(Structure):
 class MultiplyOptions(Structure):
     """rung_multiply_options"""
 
-    _fields_ = [("size", c_size_t), ("threads", c_int64)]
+    _fields_ = [("size", c_size_t), ("threads", c_int64), ("checked", c_int64), ("corrected", c_void_p)]
 
 
 class ContextOptions(Structure):

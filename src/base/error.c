@@ -40,6 +40,7 @@ static const struct {
     STATUS(RUNG_STATUS_NOT_FOUND, "no kernel, parameter or file has that name"),
     STATUS(RUNG_STATUS_IO, "a file could not be read or written"),
     STATUS(RUNG_STATUS_CANCELLED, "a callback of the caller stopped the call"),
+    STATUS(RUNG_STATUS_CORRUPTED, "a checked product is wrong and could not be corrected"),
 };
 
 static bool is_status(rung_status status)

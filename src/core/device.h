@@ -29,6 +29,9 @@ enum { RUNGI_PACKED_HEADER_BYTES = 128 }; /* at the start of a packed operand; t
  * NULL is an object of the caller that is wrapped. */
 typedef struct rungi_device_ops {
     void (*close)(rung_device *device);
+    /* Optional: calls work(job, part) for all parts on at most `threads` threads of the host (0: the device's number). */
+    void (*run_parts)(rung_device *device, int64_t threads, int64_t parts, void (*work)(void *job, int64_t part),
+                      void *job);
 
     rung_status (*queue_create)(rung_device *device, void *native, rung_queue **queue);
     rung_status (*queue_finish)(rung_queue *queue);

@@ -7,6 +7,7 @@
 #include "base/cancellation.h"
 #include "base/try.h"
 #include "core/caller_structs.h"
+#include "core/checked/checked_multiply.h"
 #include "core/device_pool.h"
 #include "core/plan.h"
 #include "core/problem.h"
@@ -100,9 +101,53 @@ static rung_status run_on_host_memory(rung_context *context, rung_device *device
     return rungi_timeline_end(&timeline, status);
 }
 
-/* Multiplies with all checks. Not inlined, so that the fast path needs little stack. */
-static __attribute__((noinline)) rung_status multiply_checked(rung_context *context, const rung_problem *problem,
-                                                              int64_t threads)
+static rung_status run_on_device(rung_context *context, rung_device *device, const rung_problem *normalized,
+                                 int64_t threads)
+{
+    return device->reads_host_memory ? run_on_host_memory(context, device, normalized, threads)
+                                     : rungi_staging_multiply(context, device, normalized);
+}
+
+/* ---- Checked products -------------------------------------------------------------------------------------------- */
+
+typedef struct device_call {
+    rung_context *context;
+    rung_device *device;
+    int64_t threads;
+} device_call_t;
+
+static rung_status multiply_unchecked(void *user, const rung_problem *normalized)
+{
+    const device_call_t *call = user;
+    return run_on_device(call->context, call->device, normalized, call->threads);
+}
+
+static void run_parts(void *user, int64_t parts, rungi_part_work *work, void *job)
+{
+    const device_call_t *call = user;
+    call->device->ops->run_parts(call->device, call->threads, parts, work, job);
+}
+
+static rung_status run_checked(rung_context *context, rung_device *device, const rung_problem *normalized,
+                               int64_t threads, int64_t *corrected)
+{
+    device_call_t call = {context, device, threads};
+    rungi_unchecked unchecked = {
+        .multiply = multiply_unchecked, .user = &call, .has_engine = !device->reads_host_memory};
+    if (device->ops->run_parts)
+        unchecked.runner = (rungi_part_runner){run_parts, &call};
+    rung_status status = rungi_multiply_and_check(context, &unchecked, normalized, corrected);
+    if (*corrected > 0)
+        rungi_log(context, 1, "rung: %s computed %lld wrong elements of a checked product, which were corrected",
+                  device->info.name, (long long)*corrected);
+    return status;
+}
+
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
+
+/* Multiplies after a validation of all arguments. Not inlined, so that the fast path needs little stack. */
+static __attribute__((noinline)) rung_status validate_and_multiply(rung_context *context, const rung_problem *problem,
+                                                                   int64_t threads, int64_t *corrected)
 {
     RUNGI_DISABLE_CANCELLATION;
     rung_device *device;
@@ -120,32 +165,40 @@ static __attribute__((noinline)) rung_status multiply_checked(rung_context *cont
     if (normalized.alpha == 0.0) /* A and B are not read, so they are not copied to the device */
         rungi_problem_drop_inputs(&normalized);
     TRY(rungi_device_pool_acquire_device(context, &device));
-    rung_status status = device->reads_host_memory ? run_on_host_memory(context, device, &normalized, threads)
-                                                   : rungi_staging_multiply(context, device, &normalized);
+    rung_status status = corrected ? run_checked(context, device, &normalized, threads, corrected)
+                                   : run_on_device(context, device, &normalized, threads);
     rung_device_close(device);
     return status;
 }
 
-static rung_status multiply(rung_context *context, const rung_problem *problem, int64_t threads)
+/* Multiplies. The product is checked if `corrected` is not NULL. */
+static rung_status multiply(rung_context *context, const rung_problem *problem, int64_t threads, int64_t *corrected)
 {
     rung_status status;
     context = rungi_context_or_default(context);
     if (!context)
         return RUNG_STATUS_NO_MEMORY;
-    return try_fast_path(context, problem, threads, &status) ? status : multiply_checked(context, problem, threads);
+    if (!corrected && try_fast_path(context, problem, threads, &status))
+        return status;
+    return validate_and_multiply(context, problem, threads, corrected);
 }
 
 rung_status rung_multiply(rung_context *context, const rung_problem *problem, const rung_multiply_options *options)
 {
     rung_multiply_options read = {.threads = 0};
+    int64_t corrected = 0;
     if (!problem)
         return rungi_invalid("the problem is NULL");
     if (options) {
         TRY(rungi_versioned_struct_read(options, &read, sizeof read, "rung_multiply_options",
                                         "rung_multiply_options_default"));
         TRY(rungi_threads_check(read.threads, "the context's number"));
+        TRY(rungi_checked_option_check(read.checked));
     }
-    return multiply(context, problem, read.threads);
+    rung_status status = multiply(context, problem, read.threads, read.checked ? &corrected : NULL);
+    if (read.corrected)
+        *read.corrected = corrected;
+    return status;
 }
 
 rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b, double beta, rung_matrix c)
@@ -153,5 +206,5 @@ rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_m
     rung_problem problem = rung_problem_of(a, b, c);
     problem.alpha = alpha;
     problem.beta = beta;
-    return multiply(context, &problem, 0);
+    return multiply(context, &problem, 0, NULL);
 }

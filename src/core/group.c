@@ -10,9 +10,11 @@
 #include "base/clock.h"
 #include "base/try.h"
 #include "core/caller_structs.h"
+#include "core/checked/checked_multiply.h"
 #include "core/device_pool.h"
 #include "core/group_launch.h"
 #include "core/plan_table.h"
+#include "core/problem.h"
 #include "core/staging/timeline.h"
 
 /* Writes one line about a group that ran on the CPU. */
@@ -90,6 +92,28 @@ static rung_status run(rung_context *context, const rungi_group *group, int64_t 
     return status;
 }
 
+/* Computes the problems one after another and checks each product. */
+static rung_status run_checked(rung_context *context, const rungi_group *group, const rung_multiply_options *options)
+{
+    int64_t corrected = 0;
+    rung_multiply_options each = *options;
+    rung_status status = RUNG_OK;
+    each.corrected = &corrected;
+    if (options->corrected)
+        *options->corrected = 0;
+    if (packed_device(group))
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "the check of a product needs A and B, and the group has a packed B; "
+                          "leave packed_b NULL, or multiply without `checked`");
+    for (int64_t i = 0; i < group->count && status == RUNG_OK; i++) {
+        rung_problem problem = rungi_problem_denormalize(&group->problems[i]);
+        status = rung_multiply(context, &problem, &each);
+        if (options->corrected)
+            *options->corrected += corrected;
+    }
+    return status;
+}
+
 rung_status rung_group_multiply(rung_context *context, const rung_group *given, const rung_multiply_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
@@ -98,12 +122,13 @@ rung_status rung_group_multiply(rung_context *context, const rung_group *given, 
     TRY(rungi_versioned_options_read(options, &read, sizeof read, "rung_multiply_options",
                                      "rung_multiply_options_default"));
     TRY(rungi_threads_check(read.threads, "the context's number"));
+    TRY(rungi_checked_option_check(read.checked));
     context = rungi_context_or_default(context);
     if (!context)
         return RUNG_STATUS_NO_MEMORY;
     rung_status status = rungi_group_read(context, given, &group);
     if (status == RUNG_OK)
-        status = run(context, &group, read.threads);
+        status = read.checked ? run_checked(context, &group, &read) : run(context, &group, read.threads);
     rungi_group_release(context, &group);
     return status;
 }

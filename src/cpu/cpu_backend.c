@@ -150,8 +150,30 @@ static bool fit_defaults(const rung_device *device, const rung_kernel *kernel, r
     return memcmp(before, parameters, sizeof before) != 0;
 }
 
+/* Work of the core on the threads of the pool. */
+typedef struct core_job {
+    void (*work)(void *job, int64_t part);
+    void *job;
+} core_job_t;
+
+static void run_core_part(void *user, int64_t part, char *scratch)
+{
+    const core_job_t *core = user;
+    (void)scratch;
+    core->work(core->job, part);
+}
+
+static void run_parts(rung_device *device, int64_t threads, int64_t parts, void (*work)(void *job, int64_t part),
+                      void *job)
+{
+    rungi_pool *pool = ((rungi_cpu_device *)device)->pool;
+    core_job_t core = {work, job};
+    rungi_pool_run(pool, threads > 0 ? threads : rungi_pool_threads(pool), 0, parts, run_core_part, &core);
+}
+
 static const rungi_device_ops ops = {
     .close = rungi_device_free,
+    .run_parts = run_parts,
     .queue_create = queue_create,
     .queue_finish = queue_finish,
     .queue_destroy = queue_destroy,

@@ -21,6 +21,7 @@ static const rung_status statuses[] = {
     RUNG_STATUS_NOT_FOUND,
     RUNG_STATUS_IO,
     RUNG_STATUS_CANCELLED,
+    RUNG_STATUS_CORRUPTED,
 };
 enum { STATUS_COUNT = sizeof statuses / sizeof *statuses };
 

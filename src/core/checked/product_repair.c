@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* product_repair.c - computes the flagged rows and columns of a product again and corrects wrong elements. See
+ * product_check.h. Columns are rows of the transposed product. */
+#include <math.h>
+#include <string.h>
+
+#include "base/try.h"
+#include "core/checked/product_check_types.h"
+#include "core/matrix.h"
+
+/* The lines (rows or columns) of a product in a tile. */
+typedef struct tile_lines {
+    const rungi_product_check *check;
+    rungi_check_axis *axis, *other; /* of the lines, and of their elements */
+    int64_t tile, other_tile;
+    bool is_transposed;
+    rung_matrix x, y, product;    /* lines x k, k x elements, lines x elements */
+    rung_matrix x_sizes, y_sizes; /* elements whose magnitudes count for the error bound: x and y, except in mode q8 */
+} tile_lines_t;
+
+enum { GROUP = 4 }; /* lines that are computed together */
+
+/* The elements of a group of lines in a panel: sums of products, what their rounding lost, and sums of magnitudes. */
+typedef struct element_sums {
+    double sums[GROUP][RUNGI_PANEL_COLS], lost[GROUP][RUNGI_PANEL_COLS], sizes[GROUP][RUNGI_PANEL_COLS];
+} element_sums_t;
+
+static int64_t first_of(const rungi_check_axis *axis, int64_t tile)
+{
+    return tile * axis->tile;
+}
+
+static int64_t end_of(const rungi_check_axis *axis, int64_t tile)
+{
+    return rungi_min((tile + 1) * axis->tile, axis->count);
+}
+
+static unsigned char *flag_of(const tile_lines_t *lines, int64_t line)
+{
+    return &lines->axis->flags[lines->other_tile * lines->axis->padded + line];
+}
+
+/* ---- Elements ---------------------------------------------------------------------------------------------------- */
+
+static char *address_of(const rung_matrix *view, int64_t row, int64_t col)
+{
+    return (char *)view->data +
+           (view->offset + row * view->row_stride + col * view->col_stride) * rungi_type_size(view->type);
+}
+
+static double read_value(const rung_matrix *view, int64_t row, int64_t col)
+{
+    const char *address = address_of(view, row, col);
+    float value;
+    uint16_t half;
+    if (view->type == RUNG_F64)
+        return *(const double *)address;
+    if (view->type == RUNG_F32)
+        return (double)*(const float *)address;
+    memcpy(&half, address, sizeof half);
+    uint32_t bits = (uint32_t)half << 16;
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
+static uint32_t read_integer(const rung_matrix *view, int64_t row, int64_t col)
+{
+    const char *address = address_of(view, row, col);
+    return view->type == RUNG_I8 ? (uint32_t)(int32_t) * (const int8_t *)address : *(const uint32_t *)address;
+}
+
+static void write_value(const rung_matrix *view, int64_t row, int64_t col, double value)
+{
+    char *address = address_of(view, row, col);
+    if (view->type == RUNG_F64)
+        *(double *)address = value;
+    else
+        *(float *)address = (float)value;
+}
+
+/* Adds products to sums, and what rounding loses to `lost`. */
+static void add_exactly(double x, const double *y, int64_t count, double *sums, double *lost)
+{
+    for (int64_t j = 0; j < count; j++) {
+        double product = x * y[j], sum = sums[j] + product, back = sum - sums[j];
+        lost[j] += (sums[j] - (sum - back)) + (product - back) + fma(x, y[j], -product);
+        sums[j] = sum;
+    }
+}
+
+static void add(double x, const double *y, int64_t count, double *sums)
+{
+    for (int64_t j = 0; j < count; j++)
+        sums[j] += x * y[j];
+}
+
+static void add_sizes(double x, const double *y, int64_t count, double *sizes)
+{
+    for (int64_t j = 0; j < count; j++)
+        sizes[j] += fabs(x) * fabs(y[j]);
+}
+
+/* Adds the products of a group of lines and a panel of y, whose first row is row k of y. */
+static void add_products(const tile_lines_t *lines, const int64_t *group, int count, const rungi_panel *panel,
+                         int64_t k, int64_t depth, int64_t width, element_sums_t *to)
+{
+    bool is_exact = lines->check->sum_type == RUNG_F64;
+    for (int line = 0; line < count; line++)
+        for (int64_t i = 0; i < depth; i++) {
+            double x = read_value(&lines->x, group[line], k + i);
+            if (is_exact)
+                add_exactly(x, panel->rows[i], width, to->sums[line], to->lost[line]);
+            else
+                add(x, panel->rows[i], width, to->sums[line]);
+        }
+}
+
+/* Adds the magnitudes of these products. */
+static void add_product_sizes(const tile_lines_t *lines, const int64_t *group, int count, const rungi_panel *panel,
+                              int64_t k, int64_t depth, int64_t width, element_sums_t *to)
+{
+    for (int line = 0; line < count; line++)
+        for (int64_t i = 0; i < depth; i++)
+            add_sizes(read_value(&lines->x_sizes, group[line], k + i), panel->rows[i], width, to->sizes[line]);
+}
+
+/* ---- Lines of floating-point numbers ----------------------------------------------------------------------------- */
+
+/* Returns whether a correct kernel may have stored `got`. */
+static bool is_right(const tile_lines_t *lines, int64_t line, int64_t element, double got, double exact, double size)
+{
+    const rungi_product_check *check = lines->check;
+    const rungi_error_bound *bound = &check->bound;
+    double alpha = fabs(check->alpha), inputs = lines->axis->sizes[line] + lines->other->sizes[element];
+    double error = alpha * (bound->relative * size) +
+                   (alpha > 1 ? alpha : 1) * (bound->absolute + bound->vanished * inputs);
+    if (fabs(got - exact) <= error)
+        return true;
+    bool may_overflow = !(alpha * size + error < bound->largest * 0.999) || !(size < bound->largest * 0.999) ||
+                        (bound->rounds_inputs && inputs >= 0x1p126);
+    return may_overflow && !isfinite(got);
+}
+
+/* Compares elements with their sums, and corrects them. */
+static void correct_elements(const tile_lines_t *lines, int64_t line, int64_t first, int64_t count, const double *sums,
+                             const double *lost, const double *sizes, int64_t *corrected)
+{
+    double alpha = lines->check->alpha;
+    for (int64_t j = 0; j < count; j++) {
+        double exact = fma(alpha, sums[j], alpha * lost[j]);
+        double got = read_value(&lines->product, line, first + j);
+        if (lines->other->weights[first + j] == 0 || is_right(lines, line, first + j, got, exact, sizes[j]))
+            continue;
+        write_value(&lines->product, line, first + j, exact);
+        ++*corrected;
+    }
+}
+
+static void verify_block(const tile_lines_t *lines, const int64_t *group, int count, int64_t first, int64_t width,
+                         int64_t *corrected)
+{
+    element_sums_t sums;
+    rungi_panel panel;
+    memset(&sums, 0, sizeof sums);
+    for (int64_t k = 0; k < lines->check->k; k += RUNGI_PANEL_ROWS) {
+        int64_t depth = rungi_min(RUNGI_PANEL_ROWS, lines->check->k - k);
+        rungi_panel_load(&lines->y, k, depth, first, width, &panel);
+        add_products(lines, group, count, &panel, k, depth, width, &sums);
+        if (lines->check->bound.by_blocks)
+            rungi_panel_load(&lines->y_sizes, k, depth, first, width, &panel);
+        add_product_sizes(lines, group, count, &panel, k, depth, width, &sums);
+    }
+    for (int i = 0; i < count; i++)
+        correct_elements(lines, group[i], first, width, sums.sums[i], sums.lost[i], sums.sizes[i], corrected);
+}
+
+static void verify_group(const tile_lines_t *lines, const int64_t *group, int count, int64_t *corrected)
+{
+    int64_t end = end_of(lines->other, lines->other_tile);
+    for (int64_t first = first_of(lines->other, lines->other_tile); first < end; first += RUNGI_PANEL_COLS)
+        verify_block(lines, group, count, first, rungi_min(RUNGI_PANEL_COLS, end - first), corrected);
+}
+
+/* Returns the difference between the sum of a line and the expected one; infinity or NaN if an element is not finite. */
+static double difference_of(const tile_lines_t *lines, int64_t line)
+{
+    double sum = 0;
+    int64_t end = end_of(lines->other, lines->other_tile);
+    for (int64_t i = first_of(lines->other, lines->other_tile); i < end; i++)
+        if (lines->other->weights[i] != 0)
+            sum += lines->other->weights[i] * read_value(&lines->product, line, i);
+    return fabs(sum - lines->check->alpha * lines->axis->expected[lines->other_tile * lines->axis->padded + line]);
+}
+
+/* ---- Lines of integers ------------------------------------------------------------------------------------------- */
+
+static void verify_integers(const tile_lines_t *lines, int64_t line, int64_t *corrected)
+{
+    for (int64_t j = first_of(lines->other, lines->other_tile); j < end_of(lines->other, lines->other_tile); j++) {
+        uint32_t sum = 0;
+        for (int64_t i = 0; i < lines->check->k; i++)
+            sum += read_integer(&lines->x, line, i) * read_integer(&lines->y, i, j);
+        sum *= (uint32_t)(int64_t)lines->check->alpha;
+        if (read_integer(&lines->product, line, j) == sum)
+            continue;
+        memcpy(address_of(&lines->product, line, j), &sum, sizeof sum);
+        ++*corrected;
+    }
+}
+
+static bool is_integer_sum_equal(const tile_lines_t *lines, int64_t line)
+{
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < lines->other->count; i++)
+        sum += rungi_check_integer_weight(i, lines->is_transposed) * read_integer(&lines->product, line, i);
+    return sum == (uint32_t)(int64_t)lines->check->alpha * lines->axis->integer_expected[line];
+}
+
+/* ---- Tiles ------------------------------------------------------------------------------------------------------- */
+
+/* Returns whether the sum of a line is as expected; after the verification of all of its elements, whether it can be. */
+static bool is_sum_near(const tile_lines_t *lines, int64_t line, bool is_verified)
+{
+    const rungi_product_check *check = lines->check;
+    if (check->is_integer)
+        return is_integer_sum_equal(lines, line);
+    double difference = difference_of(lines, line);
+    return (is_verified && (!isfinite(difference) || check->bound.by_blocks)) ||
+           difference <=
+               rungi_product_check_limit(check, lines->axis, lines->other, line, lines->other_tile, is_verified);
+}
+
+/* Computes all flagged lines again. Fails if a line still has a wrong sum: then A or B has changed. */
+static rung_status verify_flagged(const tile_lines_t *lines, int64_t *corrected)
+{
+    int64_t group[GROUP];
+    int count = 0;
+    int64_t end = end_of(lines->axis, lines->tile);
+    for (int64_t line = first_of(lines->axis, lines->tile); line < end; line++) {
+        if (*flag_of(lines, line) && lines->check->is_integer)
+            verify_integers(lines, line, corrected);
+        else if (*flag_of(lines, line))
+            group[count++] = line;
+        if (count == GROUP || (count > 0 && line == end - 1)) {
+            verify_group(lines, group, count, corrected);
+            count = 0;
+        }
+    }
+    for (int64_t line = first_of(lines->axis, lines->tile); line < end; line++)
+        if (*flag_of(lines, line) && !is_sum_near(lines, line, true))
+            return rungi_fail(
+                RUNG_STATUS_CORRUPTED,
+                "the sum of %s %lld of the product is wrong although its elements were computed again; A or B changed "
+                "during the call, or memory is faulty: compute the matrices again, and test the memory",
+                lines->is_transposed ? "column" : "row", (long long)line);
+    return RUNG_OK;
+}
+
+/* Clears the flags of lines whose sums are as expected now. */
+static void clear_flags(const tile_lines_t *lines)
+{
+    for (int64_t line = first_of(lines->axis, lines->tile); line < end_of(lines->axis, lines->tile); line++)
+        if (*flag_of(lines, line) && is_sum_near(lines, line, false))
+            *flag_of(lines, line) = 0;
+}
+
+static int64_t count_flags(const tile_lines_t *lines)
+{
+    int64_t count = 0;
+    for (int64_t line = first_of(lines->axis, lines->tile); line < end_of(lines->axis, lines->tile); line++)
+        count += *flag_of(lines, line);
+    return count;
+}
+
+/* Corrects a tile. A wrong element of A spoils a row and flags all columns, one of B the reverse: the smaller set is computed
+ * first, and often leaves nothing of the larger. */
+static rung_status repair_tile(rungi_product_check *check, int64_t row_tile, int64_t col_tile, int64_t *corrected)
+{
+    tile_lines_t rows = {check,    &check->rows, &check->cols,    row_tile,       col_tile, false,
+                         check->a, check->b,     *check->product, check->a_sizes, check->b};
+    tile_lines_t cols = {check,
+                         &check->cols,
+                         &check->rows,
+                         col_tile,
+                         row_tile,
+                         true,
+                         rung_matrix_transpose(check->b),
+                         rung_matrix_transpose(check->a),
+                         rung_matrix_transpose(*check->product),
+                         rung_matrix_transpose(check->b),
+                         rung_matrix_transpose(check->a_sizes)};
+    int64_t row_count = count_flags(&rows), col_count = count_flags(&cols);
+    const tile_lines_t *first = row_count <= col_count ? &rows : &cols, *second = first == &rows ? &cols : &rows;
+    if (row_count + col_count == 0)
+        return RUNG_OK;
+    if (row_count == 0 || col_count == 0) {
+        first = row_count > 0 ? &rows : &cols;
+        return verify_flagged(first, corrected);
+    }
+    TRY(verify_flagged(first, corrected));
+    clear_flags(second);
+    return verify_flagged(second, corrected);
+}
+
+rung_status rungi_product_repair(rungi_product_check *check, int64_t *corrected)
+{
+    for (int64_t row_tile = 0; row_tile < check->rows.tiles; row_tile++)
+        for (int64_t col_tile = 0; col_tile < check->cols.tiles; col_tile++)
+            TRY(repair_tile(check, row_tile, col_tile, corrected));
+    return RUNG_OK;
+}
