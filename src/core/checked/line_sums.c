@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_sums.c - see line_sums.h. The functions are compiled twice on x86: for every processor, and for AVX2. */
+/* line_sums.c - see line_sums.h. On x86 the functions are compiled for every processor, for AVX2 and for AVX-512. */
 #include "core/checked/line_sums.h"
 
 #include <string.h>
@@ -54,104 +54,71 @@ void rungi_panel_load(const rung_matrix *view, int64_t row, int64_t rows, int64_
     }
 }
 
+rungi_panel_rows rungi_panel_loaded(const rungi_panel *panel)
+{
+    return (rungi_panel_rows){panel->rows[0], RUNGI_PANEL_COLS, 0};
+}
+
+rungi_panel_rows rungi_panel_find(const rung_matrix *view, int64_t row, int64_t rows, int64_t col, int64_t cols,
+                                  rungi_panel *panel)
+{
+    bool is_wide = view->type == RUNG_F32 || view->type == RUNG_F64;
+    if (is_wide && view->col_stride == 1 && rows == RUNGI_PANEL_ROWS && cols % RUNGI_PANEL_LANES == 0)
+        return (rungi_panel_rows){(const char *)view->data +
+                                      (view->offset + row * view->row_stride + col) * rungi_type_size(view->type),
+                                  view->row_stride, view->type == RUNG_F32};
+    rungi_panel_load(view, row, rows, col, cols, panel);
+    return rungi_panel_loaded(panel);
+}
+
 /* ---- Sums -------------------------------------------------------------------------------------------------------- */
 
-typedef double vector_t __attribute__((vector_size(32), may_alias));
-typedef uint64_t bits_t __attribute__((vector_size(32)));
+#define TARGET
+#define VECTOR_BYTES 16
+#define ELEMENT double
+#define NAME(function) function##_f64_portable
+#include "core/checked/line_sums_body.h"
+#define ELEMENT float
+#define NAME(function) function##_f32_portable
+#include "core/checked/line_sums_body.h"
+#undef TARGET
+#undef VECTOR_BYTES
 
-enum { VECTOR = 4 };
-
-#define INLINE static inline __attribute__((always_inline))
-#define AT(array, index) (*(const vector_t *)&(array)[index])
-#define TO(array, index) (*(vector_t *)&(array)[index])
-#define MAGNITUDE(vector) ((vector_t)((bits_t)(vector)&magnitude_bits))
-
-static const bits_t magnitude_bits = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
-
-INLINE void dot(const rungi_panel *panel, int64_t cols, const double *weights, const double *sizes_of,
-                double sums[RUNGI_PANEL_ROWS], double sizes[RUNGI_PANEL_ROWS])
-{
-    for (int row = 0; row < RUNGI_PANEL_ROWS; row += 2) {
-        const double *x = panel->rows[row], *y = panel->rows[row + 1];
-        vector_t sum_x = {0}, sum_y = {0}, size_x = {0}, size_y = {0};
-        for (int64_t j = 0; j < cols; j += VECTOR) {
-            sum_x += AT(x, j) * AT(weights, j);
-            sum_y += AT(y, j) * AT(weights, j);
-            size_x += MAGNITUDE(AT(x, j)) * AT(sizes_of, j);
-            size_y += MAGNITUDE(AT(y, j)) * AT(sizes_of, j);
-        }
-        sums[row] += sum_x[0] + sum_x[1] + (sum_x[2] + sum_x[3]);
-        sums[row + 1] += sum_y[0] + sum_y[1] + (sum_y[2] + sum_y[3]);
-        sizes[row] += size_x[0] + size_x[1] + (size_x[2] + size_x[3]);
-        sizes[row + 1] += size_y[0] + size_y[1] + (size_y[2] + size_y[3]);
-    }
-}
-
-INLINE void combine(const rungi_panel *panel, int64_t cols, const double weights[RUNGI_PANEL_ROWS],
-                    const double sizes_of[RUNGI_PANEL_ROWS], double *sums, double *sizes)
-{
-    for (int64_t j = 0; j < cols; j += VECTOR) {
-        vector_t sum = AT(sums, j), size = AT(sizes, j);
-        for (int row = 0; row < RUNGI_PANEL_ROWS; row++) {
-            vector_t x = AT(panel->rows[row], j);
-            sum += x * weights[row];
-            size += MAGNITUDE(x) * sizes_of[row];
-        }
-        TO(sums, j) = sum;
-        TO(sizes, j) = size;
-    }
-}
-
-INLINE void sum_both(const rungi_panel *panel, int64_t cols, const double *col_weights,
-                     const double row_weights[RUNGI_PANEL_ROWS], double row_sums[RUNGI_PANEL_ROWS], double *col_sums)
-{
-    vector_t row_sum[RUNGI_PANEL_ROWS] = {{0}};
-    for (int64_t j = 0; j < cols; j += VECTOR) {
-        vector_t sum = AT(col_sums, j), weights = AT(col_weights, j);
-        for (int row = 0; row < RUNGI_PANEL_ROWS; row++) {
-            vector_t x = AT(panel->rows[row], j);
-            sum += x * row_weights[row];
-            row_sum[row] += x * weights;
-        }
-        TO(col_sums, j) = sum;
-    }
-    for (int row = 0; row < RUNGI_PANEL_ROWS; row++)
-        row_sums[row] += row_sum[row][0] + row_sum[row][1] + (row_sum[row][2] + row_sum[row][3]);
-}
-
-/* Defines the functions for an instruction set. */
-#define DEFINE_SUMS(isa, TARGET)                                                                                     \
-    TARGET static void dot_##isa(const rungi_panel *panel, int64_t cols, const double *weights,                      \
-                                 const double *sizes_of, double sums[RUNGI_PANEL_ROWS],                              \
-                                 double sizes[RUNGI_PANEL_ROWS])                                                     \
-    {                                                                                                                \
-        dot(panel, cols, weights, sizes_of, sums, sizes);                                                            \
-    }                                                                                                                \
-    TARGET static void combine_##isa(const rungi_panel *panel, int64_t cols, const double weights[RUNGI_PANEL_ROWS], \
-                                     const double sizes_of[RUNGI_PANEL_ROWS], double *sums, double *sizes)           \
-    {                                                                                                                \
-        combine(panel, cols, weights, sizes_of, sums, sizes);                                                        \
-    }                                                                                                                \
-    TARGET static void sum_both_##isa(const rungi_panel *panel, int64_t cols, const double *col_weights,             \
-                                      const double row_weights[RUNGI_PANEL_ROWS], double row_sums[RUNGI_PANEL_ROWS], \
-                                      double *col_sums)                                                              \
-    {                                                                                                                \
-        sum_both(panel, cols, col_weights, row_weights, row_sums, col_sums);                                         \
-    }                                                                                                                \
-    static const rungi_line_sums sums_##isa = {dot_##isa, combine_##isa, sum_both_##isa};
-
-DEFINE_SUMS(portable, )
+static const rungi_line_sums *const portable[] = {&sums_f64_portable, &sums_f32_portable};
 
 #if defined(__x86_64__)
-DEFINE_SUMS(avx2, __attribute__((target("avx2,fma"))))
+#define TARGET __attribute__((target("avx2,fma")))
+#define VECTOR_BYTES 32
+#define ELEMENT double
+#define NAME(function) function##_f64_avx2
+#include "core/checked/line_sums_body.h"
+#define ELEMENT float
+#define NAME(function) function##_f32_avx2
+#include "core/checked/line_sums_body.h"
+#undef TARGET
+#undef VECTOR_BYTES
 
-const rungi_line_sums *rungi_line_sums_select(void)
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
+#define VECTOR_BYTES 64
+#define ELEMENT double
+#define NAME(function) function##_f64_avx512
+#include "core/checked/line_sums_body.h"
+#define ELEMENT float
+#define NAME(function) function##_f32_avx512
+#include "core/checked/line_sums_body.h"
+#undef TARGET
+#undef VECTOR_BYTES
+
+const rungi_line_sums *const *rungi_line_sums_select(void)
 {
-    return rungi_x86_features_detect().has_avx2_fma ? &sums_avx2 : &sums_portable;
+    static const rungi_line_sums *const avx2[] = {&sums_f64_avx2, &sums_f32_avx2};
+    static const rungi_line_sums *const avx512[] = {&sums_f64_avx512, &sums_f32_avx512};
+    rungi_x86_features features = rungi_x86_features_detect();
+    return features.has_avx512 ? avx512 : features.has_avx2_fma ? avx2 : portable;
 }
 #else
-const rungi_line_sums *rungi_line_sums_select(void)
+const rungi_line_sums *const *rungi_line_sums_select(void)
 {
-    return &sums_portable;
+    return portable;
 }
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_sums.h - weighted sums over panels of rows, in double: the arithmetic of checked products. A panel holds up to
- * RUNGI_PANEL_ROWS rows of a block of columns, converted to double and padded with zeros. */
+/* line_sums.h - weighted sums over a few rows of a block of columns, in double: the arithmetic of checked products. */
 #pragma once
 
 #include "rung/rung.h"
@@ -15,23 +14,41 @@ typedef struct rungi_panel {
     _Alignas(64) double rows[RUNGI_PANEL_ROWS][RUNGI_PANEL_COLS];
 } rungi_panel;
 
+/* RUNGI_PANEL_ROWS rows, in a panel or in a matrix. */
+typedef struct rungi_panel_rows {
+    const void *first;
+    int64_t stride; /* elements from one row to the next */
+    int is_f32;     /* else double */
+} rungi_panel_rows;
+
 /* Reads `rows` x `cols` elements from (row, col) on. The view is F32, F64 or BF16 in host memory. Other rows of the panel,
  * and the columns up to the next multiple of RUNGI_PANEL_LANES, become 0. */
 void rungi_panel_load(const rung_matrix *view, int64_t row, int64_t rows, int64_t col, int64_t cols,
                       rungi_panel *panel);
 
-/* Functions for an instruction set of the processor. `cols` is rounded up to a multiple of RUNGI_PANEL_LANES. */
+/* Returns the same rows: in the matrix itself if they are complete and have no gaps, else after rungi_panel_load(). */
+rungi_panel_rows rungi_panel_find(const rung_matrix *view, int64_t row, int64_t rows, int64_t col, int64_t cols,
+                                  rungi_panel *panel);
+
+/* Returns the rows of a loaded panel. */
+rungi_panel_rows rungi_panel_loaded(const rungi_panel *panel);
+
+/* Functions for an instruction set of the processor and a type of elements. `cols` is rounded up to a multiple of
+ * RUNGI_PANEL_LANES. */
 typedef struct rungi_line_sums {
     /* Adds to sums[i] the products of row i and `weights`, and to sizes[i] those of the magnitudes of row i and `sizes_of`. */
-    void (*dot)(const rungi_panel *panel, int64_t cols, const double *weights, const double *sizes_of,
+    void (*dot)(const void *first, int64_t stride, int64_t cols, const double *weights, const double *sizes_of,
                 double sums[RUNGI_PANEL_ROWS], double sizes[RUNGI_PANEL_ROWS]);
     /* Adds to sums[j] the products of column j and `weights`, and to sizes[j] those of its magnitudes and `sizes_of`. */
-    void (*combine)(const rungi_panel *panel, int64_t cols, const double weights[RUNGI_PANEL_ROWS],
+    void (*combine)(const void *first, int64_t stride, int64_t cols, const double weights[RUNGI_PANEL_ROWS],
                     const double sizes_of[RUNGI_PANEL_ROWS], double *sums, double *sizes);
-    /* Like `dot` and `combine`, without sizes, for one panel of a product. */
-    void (*sum_both)(const rungi_panel *panel, int64_t cols, const double *col_weights,
+    /* Like `dot` and `combine`, without sizes. */
+    void (*sum_both)(const void *first, int64_t stride, int64_t cols, const double *col_weights,
                      const double row_weights[RUNGI_PANEL_ROWS], double row_sums[RUNGI_PANEL_ROWS], double *col_sums);
+    /* Add the magnitudes of each row or column. */
+    void (*row_sizes)(const void *first, int64_t stride, int64_t cols, double sizes[RUNGI_PANEL_ROWS]);
+    void (*col_sizes)(const void *first, int64_t stride, int64_t cols, double *sizes);
 } rungi_line_sums;
 
-/* Returns the functions for this processor. */
-const rungi_line_sums *rungi_line_sums_select(void);
+/* Returns the functions for this processor: [0] for double, [1] for F32. */
+const rungi_line_sums *const *rungi_line_sums_select(void);

@@ -35,7 +35,7 @@ typedef struct rungi_check_axis {
 struct rungi_product_check {
     rung_context *context;
     rungi_part_runner runner;
-    const rungi_line_sums *line_sums;
+    const rungi_line_sums *const *line_sums;
     rungi_error_bound bound;
     rung_type sum_type;
     bool is_integer;

@@ -240,79 +240,176 @@ static bool has_unchecked(const rungi_check_axis *axis, int64_t first, int64_t c
     return false;
 }
 
-/* Sums up the columns of B in a tile, for the expected sums of rows. */
-static void sum_columns_of_b(void *user, int64_t tile)
+/* Finds or loads rows of a matrix. Lines that are not checked become 0. `rows` and `cols` are those of the matrix; NULL: they are
+ * no lines of the product. */
+static rungi_panel_rows find_rows(const rung_matrix *view, int64_t row, int64_t height, int64_t col, int64_t width,
+                                  const rungi_check_axis *rows, const rungi_check_axis *cols, rungi_panel *panel)
 {
-    rungi_product_check *check = user;
+    if (!rows && !cols)
+        return rungi_panel_find(view, row, height, col, width, panel);
+    rungi_panel_load(view, row, height, col, width, panel);
+    if (rows)
+        clear_rows(rows, row, height, width, panel);
+    if (cols)
+        clear_columns(cols, col, width, panel);
+    return rungi_panel_loaded(panel);
+}
+
+static const rungi_line_sums *sums_for(const rungi_product_check *check, rungi_panel_rows rows)
+{
+    return check->line_sums[rows.is_f32 != 0];
+}
+
+/* Returns whether weights may come from a sample of the elements. They do not change what is right, and an element outside the
+ * sample that is not finite shows in the sums. But error bounds that use the magnitudes need all. */
+static bool may_sample(const rungi_product_check *check)
+{
+    enum { FEW = 1024 };
+    return check->bound.vanished == 0 && !check->bound.rounds_inputs && check->k >= FEW;
+}
+
+static bool has_weight(double size)
+{
+    return size > 0 && size <= 0x1p1020;
+}
+
+static void clear_tile_sums(const rungi_product_check *check, rungi_check_axis *axis, int64_t tile)
+{
+    memset(&axis->sums[tile * check->k_padded], 0, (size_t)check->k_padded * sizeof(double));
+    memset(&axis->sum_sizes[tile * check->k_padded], 0, (size_t)check->k_padded * sizeof(double));
+    axis->totals[tile] = 0;
+}
+
+static bool is_tile_finite(const rungi_product_check *check, const rungi_check_axis *axis, int64_t tile)
+{
+    for (int64_t i = 0; i < check->k; i++)
+        if (!isfinite(axis->sum_sizes[tile * check->k_padded + i]))
+            return false;
+    return true;
+}
+
+/* Adds up the magnitudes of columns of B; of a sample of rows, if that is enough to choose weights. Returns whether the
+ * sample shows that all columns can have weights. */
+static bool measure_columns(rungi_product_check *check, int64_t col, int64_t width, bool is_sample)
+{
+    enum { STEP = 8 }; /* every eighth panel */
     rungi_check_axis *cols = &check->cols;
-    static const double ones[RUNGI_PANEL_ROWS] = {1, 1, 1, 1, 1, 1, 1, 1}, zeros[RUNGI_PANEL_ROWS] = {0};
-    double ignored[RUNGI_PANEL_COLS] __attribute__((aligned(64))) = {0};
     rungi_panel panel;
+    int64_t step = RUNGI_PANEL_ROWS * (is_sample ? STEP : 1), padded = rungi_round_up(width, RUNGI_PANEL_LANES);
+    memset(&cols->sizes[col], 0, (size_t)padded * sizeof(double));
+    for (int64_t row = 0; row < check->k; row += step) {
+        int64_t height = rungi_min(RUNGI_PANEL_ROWS, check->k - row);
+        rungi_panel_rows found = find_rows(&check->b, row, height, col, width, NULL, NULL, &panel);
+        sums_for(check, found)->col_sizes(found.first, found.stride, padded, &cols->sizes[col]);
+    }
+    for (int64_t j = col; j < col + width && is_sample; j++) {
+        cols->sizes[j] *= STEP;
+        if (!has_weight(cols->sizes[j]))
+            return false;
+    }
+    return true;
+}
+
+/* Sums up the columns of B in a tile. Returns whether the sums are finite. */
+static bool sum_columns(rungi_product_check *check, int64_t tile, bool is_sample)
+{
+    rungi_check_axis *cols = &check->cols;
+    rungi_panel panel;
+    double *sums = &cols->sums[tile * check->k_padded], *sizes = &cols->sum_sizes[tile * check->k_padded];
     int64_t end = rungi_min((tile + 1) * cols->tile, cols->count);
+    clear_tile_sums(check, cols, tile);
     for (int64_t col = tile * cols->tile; col < end; col += RUNGI_PANEL_COLS) {
         int64_t width = rungi_min(RUNGI_PANEL_COLS, end - col), padded = rungi_round_up(width, RUNGI_PANEL_LANES);
-        for (int64_t row = 0; row < check->k; row += RUNGI_PANEL_ROWS) {
-            rungi_panel_load(&check->b, row, rungi_min(RUNGI_PANEL_ROWS, check->k - row), col, width, &panel);
-            check->line_sums->combine(&panel, padded, zeros, ones, ignored, &cols->sizes[col]);
-        }
+        if (!measure_columns(check, col, width, is_sample))
+            return false;
         set_weights(cols, col, width, false);
         bool clears = has_unchecked(cols, col, width);
         for (int64_t row = 0; row < check->k; row += RUNGI_PANEL_ROWS) {
-            rungi_panel_load(&check->b, row, rungi_min(RUNGI_PANEL_ROWS, check->k - row), col, width, &panel);
-            if (clears)
-                clear_columns(cols, col, width, &panel);
-            check->line_sums->dot(&panel, padded, &cols->weights[col], &cols->magnitudes[col],
-                                  &cols->sums[tile * check->k_padded + row],
-                                  &cols->sum_sizes[tile * check->k_padded + row]);
+            rungi_panel_rows found = find_rows(&check->b, row, rungi_min(RUNGI_PANEL_ROWS, check->k - row), col, width,
+                                               NULL, clears ? cols : NULL, &panel);
+            sums_for(check, found)
+                ->dot(found.first, found.stride, padded, &cols->weights[col], &cols->magnitudes[col], &sums[row],
+                      &sizes[row]);
         }
     }
+    return is_tile_finite(check, cols, tile);
 }
 
-/* Reads rows of A. Those that are not checked become 0. */
-static void load_rows_of_a(const rungi_product_check *check, int64_t row, int64_t count, int64_t col, int64_t width,
-                           bool clears, rungi_panel *panel)
+static void sum_columns_of_b(void *user, int64_t tile)
 {
-    rungi_panel_load(&check->a, row, count, col, width, panel);
-    if (clears)
-        clear_rows(&check->rows, row, count, width, panel);
+    rungi_product_check *check = user;
+    if (!may_sample(check) || !sum_columns(check, tile, true))
+        (void)sum_columns(check, tile, false);
 }
 
-/* Sums up the rows of A in a panel, and computes the expected sums of these rows of the product in all tiles. */
-static void sum_panel_of_a(rungi_product_check *check, int64_t tile, int64_t row, int64_t count, const double *ones)
+/* Adds up the magnitudes of rows of A, as measure_columns() does for columns of B. */
+static bool measure_rows(rungi_product_check *check, int64_t row, int64_t height, bool is_sample)
+{
+    enum { SHARE = 8 }; /* one of eight columns */
+    rungi_check_axis *rows = &check->rows;
+    rungi_panel panel;
+    int64_t most = RUNGI_PANEL_COLS / (is_sample ? SHARE : 1);
+    memset(&rows->sizes[row], 0, RUNGI_PANEL_ROWS * sizeof(double));
+    for (int64_t col = 0; col < check->k; col += RUNGI_PANEL_COLS) {
+        int64_t width = rungi_min(most, check->k - col);
+        rungi_panel_rows found = find_rows(&check->a, row, height, col, width, NULL, NULL, &panel);
+        sums_for(check, found)
+            ->row_sizes(found.first, found.stride, rungi_round_up(width, RUNGI_PANEL_LANES), &rows->sizes[row]);
+    }
+    for (int64_t i = row; i < row + height && is_sample; i++) {
+        rows->sizes[i] *= SHARE;
+        if (!has_weight(rows->sizes[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Sums up the rows of A in a panel, and computes the expected sums of these rows of the product in all tiles. Returns false if
+ * a sample is not enough. */
+static bool sum_panel_of_a(rungi_product_check *check, int64_t tile, int64_t row, int64_t height, bool is_sample)
 {
     rungi_check_axis *rows = &check->rows, *cols = &check->cols;
     rungi_panel panel;
-    double ignored[RUNGI_PANEL_ROWS] = {0};
-    for (int64_t col = 0; col < check->k; col += RUNGI_PANEL_COLS) {
-        int64_t width = rungi_min(RUNGI_PANEL_COLS, check->k - col), padded = rungi_round_up(width, RUNGI_PANEL_LANES);
-        rungi_panel_load(&check->a, row, count, col, width, &panel);
-        check->line_sums->dot(&panel, padded, ones, ones, ignored, &rows->sizes[row]);
-    }
-    set_weights(rows, row, count, true);
-    bool clears = has_unchecked(rows, row, count);
+    if (!measure_rows(check, row, height, is_sample))
+        return false;
+    set_weights(rows, row, height, true);
+    bool clears = has_unchecked(rows, row, height);
     for (int64_t col = 0; col < check->k; col += RUNGI_PANEL_COLS) {
         int64_t width = rungi_min(RUNGI_PANEL_COLS, check->k - col), padded = rungi_round_up(width, RUNGI_PANEL_LANES);
         int64_t at = tile * check->k_padded + col;
-        load_rows_of_a(check, row, count, col, width, clears, &panel);
-        check->line_sums->combine(&panel, padded, &rows->weights[row], &rows->magnitudes[row], &rows->sums[at],
-                                  &rows->sum_sizes[at]);
+        rungi_panel_rows found = find_rows(&check->a, row, height, col, width, clears ? rows : NULL, NULL, &panel);
+        const rungi_line_sums *line_sums = sums_for(check, found);
+        line_sums->combine(found.first, found.stride, padded, &rows->weights[row], &rows->magnitudes[row],
+                           &rows->sums[at], &rows->sum_sizes[at]);
         for (int64_t other = 0; other < cols->tiles; other++)
-            check->line_sums->dot(&panel, padded, &cols->sums[other * check->k_padded + col],
-                                  &cols->sum_sizes[other * check->k_padded + col],
-                                  &rows->expected[other * rows->padded + row],
-                                  &rows->bounds[other * rows->padded + row]);
+            line_sums->dot(found.first, found.stride, padded, &cols->sums[other * check->k_padded + col],
+                           &cols->sum_sizes[other * check->k_padded + col], &rows->expected[other * rows->padded + row],
+                           &rows->bounds[other * rows->padded + row]);
     }
+    return true;
+}
+
+/* Sums up the rows of A in a tile. Returns whether the sums are finite. */
+static bool sum_rows(rungi_product_check *check, int64_t tile, bool is_sample)
+{
+    rungi_check_axis *rows = &check->rows;
+    int64_t first = tile * rows->tile, end = rungi_min(first + rows->tile, rows->count);
+    clear_tile_sums(check, rows, tile);
+    for (int64_t other = 0; other < check->cols.tiles; other++) {
+        memset(&rows->expected[other * rows->padded + first], 0, (size_t)(end - first) * sizeof(double));
+        memset(&rows->bounds[other * rows->padded + first], 0, (size_t)(end - first) * sizeof(double));
+    }
+    for (int64_t row = first; row < end; row += RUNGI_PANEL_ROWS)
+        if (!sum_panel_of_a(check, tile, row, rungi_min(RUNGI_PANEL_ROWS, end - row), is_sample))
+            return false;
+    return is_tile_finite(check, rows, tile);
 }
 
 static void sum_rows_of_a(void *user, int64_t tile)
 {
     rungi_product_check *check = user;
-    double ones[RUNGI_PANEL_COLS] __attribute__((aligned(64)));
-    int64_t end = rungi_min((tile + 1) * check->rows.tile, check->rows.count);
-    for (int i = 0; i < RUNGI_PANEL_COLS; i++)
-        ones[i] = 1;
-    for (int64_t row = tile * check->rows.tile; row < end; row += RUNGI_PANEL_ROWS)
-        sum_panel_of_a(check, tile, row, rungi_min(RUNGI_PANEL_ROWS, end - row), ones);
+    if (!may_sample(check) || !sum_rows(check, tile, true))
+        (void)sum_rows(check, tile, false);
 }
 
 /* Computes the expected sums of the columns of the product, in a tile of columns and all tiles of rows. */
@@ -327,14 +424,13 @@ static void expect_columns(void *user, int64_t tile)
         int64_t width = rungi_min(RUNGI_PANEL_COLS, end - col), padded = rungi_round_up(width, RUNGI_PANEL_LANES);
         bool clears = has_unchecked(cols, col, width);
         for (int64_t row = 0; row < check->k; row += RUNGI_PANEL_ROWS) {
-            rungi_panel_load(&check->b, row, rungi_min(RUNGI_PANEL_ROWS, check->k - row), col, width, &panel);
-            if (clears)
-                clear_columns(cols, col, width, &panel);
+            rungi_panel_rows found = find_rows(&check->b, row, rungi_min(RUNGI_PANEL_ROWS, check->k - row), col, width,
+                                               NULL, clears ? cols : NULL, &panel);
             for (int64_t other = 0; other < rows->tiles; other++)
-                check->line_sums->combine(&panel, padded, &rows->sums[other * check->k_padded + row],
-                                          &rows->sum_sizes[other * check->k_padded + row],
-                                          &cols->expected[other * cols->padded + col],
-                                          &cols->bounds[other * cols->padded + col]);
+                sums_for(check, found)
+                    ->combine(found.first, found.stride, padded, &rows->sums[other * check->k_padded + row],
+                              &rows->sum_sizes[other * check->k_padded + row],
+                              &cols->expected[other * cols->padded + col], &cols->bounds[other * cols->padded + col]);
         }
     }
 }
@@ -343,21 +439,19 @@ static void expect_columns(void *user, int64_t tile)
 
 /* Sums up the rows of a panel of the product in one tile, and adds the panel to the sums of columns. */
 static void sum_panel_of_product(rungi_product_check *check, int64_t row_tile, int64_t col_tile, int64_t row,
-                                 int64_t count, bool clears_rows)
+                                 int64_t height)
 {
     rungi_check_axis *rows = &check->rows, *cols = &check->cols;
     rungi_panel panel;
+    bool clears = check->has_unchecked_lines;
     int64_t end = rungi_min((col_tile + 1) * cols->tile, cols->count);
     for (int64_t col = col_tile * cols->tile; col < end; col += RUNGI_PANEL_COLS) {
         int64_t width = rungi_min(RUNGI_PANEL_COLS, end - col), padded = rungi_round_up(width, RUNGI_PANEL_LANES);
-        rungi_panel_load(check->product, row, count, col, width, &panel);
-        if (clears_rows)
-            clear_rows(rows, row, count, width, &panel);
-        if (check->has_unchecked_lines)
-            clear_columns(cols, col, width, &panel);
-        check->line_sums->sum_both(&panel, padded, &cols->weights[col], &rows->weights[row],
-                                   &rows->actual[col_tile * rows->padded + row],
-                                   &cols->actual[row_tile * cols->padded + col]);
+        rungi_panel_rows found = find_rows(check->product, row, height, col, width, clears ? rows : NULL,
+                                           clears ? cols : NULL, &panel);
+        sums_for(check, found)
+            ->sum_both(found.first, found.stride, padded, &cols->weights[col], &rows->weights[row],
+                       &rows->actual[col_tile * rows->padded + row], &cols->actual[row_tile * cols->padded + col]);
     }
 }
 
@@ -365,12 +459,9 @@ static void sum_product(void *user, int64_t tile)
 {
     rungi_product_check *check = user;
     int64_t end = rungi_min((tile + 1) * check->rows.tile, check->rows.count);
-    for (int64_t row = tile * check->rows.tile; row < end; row += RUNGI_PANEL_ROWS) {
-        int64_t count = rungi_min(RUNGI_PANEL_ROWS, end - row);
-        bool clears = check->has_unchecked_lines && has_unchecked(&check->rows, row, count);
+    for (int64_t row = tile * check->rows.tile; row < end; row += RUNGI_PANEL_ROWS)
         for (int64_t col_tile = 0; col_tile < check->cols.tiles; col_tile++)
-            sum_panel_of_product(check, tile, col_tile, row, count, clears);
-    }
+            sum_panel_of_product(check, tile, col_tile, row, rungi_min(RUNGI_PANEL_ROWS, end - row));
 }
 
 static double difference_of(const rungi_product_check *check, const rungi_check_axis *axis, int64_t at)
@@ -408,7 +499,7 @@ static void compare_tile(const rungi_product_check *check, rungi_check_axis *axi
     int64_t first = own_tile * axis->tile, end = rungi_min(first + axis->tile, axis->count);
     double width = (double)rungi_min(other->tile, other->count - tile * other->tile);
     double median = median_difference(check, axis, first, end, tile);
-    axis->shares[tile * axis->tiles + own_tile] = fmin(0.5 / width, 8 * median);
+    axis->shares[tile * axis->tiles + own_tile] = fmin(0.5 / width, 16 * median);
     for (int64_t line = first; line < end; line++) {
         int64_t at = tile * axis->padded + line;
         bool is_near = difference_of(check, axis, at) <=

@@ -186,6 +186,34 @@ static void overflow(void **state)
     memcpy(a_data, before, sizeof before);
 }
 
+/* With a large k, weights come from a sample. NaN and infinity outside the sample must have no effect on other lines. */
+static void weights_from_a_sample(void **state)
+{
+    enum { ROWS = 20, COLS = 24, DEPTH = 1100 };
+    static float a[ROWS * DEPTH], b[DEPTH * COLS], c[ROWS * COLS], expected[ROWS * COLS];
+    uint64_t seed = 5;
+    (void)state;
+    unit_fill(&seed, a, ROWS * DEPTH);
+    unit_fill(&seed, b, DEPTH * COLS);
+    for (int round = 0; round < 2; round++) {
+        rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, ROWS, DEPTH, a),
+                                               rung_matrix_of(RUNG_F32, DEPTH, COLS, b),
+                                               rung_matrix_of(RUNG_F32, ROWS, COLS, c));
+        rung_multiply_options options = rung_multiply_options_default();
+        int64_t corrected = -1;
+        options.checked = 1;
+        options.corrected = &corrected;
+        assert_int_equal(rung_multiply(NULL, &problem, &options), RUNG_OK);
+        assert_int_equal(corrected, 0);
+        problem.c.data = expected;
+        assert_int_equal(rung_multiply(NULL, &problem, NULL), RUNG_OK);
+        for (int i = 0; i < ROWS * COLS; i++)
+            assert_true(c[i] == expected[i] || (isnan(c[i]) && isnan(expected[i])));
+        a[2 * DEPTH + 100] = INFINITY;
+        b[9 * COLS + 3] = NAN;
+    }
+}
+
 /* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
 static rung_status multiply_and_spoil_c(void *user, const rung_problem *normalized)
@@ -245,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup(invalid_options, fill),
         cmocka_unit_test_setup(numbers_that_are_not_finite, fill),
         cmocka_unit_test_setup(overflow, fill),
+        cmocka_unit_test_setup(weights_from_a_sample, fill),
         cmocka_unit_test_setup(errors_are_corrected, fill),
         cmocka_unit_test_setup(changed_inputs_are_reported, fill),
     };
