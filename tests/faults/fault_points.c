@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fault_points.c - makes each call of a scenario fail, one at a time, and checks what the libraries make of it.
+ *
+ *   fault_points list                                    prints the scenarios and what each needs
+ *   fault_points SCENARIO once|from-on [FIRST [COUNT]]   prints one line per point: number, call, outcome, detail
+ *
+ * Each point runs in a child process: the N-th call fails, then the same calls must work. Outcomes:
+ *
+ *   reported  a call failed with a status and a sentence, and the output is as the status says
+ *   worked    all calls succeeded, and the results are right
+ *   wrong     a wrong result, a failure without a sentence, or calls that fail without a fault
+ *   leaked    memory, descriptors, threads, files or objects of a driver are left
+ *   aborted   the process ended
+ *   hung      the process did not end
+ *
+ * A point may take RUNG_FAULTS_SECONDS (60). With RUNG_FAULTS_LIST=1, the callers of allocations that are left are printed. The exit code is 1 if an outcome is none of the first two. */
+#define _GNU_SOURCE /* nftw */
+#include "fault_calls.h"
+#include "fault_session.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SECONDS_MAX = 60, PATIENCE_MS = 500 };
+
+typedef enum outcome { NOT_REACHED, REPORTED, WORKED, WRONG, LEAKED, ABORTED, HUNG } outcome_t;
+
+static const char *const outcome_names[] = {"-", "reported", "worked", "wrong", "leaked", "aborted", "hung"};
+
+/* What a process holds. */
+typedef struct held {
+    int64_t allocations, objects, descriptors, threads, files;
+} held_t;
+
+/* Shared with the child. */
+typedef struct shared {
+    fault_state state;
+    outcome_t outcome;
+    char detail[256];
+    held_t held, expected;
+} shared_t;
+
+static shared_t *shared;
+
+/* ---- What is held ---------------------------------------------------------------------------------------------------- */
+
+static int64_t count_entries(const char *path)
+{
+    DIR *folder = opendir(path);
+    int64_t count = 0;
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+static int64_t file_count;
+
+static int count_file(const char *path, const struct stat *status, int type, struct FTW *at)
+{
+    (void)path, (void)status, (void)at;
+    file_count += type == FTW_F;
+    return 0;
+}
+
+static held_t measure_held(void)
+{
+    file_count = 0;
+    nftw(getenv("HOME"), count_file, 8, FTW_PHYS);
+    return (held_t){fault_live_allocations(), fault_live_driver_objects(), count_entries("/proc/self/fd"),
+                    count_entries("/proc/self/task"), file_count};
+}
+
+static bool holds_more(const held_t *held, const held_t *expected)
+{
+    return held->allocations > expected->allocations || held->objects > expected->objects ||
+           held->descriptors > expected->descriptors || held->threads > expected->threads ||
+           held->files > expected->files;
+}
+
+/* Threads may end a little after they were joined or detached. */
+static held_t wait_until_released(const held_t *expected)
+{
+    const struct timespec moment = {0, 5000000};
+    held_t held = measure_held();
+    for (int i = 0; i < PATIENCE_MS / 5 && holds_more(&held, expected); i++) {
+        nanosleep(&moment, NULL);
+        held = measure_held();
+    }
+    return held;
+}
+
+/* ---- One point, in a child -------------------------------------------------------------------------------------------- */
+
+static void finish(outcome_t outcome, const char *text)
+{
+    shared->outcome = outcome;
+    snprintf(shared->detail, sizeof shared->detail, "%s", text);
+    for (char *at = shared->detail; *at; at++)
+        if (*at == '\n' || *at == '\t')
+            *at = ' ';
+}
+
+static bool leaves_output(rung_status status)
+{
+    return status == RUNG_STATUS_INVALID || status == RUNG_STATUS_ALIASED || status == RUNG_STATUS_TOO_LARGE ||
+           status == RUNG_STATUS_UNSUPPORTED;
+}
+
+/* Runs without a fault. After a lost device, all objects must be opened again. */
+static bool works_again(const fault_scenario *scenario)
+{
+    for (int try = 0; try < 2; try++) {
+        fault_clear_c();
+        if (scenario->run() == RUNG_OK)
+            return scenario->is_right();
+        scenario->close();
+    }
+    return false;
+}
+
+static outcome_t judge(const fault_scenario *scenario, rung_status status)
+{
+    if (status == RUNG_OK && !scenario->is_right()) {
+        finish(WRONG, "the result is wrong");
+        return WRONG;
+    }
+    if (status != RUNG_OK && strlen(rung_error_text()) < 10) {
+        finish(WRONG, "there is no sentence");
+        return WRONG;
+    }
+    if (leaves_output(status) && !fault_c_is_clear()) {
+        finish(WRONG, "the output was changed");
+        return WRONG;
+    }
+    finish(status == RUNG_OK ? WORKED : REPORTED, status == RUNG_OK ? "" : rung_error_text());
+    return shared->outcome;
+}
+
+/* The fault may come while the objects are closed. */
+static void run_point(const fault_scenario *scenario, int64_t fail_at, fault_mode mode, int classes)
+{
+    bool is_reached;
+    fault_clear_c();
+    fault_arm(fail_at, mode, classes);
+    rung_status status = scenario->run();
+    bool is_closing = status == RUNG_OK && !fault_has_failed();
+    if (is_closing)
+        scenario->close();
+    fault_disarm();
+    is_reached = fault_has_failed();
+    if (!is_reached && fail_at != 0) {
+        finish(status == RUNG_OK ? NOT_REACHED : WRONG, status == RUNG_OK ? "" : rung_error_text());
+        return;
+    }
+    if (judge(scenario, status) == WRONG)
+        return;
+    if (status == RUNG_STATUS_DEVICE_LOST)
+        scenario->close();
+    if (!works_again(scenario)) {
+        char text[200];
+        snprintf(text, sizeof text, "the next calls fail: %.170s", rung_error_text());
+        finish(WRONG, text);
+        return;
+    }
+    scenario->close();
+    shared->held = wait_until_released(&shared->expected);
+    if (fail_at != 0 && holds_more(&shared->held, &shared->expected)) {
+        char text[200];
+        snprintf(text, sizeof text, "left: %lld allocations, %lld objects, %lld descriptors, %lld threads, %lld files",
+                 (long long)(shared->held.allocations - shared->expected.allocations),
+                 (long long)(shared->held.objects - shared->expected.objects),
+                 (long long)(shared->held.descriptors - shared->expected.descriptors),
+                 (long long)(shared->held.threads - shared->expected.threads),
+                 (long long)(shared->held.files - shared->expected.files));
+        if (getenv("RUNG_FAULTS_LIST"))
+            fault_print_live();
+        finish(LEAKED, text);
+    }
+}
+
+/* ---- The parent ------------------------------------------------------------------------------------------------------- */
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *at)
+{
+    (void)status, (void)type, (void)at;
+    return remove(path);
+}
+
+static void run_child(const fault_scenario *scenario, int64_t fail_at, fault_mode mode, int classes)
+{
+    shared->outcome = ABORTED;
+    shared->detail[0] = '\0';
+    memset(&shared->state, 0, sizeof shared->state);
+    char home[] = "/tmp/rung-faults-XXXXXX";
+    if (!mkdtemp(home))
+        exit(2);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("HOME", home, 1);
+        const char *seconds = getenv("RUNG_FAULTS_SECONDS");
+        alarm(seconds ? (unsigned)atoi(seconds) : SECONDS_MAX);
+        fault_use_state(&shared->state);
+        run_point(scenario, fail_at, mode, classes);
+        _exit(0);
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    nftw(home, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    if (WIFSIGNALED(status)) {
+        shared->outcome = WTERMSIG(status) == SIGALRM ? HUNG : ABORTED;
+        snprintf(shared->detail, sizeof shared->detail, "signal %d", WTERMSIG(status));
+    } else if (WEXITSTATUS(status) != 0) {
+        shared->outcome = ABORTED;
+        snprintf(shared->detail, sizeof shared->detail, "exit code %d", WEXITSTATUS(status));
+    }
+}
+
+/* The first run says what is held after all calls, and whether they work at all. */
+static bool run_without_faults(const fault_scenario *scenario)
+{
+    run_child(scenario, 0, FAULT_ONCE, 0);
+    shared->expected = shared->held;
+    if (shared->outcome == WORKED)
+        return true;
+    fprintf(stderr, "%s: it does not work without a fault, either: %s\n", scenario->name, shared->detail);
+    return false;
+}
+
+static int run_points(const fault_scenario *scenario, fault_mode mode, int classes, int64_t first, int64_t count)
+{
+    int code = 0;
+    if (!run_without_faults(scenario))
+        return 77;
+    for (int64_t i = first; i < first + count; i++) {
+        run_child(scenario, i, mode, classes);
+        if (shared->outcome == NOT_REACHED)
+            break;
+        printf("%lld\t%s\t%s\t%s\n", (long long)i, shared->state.record, outcome_names[shared->outcome],
+               shared->detail);
+        if (shared->outcome != WORKED && shared->outcome != REPORTED)
+            code = 1;
+    }
+    return code;
+}
+
+static const fault_scenario *find_scenario(const char *name)
+{
+    const fault_scenario *lists[] = {fault_multiply_scenarios, fault_file_scenarios, fault_planted_scenarios};
+    static const char *const needs[] = {"cpu", "opencl", "cuda", "nvrtc", "planted"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const fault_scenario *scenario = lists[i]; scenario->name; scenario++) {
+            if (!name)
+                printf("%s\t%s\n", scenario->name, needs[scenario->need]);
+            else if (strcmp(scenario->name, name) == 0)
+                return scenario;
+        }
+    return NULL;
+}
+
+int main(int count, char **words)
+{
+    const fault_scenario *scenario = count > 2 ? find_scenario(words[1]) : NULL;
+    if (count == 2 && strcmp(words[1], "list") == 0) {
+        find_scenario(NULL);
+        return 0;
+    }
+    if (!scenario) {
+        fprintf(stderr, "fault_points: see the first comment of fault_points.c for the arguments\n");
+        return 2;
+    }
+    if (!getenv("RUNG_FAULTS_HELD")) { /* read when the library is loaded */
+        setenv("RUNG_FAULTS_HELD", "1", 1);
+        execv("/proc/self/exe", words);
+        return 2;
+    }
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return 2;
+    unsetenv("XDG_CONFIG_HOME");
+    fault_fill_operands();
+    return run_points(scenario, strcmp(words[2], "from-on") == 0 ? FAULT_FROM_ON : FAULT_ONCE, FAULT_ALL_CLASSES,
+                      count > 3 ? atoll(words[3]) : 1, count > 4 ? atoll(words[4]) : INT64_MAX / 2);
+}
