@@ -249,6 +249,8 @@ int lab_command_kernels(const lab_options *options)
         fprintf(stderr, "rung kernels: --source needs a kernel. Example: rung kernels 04 --source\n");
         return LAB_EXIT_USAGE;
     }
+    if (backends.status != RUNG_OK)
+        return lab_fail(LAB_EXIT_USAGE, "%s", rung_error_text());
     if (options->source && !options->json)
         return print_source(&backends, options->argument) ? LAB_EXIT_SUCCESS : report_nothing_found(&backends, options);
     static lab_table table;

@@ -210,8 +210,7 @@ bool lab_kernel_is_emulated(const rung_kernel *kernel)
 lab_backends lab_backends_find(const char *device)
 {
     rung_device_list *list = NULL;
-    lab_backends found = {.count = 0};
-    rung_device_list_create(NULL, &list);
+    lab_backends found = {.status = rung_device_list_create(NULL, &list)};
     for (int64_t i = 0; i < rung_device_list_count(list) && found.count < LAB_BACKENDS_MAX; i++) {
         const char *backend = rung_device_list_at(list, i)->backend;
         bool is_new = found.count == 0 || strcmp(found.names[found.count - 1], backend) != 0; /* devices are sorted */
@@ -321,7 +320,8 @@ int lab_target_open(const lab_options *options, const char *kernels, lab_target 
         rung_queue_create(target->device, &target->queue) == RUNG_OK)
         return LAB_EXIT_SUCCESS;
     char error[1024];
-    bool is_known = lab_backends_find(name).count > 0;
+    const lab_backends backends = lab_backends_find(name);
+    bool is_known = backends.status != RUNG_OK || backends.count > 0;
     snprintf(error, sizeof error, "%s", rung_error_text());
     if (!is_known)
         lab_append_device_suggestion(name, error, sizeof error);

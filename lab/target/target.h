@@ -38,6 +38,7 @@ enum { LAB_BACKENDS_MAX = 8 };
 typedef struct lab_backends {
     char names[LAB_BACKENDS_MAX][16];
     int count;
+    rung_status status; /* not RUNG_OK: the devices cannot be listed, as rung_error_text() says */
 } lab_backends;
 
 /* Finds all backends, or only that of a device such as "opencl" or "opencl:1". */

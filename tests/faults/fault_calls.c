@@ -301,4 +301,7 @@ __attribute__((constructor)) static void start(void)
     pthread_atfork(acquire, release, release);
     is_inside--;
     fault_find_modules();
+    const char *fail_at = getenv("RUNG_FAULTS_AT");
+    if (fail_at)
+        fault_arm(atoll(fail_at), FAULT_ONCE, FAULT_ALL_CLASSES);
 }

@@ -43,7 +43,8 @@ typedef struct fault_state {
         [FAULT_RECORD_BYTES]; /* the call that failed: function, then "module+offset" of each caller, innermost first */
 } fault_state;
 
-/* Uses this memory from now on. Without a call, it is the file that RUNG_FAULTS names, or memory of the process. */
+/* Uses this memory for the state from now on. Without a call, it is the file that RUNG_FAULTS names, or memory of the process.
+ * With RUNG_FAULTS_AT=N, call N of each process fails. */
 void fault_use_state(fault_state *state);
 
 /* Starts to count: call `fail_at` will fail. */
