@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_calls.h - a library that stands between rung and the C library and makes the N-th call of a function that can fail, fail.
+/* fault_calls.h - a library that replaces functions of the C library and makes the N-th call of rung fail.
  *
  * The library is preloaded or linked. It counts the calls that rung's own code makes, as the return address tells: calls of the
  * C library, of drivers and of tests are not counted. It records which call failed, and counts what rung holds: memory, and objects

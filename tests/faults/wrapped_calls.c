@@ -181,12 +181,23 @@ int fclose(FILE *file)
     return EOF;
 }
 
+/* Sets the error indicator of a stream, which ferror() returns: there is no function that does so. */
+static void set_error(FILE *file)
+{
+#ifdef _IO_ERR_SEEN
+    file->_flags |= _IO_ERR_SEEN;
+#else
+    file->_flags |= 0x20; /* glibc */
+#endif
+}
+
 /* Messages can be written always. */
 size_t fwrite(const void *from, size_t bytes, size_t count, FILE *file)
 {
     FIND_REAL(fwrite);
     if (file == stderr || !fault_hits(FAULT_FILES, "fwrite", CALLER))
         return real(from, bytes, count, file);
+    set_error(file);
     errno = ENOSPC;
     return 0;
 }
