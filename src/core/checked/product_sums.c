@@ -295,7 +295,8 @@ static bool measure_columns(rungi_product_check *check, int64_t col, int64_t wid
     enum { STEP = 8 }; /* every eighth panel */
     rungi_check_axis *cols = &check->cols;
     rungi_panel panel;
-    int64_t step = RUNGI_PANEL_ROWS * (is_sample ? STEP : 1), padded = rungi_round_up(width, RUNGI_PANEL_LANES);
+    int64_t step = is_sample ? (int64_t)STEP * RUNGI_PANEL_ROWS : RUNGI_PANEL_ROWS;
+    int64_t padded = rungi_round_up(width, RUNGI_PANEL_LANES);
     memset(&cols->sizes[col], 0, (size_t)padded * sizeof(double));
     for (int64_t row = 0; row < check->k; row += step) {
         int64_t height = rungi_min(RUNGI_PANEL_ROWS, check->k - row);
