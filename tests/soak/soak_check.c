@@ -49,7 +49,8 @@ static float element_value(const rung_matrix *view, int64_t row, int64_t col)
     if (!soak_type_is_narrow(view->type) && view->type != RUNG_E8M0)
         return (float)lab_element_get(view, row, col);
     bool has_pairs = rung_type_block_elements(view->type) == 2;
-    return code_value(view->type, has_pairs ? bytes[index / 2] >> (index % 2 * 4) & 15U : bytes[index]);
+    unsigned code = bytes[has_pairs ? index / 2 : index];
+    return code_value(view->type, has_pairs ? code >> (index % 2 * 4) & 15U : code);
 }
 
 static int64_t block_of(int64_t index, int64_t block)
