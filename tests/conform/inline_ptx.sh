@@ -39,10 +39,15 @@ run 86 12 f64,tf32x3,bf16x3 edges 9
 run 89 12 f8e4m3,f8e5m2
 run 90 12 f64,f8e5m2 edges 9
 run 90 13 f16 aligned 13
-# rung verify has no compute mode in which 16_quantized_matrix computes.
-quantized=$RUNG_BUILD/tests/simt/test_simt_quantized
-RUNG_EMULATED_ARCH=86 RUNG_TUNING=off "$quantized" cuda 211 16_quantized_matrix > "$work/out" 2>&1 ||
-    { cat "$work/out"; wrong "16_quantized_matrix"; }
+# rung verify has no compute mode in which 16_quantized_matrix and 17_block_scaled compute.
+# run_test ARCHITECTURE PROGRAM CASES KERNEL
+run_test() {
+    RUNG_EMULATED_ARCH=$1 RUNG_TUNING=off "$RUNG_BUILD/tests/simt/$2" cuda "$3" "$4" > "$work/out" 2>&1 ||
+        { cat "$work/out"; wrong "compute_$1, $4"; }
+}
+run_test 86 test_simt_quantized 211 16_quantized_matrix
+run_test 90 test_simt_quantized_pairs 4 17_block_scaled
+run_test 120 test_simt_quantized_pairs 8 17_block_scaled
 missing=$(awk -F '\t' 'FNR == NR { sub(/.*\//, "", $1); executed[$1, $2] = 1; next }
     { found = 0; for (line = $2; line <= $3; line++) found = found || ($1, line) in executed }
     !found { print $1 ":" $2 }' "$work/coverage" "$work/expected")
