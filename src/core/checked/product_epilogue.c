@@ -22,7 +22,7 @@ static int64_t index_of(const rung_matrix *view, int64_t row, int64_t col)
     return view->offset + row * view->row_stride + col * view->col_stride;
 }
 
-static double read(const rung_matrix *view, int64_t row, int64_t col)
+static double read_element(const rung_matrix *view, int64_t row, int64_t col)
 {
     int64_t index = index_of(view, row, col);
     switch (view->type) {
@@ -33,7 +33,7 @@ static double read(const rung_matrix *view, int64_t row, int64_t col)
     }
 }
 
-static void write(const rung_matrix *view, int64_t row, int64_t col, double value)
+static void write_element(const rung_matrix *view, int64_t row, int64_t col, double value)
 {
     int64_t index = index_of(view, row, col);
     switch (view->type) {
@@ -65,17 +65,17 @@ static double activate(rung_activation activation, double v)
 
 static void store_element(const epilogue_item_t *item, int64_t row, int64_t col)
 {
-    double value = read(&item->product, row, col);
+    double value = read_element(&item->product, row, col);
     if (item->beta != 0)
-        value += item->beta * read(&item->addend, row, col);
+        value += item->beta * read_element(&item->addend, row, col);
     if (!rungi_matrix_is_empty(&item->bias))
-        value += read(&item->bias, row, col);
+        value += read_element(&item->bias, row, col);
     value = activate(item->activation, value);
     if (!rungi_matrix_is_empty(&item->multiplier))
-        value *= read(&item->multiplier, row, col);
+        value *= read_element(&item->multiplier, row, col);
     if (!rungi_matrix_is_empty(&item->residual))
-        value += read(&item->residual, row, col);
-    write(&item->result, row, col, value);
+        value += read_element(&item->residual, row, col);
+    write_element(&item->result, row, col, value);
 }
 
 static uint32_t read_integer(const rung_matrix *view, int64_t row, int64_t col)
