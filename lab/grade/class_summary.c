@@ -15,10 +15,10 @@ static int compare_points(const void *x, const void *y)
     return (one > other) - (one < other);
 }
 
-/* Returns the median of the points; 0 if memory is exhausted. */
+/* Returns the median of the points; 0 if there are no students or memory is exhausted. */
 static double find_median(const lab_class *class)
 {
-    int64_t *points = calloc((size_t) class->count, sizeof *points);
+    int64_t *points = class->count > 0 ? calloc((size_t) class->count, sizeof *points) : NULL;
     if (!points)
         return 0;
     for (int i = 0; i < class->count; i++)
