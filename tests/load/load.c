@@ -28,7 +28,7 @@ enum {
     MIXED_THREADS = 10,
     SAMPLES_MAX = 100000,
     CHILD_SECONDS_MAX = 300,
-    SPARE_MIB = 192 /* that the address space may grow by in the mixed part */
+    SPARE_MIB = 384 /* that the address space may grow by in the mixed part */
 };
 
 static const char *program;
