@@ -277,7 +277,7 @@ static bool run_mixed(double seconds)
         seconds, (long long)(load_done() - before), (long long)load_wrong(), counts.forks, counts.cancels,
         (long long)atomic_load(&signals_received), mib, open_files() - files);
     bool is_flat = is_constant(&counts, "resident", counts.resident, 8192);
-    is_flat = is_constant(&counts, "allocated", counts.heap, 1024) && is_flat;
+    is_flat = is_constant(&counts, "allocated", counts.heap, 4096) && is_flat;
     printf("\n");
     return load_wrong() == 0 && is_flat && open_files() <= files && atomic_load(&signals_received) > 0;
 }
