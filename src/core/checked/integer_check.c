@@ -3,13 +3,14 @@
  * always changes the sum of its row and of its column. The product is one tile. */
 #include "core/checked/product_check_types.h"
 #include "core/matrix.h"
+#include "core/quantization.h"
 
 enum { BLOCK = 512 };
 
 /* Reads `count` elements of a row. */
 static void load(const rung_matrix *view, int64_t row, int64_t col, int64_t count, uint32_t block[BLOCK])
 {
-    int64_t first = view->offset + row * view->row_stride + col * view->col_stride, step = view->col_stride;
+    int64_t first = rungi_element_index(view, row, col), step = view->col_stride;
     const int8_t *bytes = view->data;
     const uint32_t *words = view->data;
     bool is_short = view->type == RUNG_I8;

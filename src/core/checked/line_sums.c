@@ -4,22 +4,16 @@
 
 #include <string.h>
 
+#include "base/float16.h"
 #include "base/x86_features.h"
 #include "core/matrix.h"
+#include "core/quantization.h"
 
 /* ---- Panels ------------------------------------------------------------------------------------------------------ */
 
-static double bf16_value(uint16_t bits)
-{
-    uint32_t word = (uint32_t)bits << 16;
-    float value;
-    memcpy(&value, &word, sizeof value);
-    return (double)value;
-}
-
 #define READ_F32(address, index) (double)((const float *)(address))[index]
 #define READ_F64(address, index) ((const double *)(address))[index]
-#define READ_BF16(address, index) bf16_value(((const uint16_t *)(address))[index])
+#define READ_BF16(address, index) (double)rungi_bf16_to_f32(((const uint16_t *)(address))[index])
 
 /* Three loops: along rows without gaps, which compilers vectorize; along other rows; along columns. */
 #define LOAD_ELEMENTS(READ)                                                       \
@@ -40,8 +34,7 @@ void rungi_panel_load(const rung_matrix *view, int64_t row, int64_t rows, int64_
     const int64_t row_stride = view->row_stride, col_stride = view->col_stride;
     const bool along_rows = col_stride <= row_stride;
     const int64_t padded = rungi_round_up(cols, RUNGI_PANEL_LANES);
-    const void *first = (const char *)view->data +
-                        (view->offset + row * row_stride + col * col_stride) * rungi_type_size(view->type);
+    const void *first = (const char *)view->data + rungi_element_index(view, row, col) * rungi_type_size(view->type);
     if (view->type == RUNG_F32)
         LOAD_ELEMENTS(READ_F32);
     else if (view->type == RUNG_F64)
@@ -65,7 +58,7 @@ rungi_panel_rows rungi_panel_find(const rung_matrix *view, int64_t row, int64_t 
     bool is_wide = view->type == RUNG_F32 || view->type == RUNG_F64;
     if (is_wide && view->col_stride == 1 && rows == RUNGI_PANEL_ROWS && cols % RUNGI_PANEL_LANES == 0)
         return (rungi_panel_rows){(const char *)view->data +
-                                      (view->offset + row * view->row_stride + col) * rungi_type_size(view->type),
+                                      rungi_element_index(view, row, col) * rungi_type_size(view->type),
                                   view->row_stride, view->type == RUNG_F32};
     rungi_panel_load(view, row, rows, col, cols, panel);
     return rungi_panel_loaded(panel);

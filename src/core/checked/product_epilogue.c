@@ -9,6 +9,7 @@
 #include "base/float16.h"
 #include "core/matrix.h"
 #include "core/problem.h"
+#include "core/quantization.h"
 
 /* The matrices of one item. */
 typedef struct epilogue_item {
@@ -17,14 +18,9 @@ typedef struct epilogue_item {
     rung_activation activation;
 } epilogue_item_t;
 
-static int64_t index_of(const rung_matrix *view, int64_t row, int64_t col)
-{
-    return view->offset + row * view->row_stride + col * view->col_stride;
-}
-
 static double read_element(const rung_matrix *view, int64_t row, int64_t col)
 {
-    int64_t index = index_of(view, row, col);
+    int64_t index = rungi_element_index(view, row, col);
     switch (view->type) {
     case RUNG_F64: return ((const double *)view->data)[index];
     case RUNG_F16: return (double)rungi_f16_to_f32(((const uint16_t *)view->data)[index]);
@@ -35,7 +31,7 @@ static double read_element(const rung_matrix *view, int64_t row, int64_t col)
 
 static void write_element(const rung_matrix *view, int64_t row, int64_t col, double value)
 {
-    int64_t index = index_of(view, row, col);
+    int64_t index = rungi_element_index(view, row, col);
     switch (view->type) {
     case RUNG_F64: ((double *)view->data)[index] = value; break;
     case RUNG_F16: ((uint16_t *)view->data)[index] = rungi_f16_from_f32((float)value); break;
@@ -80,7 +76,7 @@ static void store_element(const epilogue_item_t *item, int64_t row, int64_t col)
 
 static uint32_t read_integer(const rung_matrix *view, int64_t row, int64_t col)
 {
-    return ((const uint32_t *)view->data)[index_of(view, row, col)];
+    return ((const uint32_t *)view->data)[rungi_element_index(view, row, col)];
 }
 
 static void store_integer(const epilogue_item_t *item, int64_t row, int64_t col)
@@ -96,7 +92,7 @@ static void store_integer(const epilogue_item_t *item, int64_t row, int64_t col)
         value *= read_integer(&item->multiplier, row, col);
     if (!rungi_matrix_is_empty(&item->residual))
         value += read_integer(&item->residual, row, col);
-    ((uint32_t *)item->result.data)[index_of(&item->result, row, col)] = value;
+    ((uint32_t *)item->result.data)[rungi_element_index(&item->result, row, col)] = value;
 }
 
 static void store_item(const epilogue_item_t *item)

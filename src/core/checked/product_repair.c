@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/float16.h"
 #include "base/try.h"
 #include "core/checked/product_check_types.h"
 #include "core/matrix.h"
+#include "core/quantization.h"
 
 /* The lines (rows or columns) of a product in a tile. */
 typedef struct tile_lines {
@@ -44,23 +46,17 @@ static unsigned char *flag_of(const tile_lines_t *lines, int64_t line)
 
 static char *address_of(const rung_matrix *view, int64_t row, int64_t col)
 {
-    return (char *)view->data +
-           (view->offset + row * view->row_stride + col * view->col_stride) * rungi_type_size(view->type);
+    return (char *)view->data + rungi_element_index(view, row, col) * rungi_type_size(view->type);
 }
 
 static double read_value(const rung_matrix *view, int64_t row, int64_t col)
 {
     const char *address = address_of(view, row, col);
-    float value;
-    uint16_t half;
     if (view->type == RUNG_F64)
         return *(const double *)address;
     if (view->type == RUNG_F32)
         return (double)*(const float *)address;
-    memcpy(&half, address, sizeof half);
-    uint32_t bits = (uint32_t)half << 16;
-    memcpy(&value, &bits, sizeof value);
-    return (double)value;
+    return (double)rungi_bf16_to_f32(*(const uint16_t *)(const void *)address);
 }
 
 static uint32_t read_integer(const rung_matrix *view, int64_t row, int64_t col)
