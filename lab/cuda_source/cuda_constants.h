@@ -9,5 +9,5 @@ typedef struct lab_cuda_constant {
     rungi_string_view name, value; /* parts of the file; the value is any expression */
 } lab_cuda_constant;
 
-/* Finds the first constant from the token *index on, and moves *index behind it. Returns false if there is none. */
+/* Finds the first constant from the token *index on, and moves *index behind it. Returns false at the end. */
 bool lab_cuda_constant_next(const lab_tokens *tokens, int *index, lab_cuda_constant *constant);

@@ -34,7 +34,7 @@ typedef struct lab_tokens {
 bool lab_tokens_read(const char *text, size_t bytes, lab_tokens *tokens);
 void lab_tokens_free(lab_tokens *tokens);
 
-/* Returns the first character from `at` on that is neither a space nor a tab; `end` if there is none. */
+/* Returns the first character from `at` on that is neither a space nor a tab, or `end`. */
 static inline const char *lab_skip_blanks(const char *at, const char *end)
 {
     while (at < end && (*at == ' ' || *at == '\t'))

@@ -50,7 +50,7 @@ typedef struct lab_class_mistake {
     int example;                        /* index of a student who made it */
     int line;                           /* of the example's file; 0: none */
     char text[LAB_GRADE_PROBLEM_BYTES]; /* what the grading says about the example */
-    char source[160];                   /* the line of the example; "" if there is none */
+    char source[160];                   /* the line of the example, or "" */
 } lab_class_mistake;
 
 typedef struct lab_class_part {

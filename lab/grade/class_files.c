@@ -47,7 +47,7 @@ static lab_class_student *add_student(lab_class *class, const char *name)
     return student->path && student->result ? student : NULL;
 }
 
-/* Returns the index of the submission among the entries of a student's folder; -1 if there is none or it is not known. */
+/* Returns the index of the submission among the entries of a student's folder; -1 if it is missing or ambiguous. */
 static int choose_entry(const lab_class *class, struct dirent **entries, int count, int *files)
 {
     char wanted[LAB_CLASS_NAME_BYTES + 8];

@@ -13,7 +13,8 @@
  *   aborted   the process ended
  *   hung      the process did not end
  *
- * A point may take RUNG_FAULTS_SECONDS (60). With RUNG_FAULTS_LIST=1, the callers of allocations that are left are printed. The exit code is 1 if an outcome is none of the first two. */
+ * A point may take RUNG_FAULTS_SECONDS (60). RUNG_FAULTS_LIST=1 prints the callers of leaked allocations. The exit code is 1
+ * unless every outcome is one of the first two. */
 #define _GNU_SOURCE /* nftw */
 #include "fault_calls.h"
 #include "fault_session.h"

@@ -466,7 +466,8 @@ static bool is_tested(const format_t *a, const format_t *b)
     return has_fp4 && a->scale_type == b->scale_type;
 }
 
-/* Sets *a to a format, one after the other, and *b to one that the tested kernel multiplies by it. Returns false if there is none. */
+/* Sets *a to the next format, and *b to a random one that the tested kernel multiplies by it. Returns false if this device
+ * cannot multiply *a by itself. */
 static bool choose_formats(uint64_t *seed, int64_t number, const format_t **a, const format_t **b)
 {
     int count = kernel_name ? TENSOR_CORE_FORMATS : FORMATS;

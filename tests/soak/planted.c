@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* planted.c - the soak test with a faulty library: the linker puts __wrap_rung_multiply in the place of rung_multiply. The
- * environment variable SOAK_PLANT names the fault; without it there is none. planted.sh expects that each is found and reduced. */
+ * environment variable SOAK_PLANT names the fault; if it is not set, all products are right. planted.sh
+ * expects that each fault is found and reduced. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

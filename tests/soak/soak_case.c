@@ -10,8 +10,8 @@
 #include "base/checked_arithmetic.h"
 #include "common/elements.h"
 
-/* Of the cases of the CPU, OpenCL devices and the emulated GPU compute one in so many: compiling or emulating one kernel takes as
- * long as some hundred problems on the CPU. */
+/* One case in so many also runs on OpenCL, or on the emulated GPU: to compile or emulate one kernel takes as long as some
+ * hundred problems on the CPU. */
 enum { OPENCL_ONE_IN = 60, CUDA_ONE_IN = 40 };
 
 /* Limits of the work per item: for GPUs, which are emulated, and for the CPU. */
