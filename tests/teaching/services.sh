@@ -94,14 +94,17 @@ grep -q 'Upload a file' "$results" || fail "a link is read"
 head -c 1100000 /dev/zero | tr '\0' ' ' > "$submission/vector_add.cu"
 grades "0 0 "
 grep -q 'Nothing was graded. rung: ./vector_add.cu: ' "$results" || { cat "$results"; fail "a file that is too large gets no sentence"; }
-# The loop of the page for teachers, over a folder of files.
+# The command of the page for teachers, over a folder of files.
 mkdir -p "$work/class/submissions"
 cp "$tasks/vector_add/solution.cu" "$work/class/submissions/ada.cu"
 cp "$tasks/vector_add/wrong/no_bound.cu" "$work/class/submissions/bob.cu"
 awk '/^```sh$/ { block = ""; inside = 1; next } /^```$/ { if (block ~ /submissions/) print block; inside = 0 } inside { block = block $0 "\n" }' \
-    "$RUNG_SOURCE/docs/start/teaching.md" > "$work/loop.sh"
-(cd "$work/class" && PATH=$RUNG_AUTOGRADER/rung/bin:$PATH bash -e "$work/loop.sh") > "$work/out" 2>&1
-[ "$(cat "$work/out")" = "$(printf 'grades/ada.json\t100\ngrades/bob.json\t80')" ] || { cat "$work/out"; fail "teaching.md: the loop prints something else"; }
+    "$RUNG_SOURCE/docs/start/teaching.md" > "$work/command.sh"
+(cd "$work/class" && PATH=$RUNG_AUTOGRADER/rung/bin:$PATH bash -e "$work/command.sh") > "$work/out" 2>&1
+[ $? = 1 ] || { cat "$work/out"; fail "teaching.md: the command does not report that a student lost points"; }
+grep -qx 'ada  *100 *' "$work/out" && grep -qx 'bob  *80  no wrong accesses' "$work/out" ||
+    { cat "$work/out"; fail "teaching.md: the command prints other points"; }
+grep -q 'no wrong accesses' "$work/class/class.html" || fail "teaching.md: the page of the class has no reasons"
 # Without the compiler there is no grade, so that Gradescope reports the autograder.
 cp "$tasks/vector_add/solution.cu" "$submission/vector_add.cu"
 printf '#!/bin/sh\nexit 77\n' > "$RUNG_AUTOGRADER/rung/bin/rung"
