@@ -196,12 +196,12 @@ static void free_data(quantized_data_t *data)
 
 /* ---- The result ------------------------------------------------------------------------------------------------ */
 
-/* Returns the largest magnitude of the block of a row of A to which element p belongs. */
-static double block_magnitude(const double *row, int64_t p)
+/* Returns the largest magnitude of the block of a row of A that begins with element `first`. */
+static double block_magnitude(const double *row, int64_t first)
 {
     double largest = 0;
-    for (int64_t e = p / BLOCK * BLOCK; e < p / BLOCK * BLOCK + BLOCK; e++)
-        largest = fmax(largest, fabs(row[e]));
+    for (int64_t p = first; p < first + BLOCK; p++)
+        largest = fabs(row[p]) > largest ? fabs(row[p]) : largest;
     return largest;
 }
 
@@ -212,9 +212,12 @@ static double expected_sum(const quantized_case_t *given, const quantized_data_t
     double u = 0x1p-24, gamma = (double)given->k * u / (1 - (double)given->k * u), sum = 0, sizes = 0;
     const double *row = data->a + i * given->k, *col = data->b + j * given->k;
     bool is_q8 = given->compute == RUNG_COMPUTE_Q8;
-    for (int64_t p = 0; p < given->k; p++) {
-        sum += row[p] * col[p];
-        sizes += (is_q8 ? block_magnitude(row, p) : fabs(row[p])) * fabs(col[p]);
+    for (int64_t block = 0; block < given->k; block += BLOCK) {
+        double magnitude = is_q8 ? block_magnitude(row, block) : 0;
+        for (int64_t p = block; p < block + BLOCK; p++) {
+            sum += row[p] * col[p];
+            sizes += (is_q8 ? magnitude : fabs(row[p])) * fabs(col[p]);
+        }
     }
     double factor = given->compute == RUNG_COMPUTE_STRICT ? gamma : 1.02 * gamma + 0x1p-7 + 0x1p-16;
     *bound = factor * sizes + 0x1p-120;

@@ -253,18 +253,29 @@ static double bound_factor(rung_compute compute, int64_t k)
     return compute == RUNG_COMPUTE_STRICT ? gamma : 1.02 * gamma + 0x1p-7 + 0x1p-16;
 }
 
+/* Computes row i of A * B and of |A||B|. */
+static void expected_row(const formats_case_t *given, const formats_data_t *data, int64_t i, double *sums,
+                         double *magnitudes)
+{
+    memset(sums, 0, (size_t)given->n * sizeof *sums);
+    memset(magnitudes, 0, (size_t)given->n * sizeof *magnitudes);
+    for (int64_t p = 0; p < given->k; p++)
+        for (int64_t j = 0; j < given->n; j++) {
+            double product = data->a[i * given->k + p] * data->b[p * given->n + j];
+            sums[j] += product;
+            magnitudes[j] += fabs(product);
+        }
+}
+
 static int count_wrong(const formats_case_t *given, const formats_data_t *data)
 {
     int wrong = 0;
     const rung_matrix *c = &data->problem.c;
-    for (int64_t i = 0; i < given->m; i++)
+    double *sums = allocate(given->n * (int64_t)sizeof *sums), *magnitudes = allocate(given->n * (int64_t)sizeof *sums);
+    for (int64_t i = 0; i < given->m; i++) {
+        expected_row(given, data, i, sums, magnitudes);
         for (int64_t j = 0; j < given->n; j++) {
-            double sum = 0, sizes = 0, addend = given->beta * data->c[i * given->n + j];
-            for (int64_t p = 0; p < given->k; p++) {
-                double product = data->a[i * given->k + p] * data->b[p * given->n + j];
-                sum += product;
-                sizes += fabs(product);
-            }
+            double sum = sums[j], sizes = magnitudes[j], addend = given->beta * data->c[i * given->n + j];
             double expected = given->alpha * sum + addend;
             double bound = fabs(given->alpha) * bound_factor(given->compute, given->k) * sizes + 0x1p-120 +
                            8 * 0x1p-24 * (fabs(given->alpha * sum) + fabs(addend));
@@ -283,6 +294,9 @@ static int count_wrong(const formats_case_t *given, const formats_data_t *data)
                     (long long)given->k, given->kernel ? given->kernel : "automatic", (long long)i, (long long)j, found,
                     expected, bound);
         }
+    }
+    free(sums);
+    free(magnitudes);
     return wrong;
 }
 

@@ -45,7 +45,7 @@ static uint32_t random_word(void)
 
 /* ---- Numbers ------------------------------------------------------------------------------------------------------- */
 
-static float value_of(const element_t *type, uint32_t code)
+static float computed_value(const element_t *type, uint32_t code)
 {
     uint32_t magnitude = code & ((1u << (type->bits - 1)) - 1);
     int exponent = (int)(magnitude >> type->fraction_bits);
@@ -57,6 +57,18 @@ static float value_of(const element_t *type, uint32_t code)
     if (strcmp(type->name, "e5m2") == 0 && exponent == 31)
         value = fraction ? NAN : INFINITY;
     return (float)(code >> (type->bits - 1) & 1 ? -value : value);
+}
+
+static float value_of(const element_t *type, uint32_t code)
+{
+    static float values[ELEMENTS][256];
+    static bool is_ready;
+    if (!is_ready)
+        for (int i = 0; i < ELEMENTS; i++)
+            for (uint32_t each = 0; each < 1u << elements[i].bits; each++)
+                values[i][each] = computed_value(&elements[i], each);
+    is_ready = true;
+    return values[type - elements][code];
 }
 
 /* Returns the exponent of a scale of type ue8m0. Returns false if it is NaN. */
@@ -86,7 +98,7 @@ static float add_product(const form_t *form, float a, uint32_t scale_a, float b,
     int ea, eb;
     if (form->blocks == 0)
         return fmaf(a, b, sum);
-    if (strcmp(form->scale, "ue4m3") == 0) /* numbers of 4 bits: the factors are exact */
+    if (form->scale[2] == '4') /* ue4m3, with numbers of 4 bits: the factors are exact */
         return fmaf(a * value_of_ue4m3(scale_a), b * value_of_ue4m3(scale_b), sum);
     if (!exponent_of(scale_a, &ea) || !exponent_of(scale_b, &eb))
         return NAN;
