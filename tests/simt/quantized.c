@@ -15,7 +15,7 @@ enum { CANARY = 0x5a };
 
 static const char *device_name = "opencl", *kernel_name = "15_quantized", *kernel_file;
 static rung_compute compute; /* the mode of KERNEL */
-static int64_t every = 41;   /* no multiple of formats or layouts */
+static int64_t every = 83;   /* no multiple of formats or layouts */
 static int combinations;
 static rung_context *context;
 static rung_device *device;

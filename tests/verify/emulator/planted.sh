@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# planted.sh [PATTERN] - plants every bug of ../oclgrind/planted.txt and of planted.txt, which has the bugs of kernels
-# that OpenCL cannot run, or those whose names begin with PATTERN, into a
+# planted.sh [PATTERN [EVERY]] - plants every bug of ../oclgrind/planted.txt and of planted.txt, which has the bugs of kernels
+# that OpenCL cannot run, or those whose names begin with PATTERN, or every EVERY-th of them, into a
 # kernel and verifies the file on the emulated GPU with all checks. Each bug must be caught, by a finding or by a wrong
 # result, and the kernels without bugs must pass. Nothing else checks: neither OpenCL nor Oclgrind runs. Prints a table;
 # results/emulator/planted.tsv is its output. The whole list must take less than 120 s of one processor.
@@ -68,5 +68,6 @@ while read -r name kernel params script; do
     printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$name" "$kernel" "$params" "$wrong" "$findings" \
         "$(grep -m 1 "^rung: emulated GPU: " "$work/err" | sed -E 's/^rung: emulated GPU: ([a-z-]+) .*/\1/')"
     if [ $code -eq 0 ] && [ "$findings" -eq 0 ]; then echo "$name: NOT CAUGHT"; failed=1; fi
-done < <(cat "$here/../oclgrind/planted.txt" "$here/planted.txt" | grep -E "^(${1:-[a-z]})")
+done < <(cat "$here/../oclgrind/planted.txt" "$here/planted.txt" | grep -E "^(${1:-[a-z]})" |
+    awk -v every="${2:-1}" 'NR % every == 1 % every')
 exit $failed
