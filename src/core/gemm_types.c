@@ -17,8 +17,8 @@ static const struct {
 #undef X
 };
 
-/* The name of RUNGI_GEMM_TYPES_QUANTIZED in kernel files and messages. */
-static const char quantized_word[] = "quantized*quantized";
+/* The names of RUNGI_GEMM_TYPES_QUANTIZED and RUNGI_GEMM_FLOAT_PAIRS in kernel files and messages. */
+static const char quantized_word[] = "quantized*quantized", float_word[] = "float*float";
 
 static int is_valid(rungi_gemm_types types)
 {
@@ -58,6 +58,8 @@ rungi_gemm_types_set rungi_gemm_types_find_set(rungi_string_view name)
         return RUNGI_GEMM_TYPES_BIT(types);
     if (rungi_string_view_equals(name, quantized_word))
         return RUNGI_GEMM_TYPES_QUANTIZED;
+    if (rungi_string_view_equals(name, float_word))
+        return RUNGI_GEMM_FLOAT_PAIRS;
     if (name.length < 2 || *name.text != '*')
         return 0;
     rungi_string_view b = {name.text + 1, name.length - 1};
@@ -97,5 +99,6 @@ void rungi_gemm_types_format(rungi_gemm_types_set set, char *text, size_t capaci
             set &= ~alike;
     }
     if (set & RUNGI_GEMM_TYPES_QUANTIZED && used < capacity)
-        snprintf(text + used, capacity - used, "%s%s", used ? ", " : "", quantized_word);
+        snprintf(text + used, capacity - used, "%s%s", used ? ", " : "",
+                 set & RUNGI_GEMM_INTEGER_PAIRS ? quantized_word : float_word);
 }

@@ -174,7 +174,7 @@ int rungi_kernel_min_sm(const rung_kernel *kernel, const rung_problem *problem)
 {
     rungi_gemm_types types = rungi_gemm_types_of(problem->a.type, problem->b.type, problem->c.type);
     if (rungi_problem_has_quantized_a(problem) && types < RUNGI_GEMM_PLAIN_TYPES_COUNT)
-        types = (rungi_gemm_types)RUNGI_GEMM_PLAIN_TYPES_COUNT; /* with scales: as all other pairs */
+        types = RUNGI_GEMM_FIRST_FLOAT_PAIR; /* with scales: as all other pairs of such types */
     return kernel->min_sm[types];
 }
 

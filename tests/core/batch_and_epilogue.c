@@ -728,7 +728,12 @@ static void sets_of_types(void **state)
     }
     assert_true(all == RUNGI_GEMM_TYPES_MIXED);
     assert_true(set_of("quantized*quantized") == RUNGI_GEMM_TYPES_QUANTIZED);
-    assert_true(RUNGI_GEMM_TYPES_BIT(RUNGI_I8_U4_TO_BF16) == RUNGI_GEMM_TYPES_QUANTIZED);
+    assert_true(set_of("float*float") == RUNGI_GEMM_FLOAT_PAIRS);
+    for (int i = RUNGI_GEMM_PLAIN_TYPES_COUNT; i < RUNGI_GEMM_TYPES_COUNT; i++) {
+        const char *name = rungi_gemm_types_name((rungi_gemm_types)i);
+        bool is_float = *name == 'f' && strstr(name, "*f");
+        assert_true(RUNGI_GEMM_TYPES_BIT(i) == (is_float ? RUNGI_GEMM_FLOAT_PAIRS : RUNGI_GEMM_INTEGER_PAIRS));
+    }
     assert_true((all | RUNGI_GEMM_TYPES_SAME | RUNGI_GEMM_TYPES_QUANTIZED) == RUNGI_GEMM_TYPES_ALL);
     assert_true(set_of("i8*i8") == 0); /* not without the others */
     rungi_gemm_types_format(all, text, sizeof text);
@@ -737,6 +742,8 @@ static void sets_of_types(void **state)
     assert_string_equal(text, "i32, f32*i4, f16*i4:f32");
     rungi_gemm_types_format(set_of("i32") | set_of("quantized*quantized"), text, sizeof text);
     assert_string_equal(text, "i32, quantized*quantized");
+    rungi_gemm_types_format(set_of("i32") | set_of("float*float"), text, sizeof text);
+    assert_string_equal(text, "i32, float*float");
 }
 
 /* A product that is none, and A and B of different types, are sound views that nobody

@@ -22,8 +22,8 @@ enum { REJECTED_RECORDS_LISTED = 2 };
 static bool supports_types(rungi_gemm_types_set supported, const rung_problem *problem)
 {
     rungi_gemm_types types = rungi_gemm_types_of(problem->a.type, problem->b.type, problem->c.type);
-    if (rungi_problem_has_quantized_a(problem))
-        return types != RUNGI_GEMM_TYPES_COUNT && (supported & RUNGI_GEMM_TYPES_QUANTIZED) != 0;
+    if (rungi_problem_has_quantized_a(problem) && types < RUNGI_GEMM_PLAIN_TYPES_COUNT)
+        return (supported & RUNGI_GEMM_FLOAT_PAIRS) != 0;
     return types != RUNGI_GEMM_TYPES_COUNT && (supported & RUNGI_GEMM_TYPES_BIT(types)) != 0;
 }
 

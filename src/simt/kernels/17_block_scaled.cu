@@ -12,7 +12,7 @@
  * shared memory, as swizzle.h places them, in one of two buffers. Chunks of 16 bytes are copied there by
  * cp.async, the next tile during the multiplication of the current one.
  */
-// takes: quantized*quantized from sm_89
+// takes: float*float from sm_89
 // computes: bf16x1
 #define ONE_BLOCK // two sets of sums need the registers
 
