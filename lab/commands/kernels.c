@@ -99,7 +99,7 @@ static void write_abilities(const rung_kernel_info *info, char *text, size_t cap
 static void add_json(lab_json *json, const rung_kernel *kernel)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
-    char types[TYPES_BYTES], architectures[256], abilities[128];
+    char types[TYPES_BYTES], architectures[TYPES_BYTES], abilities[128];
     write_types(kernel, -1, types, sizeof types);
     write_architectures(kernel, architectures, sizeof architectures);
     write_abilities(info, abilities, sizeof abilities);
@@ -147,19 +147,46 @@ static bool is_emulated(const rung_kernel_info *info)
     return info->only_sm == 0 && rung_kernel_find(NULL, "opencl", info->name, &kernel) == RUNG_OK && has_types(kernel);
 }
 
+/* Prints names of types, which commas separate, and what follows them, in lines as wide as the terminal. */
+static void print_types(const char *label, const char *types)
+{
+    enum { COLUMN = 14 };
+    char text[2 * TYPES_BYTES];
+    size_t used = 0;
+    for (const char *c = types; *c && used + 2 < sizeof text; c++) {
+        text[used++] = *c;
+        if (*c == ',' && c[1] != ' ')
+            text[used++] = ' ';
+    }
+    text[used] = '\0';
+    printf("  %-11s ", label);
+    lab_text_wrap(text, COLUMN, COLUMN, lab_terminal_width(stdout), stdout);
+}
+
+/* Prints the architectures with an engine for `types`, all types of the kernel. */
+static void print_architectures(const rung_kernel *kernel, const char *types)
+{
+    char text[TYPES_BYTES], line[TYPES_BYTES + 64];
+    size_t length = strlen(types);
+    write_architectures(kernel, text, sizeof text);
+    bool is_for_all = strncmp(text, types, length) == 0 && text[length] == ' ';
+    snprintf(line, sizeof line, "%s%s%s", is_for_all ? "all types" : "", text + (is_for_all ? length : 0),
+             is_emulated(rung_kernel_describe(kernel)) ? "; emulated in software elsewhere" : "");
+    print_types("engine", line);
+}
+
 static void print_kernel(const rung_kernel *kernel, const char *backends)
 {
     const rung_kernel_info *info = rung_kernel_describe(kernel);
     char text[TYPES_BYTES];
     printf("%s on %s: %s\n", info->name, backends, info->summary);
     write_types(kernel, -1, text, sizeof text);
-    printf("  types       %s\n", text);
+    print_types("types", text);
     printf("  compute     %s\n", rung_compute_name(info->compute));
-    write_architectures(kernel, text, sizeof text);
     if (info->engine != RUNG_ENGINE_NONE && strcmp(info->backend, "cpu") == 0)
         printf("  engine      %s\n", rung_engine_name(info->engine));
     else if (info->engine != RUNG_ENGINE_NONE)
-        printf("  engine      %s%s\n", text, is_emulated(info) ? "; emulated in software elsewhere" : "");
+        print_architectures(kernel, text);
     write_abilities(info, text, sizeof text);
     printf("  supports    %s\n", *text ? text : "-");
     for (int64_t i = 0; i < info->parameter_count; i++) {
