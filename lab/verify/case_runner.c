@@ -46,7 +46,8 @@ static rung_status create_workspace(const lab_tested_kernel *subject, int64_t by
         return RUNG_OK;
     void *pattern = malloc((size_t)bytes);
     if (!pattern)
-        return RUNG_STATUS_NO_MEMORY;
+        return rung_error_set(RUNG_STATUS_NO_MEMORY, "out of memory: a workspace of %lld bytes could not be allocated",
+                              (long long)bytes);
     memset(pattern, LAB_NAN_PATTERN, (size_t)bytes);
     rung_status status = rung_buffer_create(subject->device, bytes, workspace);
     if (status == RUNG_OK)
@@ -210,10 +211,12 @@ static void set_error_result(rung_status status, lab_case_result *result)
 {
     result->kind = status == RUNG_STATUS_UNSUPPORTED || status == RUNG_STATUS_NO_MEMORY ? LAB_CASE_REJECTED
                                                                                         : LAB_CASE_FAILED;
+    result->lacked_memory = status == RUNG_STATUS_NO_MEMORY;
     snprintf(result->message, sizeof result->message, "%s", rung_error_text());
 }
 
 static const lab_case_result no_memory_result = {.kind = LAB_CASE_REJECTED,
+                                                 .lacked_memory = true,
                                                  .message = "not enough memory for the matrices, or they exceed 4 GiB"};
 
 void lab_case_run(const lab_tested_kernel *subject, const lab_case *problem, lab_case_result *result)

@@ -23,6 +23,7 @@ typedef enum lab_fault {
 typedef struct lab_case_result {
     lab_case_status kind;
     lab_fault fault;    /* LAB_FAULT_NONE unless the kind is LAB_CASE_WRONG */
+    bool lacked_memory; /* of a rejected case: another case, or a later run, may have enough */
     char message[4096]; /* what is wrong, or why the case did not run */
 } lab_case_result;
 

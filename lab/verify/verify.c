@@ -13,6 +13,17 @@ static bool has_findings(const lab_verify_session *session)
     return false;
 }
 
+/* The document on standard output says why, too, but a script may look at the exit code and the message only. */
+static int report_nothing_ran(const lab_verify_session *session)
+{
+    const char *why = "";
+    for (int i = 0; i < session->variant_count && !*why; i++)
+        why = session->variants[i].why_skipped;
+    if (session->options->json)
+        fprintf(stderr, "rung verify: no problem ran%s%s\n", *why ? ": " : "", why);
+    return LAB_EXIT_UNAVAILABLE;
+}
+
 static int run_session(lab_verify_session *session)
 {
     int code = lab_verify_parse_options(session);
@@ -28,7 +39,7 @@ static int run_session(lab_verify_session *session)
     lab_verify_variant total = lab_verify_totals(session);
     if (total.wrong > 0 || session->failure_count > 0 || has_findings(session))
         return LAB_EXIT_WRONG;
-    return total.skipped == total.cases ? LAB_EXIT_UNAVAILABLE : LAB_EXIT_SUCCESS;
+    return total.skipped == total.cases ? report_nothing_ran(session) : LAB_EXIT_SUCCESS;
 }
 
 int lab_verify_run(const lab_options *options)

@@ -66,8 +66,9 @@ static int run_variant(lab_verify_session *session, lab_verify_variant *variant)
             lab_case_run_repeated(&subject, &list.cases[i], session->repeat, &result);
         lab_supervise_step_end();
         lab_verify_record_result(session, variant, &subject, &list.cases[i], &result);
-        /* A kernel that does not compile or fit will not do so for other problems. */
-        if (result.kind == LAB_CASE_FAILED || (result.kind == LAB_CASE_REJECTED && variant->cases == 1))
+        /* A kernel that does not compile or fit will not do so for other problems, but memory may be free again. */
+        if (result.kind == LAB_CASE_FAILED ||
+            (result.kind == LAB_CASE_REJECTED && !result.lacked_memory && variant->cases == 1))
             break;
     }
     free(list.cases);

@@ -126,6 +126,14 @@ static rung_status create_event(rungi_cuda_device *own, rungi_cu_event *event)
     return status;
 }
 
+/* Releases a pair that could not be completed. The CUcontext is current: a device that has just been lost may not allow
+ * the library to enter it again, and the first event would be left. */
+static void discard_pair(rungi_cuda_device *own, rungi_cuda_event_pair *event_pair)
+{
+    destroy_event(own, event_pair->first, true);
+    rungi_release(own->base.context, event_pair);
+}
+
 /* The CUcontext is current. A wrapped event is the later event of the pair. */
 static rung_status event_pair_create(rungi_cuda_device *own, void *native, rungi_cuda_event_pair **event_pair)
 {
@@ -141,7 +149,7 @@ static rung_status event_pair_create(rungi_cuda_device *own, void *native, rungi
     if (status == RUNG_OK)
         *event_pair = made;
     else
-        event_pair_release(own, made);
+        discard_pair(own, made);
     return status;
 }
 

@@ -129,6 +129,26 @@ static void each_function_fails(void **state)
         check_failure(&failures[i]);
 }
 
+/* An event is two events of the driver. If the second cannot be created, and the library cannot enter the CUcontext again, the
+ * first is destroyed all the same. */
+static void half_an_event_is_destroyed(void **state)
+{
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *device;
+    rung_event *event;
+    (void)state;
+    assert_ok(rung_device_open(context, "cuda", &device));
+    setenv("RUNG_EMULATED_FAULT", "cuEventCreate:2:2,cuCtxPushCurrent_v2:2:201", 1);
+    assert_fails(rung_event_create(device, &event), RUNG_STATUS_NO_MEMORY, "cuEventCreate");
+    emulated_driver_clear_faults();
+    assert_int_equal(emulated_driver.live("events"), 0);
+    assert_ok(rung_event_create(device, &event));
+    rung_event_destroy(event);
+    rung_device_close(device);
+    rung_context_destroy(context);
+    assert_nothing_lives();
+}
+
 /* ---- Late and sticky --------------------------------------------------------------------------- */
 
 /* The call goes well and the work does not; the next that waits is told. */
@@ -255,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(each_function_fails, emulated_driver_reset),
+        cmocka_unit_test_setup(half_an_event_is_destroyed, emulated_driver_reset),
         cmocka_unit_test_setup(asynchronous_failures_are_reported, emulated_driver_reset),
         cmocka_unit_test_setup(other_contexts_keep_working, emulated_driver_reset),
         cmocka_unit_test_setup(rung_multiply_recovers, emulated_driver_reset),

@@ -2,7 +2,9 @@
 /* fault_points.c - makes each call of a scenario fail, one at a time, and checks what the libraries make of it.
  *
  *   fault_points list                                    prints the scenarios and what each needs
- *   fault_points SCENARIO once|from-on [FIRST [COUNT]]   prints one line per point: number, call, outcome, detail
+ *   fault_points SCENARIO count                          prints the number of calls that can fail
+ *   fault_points SCENARIO once|from-on [FIRST [COUNT [EVERY]]]
+ *                                                        prints one line per point: number, call, outcome, detail
  *
  * Each point runs in a child process: the N-th call fails, then the same calls must work. Outcomes:
  *
@@ -15,11 +17,12 @@
  *
  * A point may take RUNG_FAULTS_SECONDS (60). RUNG_FAULTS_LIST=1 prints the callers of leaked allocations. The exit code is 1
  * unless every outcome is one of the first two. */
-#define _GNU_SOURCE /* nftw */
+#define _GNU_SOURCE /* nftw, RTLD_NEXT */
 #include "fault_calls.h"
 #include "fault_session.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
@@ -232,7 +235,7 @@ static void run_child(const fault_scenario *scenario, int64_t fail_at, fault_mod
 /* The first run says what is held after all calls, and whether they work at all. */
 static bool run_without_faults(const fault_scenario *scenario)
 {
-    run_child(scenario, 0, FAULT_ONCE, 0);
+    run_child(scenario, 0, FAULT_ONCE, FAULT_ALL_CLASSES);
     shared->expected = shared->held;
     if (shared->outcome == WORKED)
         return true;
@@ -240,13 +243,21 @@ static bool run_without_faults(const fault_scenario *scenario)
     return false;
 }
 
-static int run_points(const fault_scenario *scenario, fault_mode mode, int classes, int64_t first, int64_t count)
+static int print_count(const fault_scenario *scenario)
+{
+    if (!run_without_faults(scenario))
+        return 77;
+    printf("%lld\n", (long long)shared->state.calls);
+    return 0;
+}
+
+static int run_points(const fault_scenario *scenario, fault_mode mode, int64_t first, int64_t count, int64_t every)
 {
     int code = 0;
     if (!run_without_faults(scenario))
         return 77;
-    for (int64_t i = first; i < first + count; i++) {
-        run_child(scenario, i, mode, classes);
+    for (int64_t i = first; count > 0; i += every, count--) {
+        run_child(scenario, i, mode, FAULT_ALL_CLASSES);
         if (shared->outcome == NOT_REACHED)
             break;
         printf("%lld\t%s\t%s\t%s\n", (long long)i, shared->state.record, outcome_names[shared->outcome],
@@ -271,6 +282,17 @@ static const fault_scenario *find_scenario(const char *name)
     return NULL;
 }
 
+/* The replaced dlsym must search for the next definition after this program, which is in the library of replaced functions. */
+static bool finds_next_function(void)
+{
+    void *expected = dlopen(NULL, RTLD_NOW | RTLD_NOLOAD);
+    void *found = dlsym(RTLD_NEXT, "malloc");
+    bool is_right = expected && found == dlsym(expected, "malloc");
+    if (expected)
+        dlclose(expected);
+    return is_right;
+}
+
 int main(int count, char **words)
 {
     const fault_scenario *scenario = count > 2 ? find_scenario(words[1]) : NULL;
@@ -287,11 +309,18 @@ int main(int count, char **words)
         execv("/proc/self/exe", words);
         return 2;
     }
+    if (!finds_next_function()) {
+        fprintf(stderr, "fault_points: dlsym(RTLD_NEXT) does not begin after its caller\n");
+        return 2;
+    }
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return 2;
     unsetenv("XDG_CONFIG_HOME");
     fault_fill_operands();
-    return run_points(scenario, strcmp(words[2], "from-on") == 0 ? FAULT_FROM_ON : FAULT_ONCE, FAULT_ALL_CLASSES,
-                      count > 3 ? atoll(words[3]) : 1, count > 4 ? atoll(words[4]) : INT64_MAX / 2);
+    if (strcmp(words[2], "count") == 0)
+        return print_count(scenario);
+    int64_t every = count > 5 && atoll(words[5]) > 0 ? atoll(words[5]) : 1;
+    return run_points(scenario, strcmp(words[2], "from-on") == 0 ? FAULT_FROM_ON : FAULT_ONCE,
+                      count > 3 ? atoll(words[3]) : 1, count > 4 ? atoll(words[4]) : INT64_MAX / 2, every);
 }

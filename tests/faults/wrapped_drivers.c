@@ -190,11 +190,20 @@ void *dlopen(const char *path, int flags)
     return library;
 }
 
+static void *find_for_rung(void *library, const char *name, const void *caller)
+{
+    if (fault_hits(FAULT_LIBRARIES, "dlsym", caller))
+        return real_dlsym(library, "planted_fault");
+    void *address = real_dlsym(library, name);
+    return address && is_driver_function(name) ? wrap(name, address) : address;
+}
+
+/* The last call must be a jump: RTLD_NEXT begins after the library that the return address is in. An OpenMP library that searches
+ * for a function of its own name would find itself, and never end. */
 void *dlsym(void *library, const char *name)
 {
     find_real();
-    if (fault_hits(FAULT_LIBRARIES, "dlsym", CALLER))
-        return real_dlsym(library, "planted_fault");
-    void *address = real_dlsym(library, name);
-    return address && is_driver_function(name) && fault_is_rung(CALLER) ? wrap(name, address) : address;
+    if (fault_is_rung(CALLER))
+        return find_for_rung(library, name, CALLER);
+    return real_dlsym(library, name);
 }
