@@ -17,6 +17,18 @@ static bool has_types(const rung_kernel *kernel)
     return false;
 }
 
+/* Why the output lacks a kernel or a backend that exists, or "". */
+static char failure[1024];
+
+/* Returns whether the backend has the kernel. Without memory it is not known, and the command fails at its end. */
+static bool find_kernel(const char *backend, const char *name, rung_kernel **kernel)
+{
+    rung_status status = rung_kernel_find(NULL, backend, name, kernel);
+    if (status == RUNG_STATUS_NO_MEMORY && !*failure)
+        snprintf(failure, sizeof failure, "%s", rung_error_text());
+    return status == RUNG_OK;
+}
+
 /* Writes all backends that run the same source, "opencl, cuda". Returns whether the backend of the kernel is the first
  * one, under which the kernel is shown. Vendor libraries are shown per backend. */
 static bool write_backends(const lab_backends *backends, const rung_kernel_info *info, char *text, size_t capacity)
@@ -26,12 +38,11 @@ static bool write_backends(const lab_backends *backends, const rung_kernel_info 
     for (int i = 0; i < backends->count; i++) {
         rung_kernel *kernel;
         bool is_own = strcmp(backends->names[i], info->backend) == 0;
-        if (!is_own &&
-            (info->number == 0 || rung_kernel_find(NULL, backends->names[i], info->name, &kernel) != RUNG_OK ||
-             strcmp(rung_kernel_describe(kernel)->source, info->source) != 0))
+        if (!is_own && (info->number == 0 || !find_kernel(backends->names[i], info->name, &kernel) ||
+                        strcmp(rung_kernel_describe(kernel)->source, info->source) != 0))
             continue;
-        if (backends->count > 1 && info->number > 0 &&
-            rung_kernel_find(NULL, backends->names[i], info->name, &kernel) == RUNG_OK && !has_types(kernel))
+        if (backends->count > 1 && info->number > 0 && find_kernel(backends->names[i], info->name, &kernel) &&
+            !has_types(kernel))
             continue;
         is_first = is_first && (*text || is_own);
         lab_append(text, capacity, "%s%s", *text ? ", " : "", backends->names[i]);
@@ -144,7 +155,7 @@ static void add_json(lab_json *json, const rung_kernel *kernel)
 static bool is_emulated(const rung_kernel_info *info)
 {
     rung_kernel *kernel;
-    return info->only_sm == 0 && rung_kernel_find(NULL, "opencl", info->name, &kernel) == RUNG_OK && has_types(kernel);
+    return info->only_sm == 0 && find_kernel("opencl", info->name, &kernel) && has_types(kernel);
 }
 
 /* Prints names of types, which commas separate, and what follows them, in lines as wide as the terminal. */
@@ -225,7 +236,7 @@ static int64_t show_backend(const lab_backends *backends, int index, const lab_o
     const char *backend = backends->names[index];
     int64_t shown = 0;
     if (options->argument) {
-        if (rung_kernel_find(NULL, backend, options->argument, &kernel) != RUNG_OK)
+        if (!find_kernel(backend, options->argument, &kernel))
             return 0;
         show_kernel(backends, kernel, options, json, table);
         return 1;
@@ -242,7 +253,7 @@ static bool print_source(const lab_backends *backends, const char *name)
 {
     rung_kernel *kernel, *found = NULL;
     for (int i = 0; i < backends->count; i++)
-        if (rung_kernel_find(NULL, backends->names[i], name, &kernel) == RUNG_OK &&
+        if (find_kernel(backends->names[i], name, &kernel) &&
             (!found || strcmp(rung_kernel_describe(found)->backend, "cpu") == 0))
             found = kernel;
     if (found)
@@ -267,6 +278,14 @@ static int report_nothing_found(const lab_backends *backends, const lab_options 
     return LAB_EXIT_USAGE;
 }
 
+static int show_source(const lab_backends *backends, const lab_options *options)
+{
+    bool is_shown = print_source(backends, options->argument);
+    if (*failure)
+        return lab_fail(LAB_EXIT_USAGE, "%s", failure);
+    return is_shown ? LAB_EXIT_SUCCESS : report_nothing_found(backends, options);
+}
+
 int lab_command_kernels(const lab_options *options)
 {
     const lab_backends backends = lab_backends_find(options->device);
@@ -279,7 +298,7 @@ int lab_command_kernels(const lab_options *options)
     if (backends.status != RUNG_OK)
         return lab_fail(LAB_EXIT_USAGE, "%s", rung_error_text());
     if (options->source && !options->json)
-        return print_source(&backends, options->argument) ? LAB_EXIT_SUCCESS : report_nothing_found(&backends, options);
+        return show_source(&backends, options);
     static lab_table table;
     if (options->json) {
         json = lab_json_open(stdout, "rung-kernels/1");
@@ -293,6 +312,8 @@ int lab_command_kernels(const lab_options *options)
             return lab_fail(LAB_EXIT_USAGE, "%s", rung_error_text());
         shown += added;
     }
+    if (*failure)
+        return lab_fail(LAB_EXIT_USAGE, "%s", failure);
     if (options->json) {
         lab_json_end(&json, ']');
         lab_json_end(&json, '}');
