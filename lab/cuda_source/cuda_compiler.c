@@ -73,6 +73,8 @@ static lab_cuda_compile_status describe_ending(const lab_cuda_job *job, const la
                        job->elapsed_seconds > 0 ? "" : " of processor time");
     else if (result->ending == LAB_PIPED_TOO_LONG)
         lab_set_reason(why, capacity, "the compiler produced more than %d MiB for %s", OUTPUT_MIB_MAX, job->file);
+    else if (result->ending == LAB_PIPED_NO_MEMORY)
+        lab_set_reason(why, capacity, "out of memory for the output of the compiler");
     else if (is_memory)
         lab_set_reason(why, capacity,
                        "the compiler needs more than %lld MiB of memory for %s; look for macros or "

@@ -266,8 +266,10 @@ static char *get_text(rungi_nvrtc_program *program, int (*size_of)(rungi_nvrtc_p
     if (size_of(program, &size) != 0 || size == 0)
         return NULL;
     char *text = calloc(size + 1, 1);
-    if (!text || get(program, text) != 0)
+    if (!text || get(program, text) != 0) {
+        free(text);
         return NULL;
+    }
     *bytes = (int64_t)size;
     return text;
 }
@@ -281,6 +283,8 @@ static bool get_lowered_names(const nvrtc_work_t *work, rungi_nvrtc_program *pro
         if (work->nvrtc.lowered_name(program, job->names[i], &lowered) != 0 || !lowered)
             return false;
         code->lowered[i] = strdup(lowered);
+        if (!code->lowered[i])
+            return false;
         code->name_count = i + 1;
     }
     return code->lowered != NULL;

@@ -14,7 +14,7 @@ typedef enum lab_grade_state {
     LAB_GRADE_UNFINISHED,  /* the child ended before it had a result */
     LAB_GRADE_DONE,        /* with points, perhaps 0 */
     LAB_GRADE_NO_COMPILER, /* nothing ran */
-    LAB_GRADE_TASK_BROKEN  /* the task or its reference is at fault, or a file cannot be read */
+    LAB_GRADE_TASK_BROKEN  /* the task or its reference is at fault, or memory or files are missing */
 } lab_grade_state;
 
 typedef struct lab_grade_part {

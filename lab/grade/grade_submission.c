@@ -31,7 +31,7 @@ typedef struct grade_run {
     int count, ran;
 } grade_run_t;
 
-/* Ends the grading because the task is broken. */
+/* Ends the grading because the task is broken, or the machine cannot grade it. */
 static void report_broken(lab_grade_result *result, const char *why)
 {
     snprintf(result->problem, sizeof result->problem, "%s", why);
@@ -106,6 +106,18 @@ static void name_files(const lab_grading *grading, lab_finding_list *findings)
     findings->names_absolute = *grading->path == '/';
 }
 
+/* Returns whether this machine cannot grade: it has no memory, files or processes left. The file was checked before. The submission
+ * must not lose points for it. */
+static bool is_fault_of_machine(lab_cuda_compile_status status, const char *why)
+{
+    static const char *const reasons[] = {"out of memory", "cannot be opened", "cannot be read",
+                                          "cannot start a process", "compiler returned no result"};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (status == LAB_CUDA_FAILED && strstr(why, reasons[i]))
+            return true;
+    return false;
+}
+
 /* Compiles the submission. Returns false if there is nothing to run. */
 static bool open_submission(grade_run_t *run)
 {
@@ -121,6 +133,8 @@ static bool open_submission(grade_run_t *run)
     if (status == LAB_CUDA_NO_COMPILER || status == LAB_CUDA_NO_HEADERS) {
         snprintf(result->problem, sizeof result->problem, "%s", why);
         result->state = LAB_GRADE_NO_COMPILER;
+    } else if (is_fault_of_machine(status, why)) {
+        report_broken(result, why);
     } else {
         lab_grade_fail(run->grading->task, result,
                        status == LAB_CUDA_REJECTED ? LAB_OBSTACLE_COMPILER

@@ -38,7 +38,10 @@ FILE *lab_file_open(const char *path, int64_t limit, char *why, size_t capacity)
         snprintf(why, capacity, "cannot be opened: %s", strerror(errno));
         return NULL;
     }
-    FILE *stream = lab_file_check(file, limit, why, capacity) ? fdopen(file, "r") : NULL;
+    bool is_readable = lab_file_check(file, limit, why, capacity);
+    FILE *stream = is_readable ? fdopen(file, "r") : NULL;
+    if (is_readable && !stream)
+        snprintf(why, capacity, "cannot be opened: %s", strerror(errno));
     if (!stream)
         close(file);
     return stream;
@@ -50,18 +53,20 @@ static char *read_all(FILE *file, int64_t limit, size_t *length, char *why, size
     size_t room = 1 << 16;
     char *text = malloc(room);
     *length = 0;
+    bool is_too_large = false;
     while (text) {
         *length += fread(text + *length, 1, room - 1 - *length, file);
         if (*length < room - 1)
             break;
-        char *larger = *length > (size_t)limit ? NULL : realloc(text, 2 * room);
+        is_too_large = *length > (size_t)limit;
+        char *larger = is_too_large ? NULL : realloc(text, 2 * room);
         if (!larger)
             free(text);
         text = larger;
         room *= 2;
     }
     if (!text || ferror(file)) {
-        snprintf(why, capacity, text ? "cannot be read" : "too large");
+        snprintf(why, capacity, "%s", text ? "cannot be read" : is_too_large ? "too large" : "out of memory");
         free(text);
         return NULL;
     }

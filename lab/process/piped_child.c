@@ -58,8 +58,10 @@ static lab_piped_ending read_output(const lab_piped_child *child, int from, lab_
             return LAB_PIPED_INTERRUPTED;
         if (rungi_clock_ns() >= end)
             return LAB_PIPED_TIMED_OUT;
-        if (result->bytes > child->bytes_max || !grow(result, &room))
+        if (result->bytes > child->bytes_max)
             return LAB_PIPED_TOO_LONG;
+        if (!grow(result, &room))
+            return LAB_PIPED_NO_MEMORY;
         if (poll(&ready, 1, POLL_MS) <= 0)
             continue;
         ssize_t bytes = read(from, result->output + result->bytes, CHUNK);

@@ -37,3 +37,14 @@ for n in $(seq 80 4 400); do
     count=$((count + 1))
 done
 [ $count -ge 1 ] || { echo "no problem of rung verify met a failure"; exit 1; }
+
+# A submission loses no points because this machine has no memory for the grading. Without NVRTC nothing is graded.
+"$RUNG" tasks gemm_naive > /dev/null 2>&1 || exit 0
+cp "$RUNG_SOURCE/tasks/gemm_naive/solution.cu" "$work/solution.cu"
+count=0
+for n in $(seq 190 240); do
+    VIRTUAL_ENV= HOME=/dev/null run_failing "$n" grade gemm_naive "$work/solution.cu"
+    [ $? -ne 1 ] || { echo "call $n of rung grade failed, and the submission has lost points: $(cat "$work/out")"; exit 1; }
+    grep -q 'out of memory' "$work/text" && count=$((count + 1))
+done
+[ $count -ge 1 ] || { echo "no call of rung grade met a lack of memory"; exit 1; }

@@ -98,6 +98,22 @@ static void describe(function_t *function, const char *name, void *real)
     function->may_fail = !contains_any(name, safe);
 }
 
+/* Objects of CUDA end with their context. That is no excuse for a leak, unless the library could not enter the context to release
+ * them: the device is lost, or it was the call to enter that failed. */
+static void note_cuda_object(const function_t *function)
+{
+    static atomic_int contexts, objects;
+    if (strncmp(function->name, "cu", 2) != 0)
+        return;
+    if (!strstr(function->name, "PrimaryCtx")) {
+        atomic_fetch_add(&objects, function->change);
+        return;
+    }
+    bool is_last = atomic_fetch_add(&contexts, function->change) + function->change == 0;
+    if (is_last && fault_has_failed() && (fault_is_lasting() || strncmp(fault_record(), "cuCtxPush", 9) == 0))
+        fault_note_driver_object(-atomic_exchange(&objects, 0));
+}
+
 static long error_of(const function_t *function)
 {
     if (is_cl(function))
@@ -124,8 +140,10 @@ static long call(int index, words_t words, const void *caller)
                                  words[8], words[9], words[10], words[11], words[12], words[13], words[14], words[15],
                                  words[16], words[17], words[18], words[19]);
     bool has_worked = function->error_argument < 0 ? (int)result == 0 : result != 0;
-    if (has_worked && function->change != 0 && fault_is_rung(caller))
+    if (has_worked && function->change != 0 && fault_is_rung(caller)) {
         fault_note_driver_object(function->change);
+        note_cuda_object(function);
+    }
     return result;
 }
 
