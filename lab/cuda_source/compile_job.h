@@ -12,7 +12,8 @@ typedef enum lab_cuda_compile_status {
     LAB_CUDA_NO_COMPILER, /* NVRTC was not found */
     LAB_CUDA_NO_HEADERS, /* the file includes headers of NVIDIA that were not found; the sentence says what to install */
     LAB_CUDA_LIMIT,      /* time or memory of the compiler exceeded a limit */
-    LAB_CUDA_FAILED      /* anything else */
+    LAB_CUDA_NO_RESOURCES, /* this machine has no memory, files or processes left; the file is not at fault */
+    LAB_CUDA_FAILED        /* anything else */
 } lab_cuda_compile_status;
 
 /* How a file was compiled, in the order of the attempts. */

@@ -65,6 +65,8 @@ static lab_cuda_compile_status describe_ending(const lab_cuda_job *job, const la
     lab_cuda_compile_status status = LAB_CUDA_FAILED;
     if (result->ending == LAB_PIPED_TIMED_OUT || result->ending == LAB_PIPED_TOO_LONG || is_memory)
         status = LAB_CUDA_LIMIT;
+    if (result->ending == LAB_PIPED_NOT_READ || result->ending == LAB_PIPED_NOT_STARTED)
+        status = LAB_CUDA_NO_RESOURCES;
     if (result->ending == LAB_PIPED_TIMED_OUT)
         lab_set_reason(why, capacity,
                        "the compiler did not finish %s within %.3g seconds%s; look for macros, templates or unrolled "
@@ -73,8 +75,8 @@ static lab_cuda_compile_status describe_ending(const lab_cuda_job *job, const la
                        job->elapsed_seconds > 0 ? "" : " of processor time");
     else if (result->ending == LAB_PIPED_TOO_LONG)
         lab_set_reason(why, capacity, "the compiler produced more than %d MiB for %s", OUTPUT_MIB_MAX, job->file);
-    else if (result->ending == LAB_PIPED_NO_MEMORY)
-        lab_set_reason(why, capacity, "out of memory for the output of the compiler");
+    else if (result->ending == LAB_PIPED_NOT_READ)
+        lab_set_reason(why, capacity, "the output of the compiler could not be read; is there enough memory?");
     else if (is_memory)
         lab_set_reason(why, capacity,
                        "the compiler needs more than %lld MiB of memory for %s; look for macros or "

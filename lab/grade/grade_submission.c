@@ -106,18 +106,6 @@ static void name_files(const lab_grading *grading, lab_finding_list *findings)
     findings->names_absolute = *grading->path == '/';
 }
 
-/* Returns whether this machine cannot grade: it has no memory, files or processes left. The file was checked before. The submission
- * must not lose points for it. */
-static bool is_fault_of_machine(lab_cuda_compile_status status, const char *why)
-{
-    static const char *const reasons[] = {"out of memory", "cannot be opened", "cannot be read",
-                                          "cannot start a process", "compiler returned no result"};
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        if (status == LAB_CUDA_FAILED && strstr(why, reasons[i]))
-            return true;
-    return false;
-}
-
 /* Compiles the submission. Returns false if there is nothing to run. */
 static bool open_submission(grade_run_t *run)
 {
@@ -133,7 +121,7 @@ static bool open_submission(grade_run_t *run)
     if (status == LAB_CUDA_NO_COMPILER || status == LAB_CUDA_NO_HEADERS) {
         snprintf(result->problem, sizeof result->problem, "%s", why);
         result->state = LAB_GRADE_NO_COMPILER;
-    } else if (is_fault_of_machine(status, why)) {
+    } else if (status == LAB_CUDA_NO_RESOURCES) { /* the submission must not lose points */
         report_broken(result, why);
     } else {
         lab_grade_fail(run->grading->task, result,

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* strdup */
 #include "grade/task_code.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -354,6 +355,13 @@ static bool read_lines(lab_task_code *code, const char *launch, char *why, size_
                           lab_base_name(code->path), code->task->sizes[0]);
 }
 
+/* Returns whether a sentence, which has no words of the submission, is about a lack of memory or of descriptors. */
+static bool lacks_resources(const char *reason)
+{
+    return strcmp(reason, "out of memory") == 0 || strstr(reason, "cannot be read") ||
+           strstr(reason, strerror(ENOMEM)) || strstr(reason, strerror(EMFILE)) || strstr(reason, strerror(ENFILE));
+}
+
 bool lab_task_code_open(const lab_task *task, const char *path, const char *kernel, const char *reference_launch,
                         double seconds, lab_task_code *code, lab_cuda_compile_status *status, char *why,
                         size_t capacity)
@@ -362,15 +370,21 @@ bool lab_task_code_open(const lab_task *task, const char *path, const char *kern
     *status = LAB_CUDA_FAILED;
     *code = (lab_task_code){.task = task, .path = path};
     code->text = lab_file_read(path, SOURCE_BYTES_MAX, &code->bytes, reason, sizeof reason);
-    if (!code->text)
+    if (!code->text) {
+        *status = lacks_resources(reason) ? LAB_CUDA_NO_RESOURCES : LAB_CUDA_FAILED;
         return lab_set_reason(why, capacity, "%s: %s", path, reason);
-    if (reference_launch && !lab_variant_apply(task, &code->text, &code->bytes))
+    }
+    if ((reference_launch && !lab_variant_apply(task, &code->text, &code->bytes)) ||
+        !lab_cuda_outline_read(code->text, code->bytes, &code->outline)) {
+        *status = LAB_CUDA_NO_RESOURCES;
         return lab_set_reason(why, capacity, "out of memory");
-    if (!lab_cuda_outline_read(code->text, code->bytes, &code->outline))
-        return lab_set_reason(why, capacity, "out of memory");
+    }
     read_constants(code);
-    return read_lines(code, reference_launch, why, capacity) && match_launches(code, kernel, why, capacity) &&
-           compile(code, seconds, status, why, capacity);
+    if (!read_lines(code, reference_launch, why, capacity) || !match_launches(code, kernel, why, capacity)) {
+        *status = strcmp(why, "out of memory") == 0 ? LAB_CUDA_NO_RESOURCES : LAB_CUDA_FAILED;
+        return false;
+    }
+    return compile(code, seconds, status, why, capacity);
 }
 
 void lab_task_code_close(lab_task_code *code)

@@ -61,12 +61,12 @@ static lab_piped_ending read_output(const lab_piped_child *child, int from, lab_
         if (result->bytes > child->bytes_max)
             return LAB_PIPED_TOO_LONG;
         if (!grow(result, &room))
-            return LAB_PIPED_NO_MEMORY;
+            return LAB_PIPED_NOT_READ;
         if (poll(&ready, 1, POLL_MS) <= 0)
             continue;
         ssize_t bytes = read(from, result->output + result->bytes, CHUNK);
-        if (bytes == 0 || (bytes < 0 && errno != EINTR))
-            return LAB_PIPED_EXITED;
+        if (bytes <= 0 && (bytes == 0 || errno != EINTR))
+            return bytes == 0 ? LAB_PIPED_EXITED : LAB_PIPED_NOT_READ;
         result->bytes += bytes > 0 ? (size_t)bytes : 0;
     }
 }

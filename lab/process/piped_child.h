@@ -10,7 +10,7 @@ typedef enum lab_piped_ending {
     LAB_PIPED_CRASHED,     /* by a signal of its own */
     LAB_PIPED_TIMED_OUT,   /* SIGXCPU, or the limit of elapsed time */
     LAB_PIPED_TOO_LONG,    /* the output exceeded the limit */
-    LAB_PIPED_NO_MEMORY,   /* this process has no memory for the output */
+    LAB_PIPED_NOT_READ,    /* this process could not read the output, or has no memory for it */
     LAB_PIPED_INTERRUPTED, /* lab_is_interrupted() */
     LAB_PIPED_NOT_STARTED  /* errno has the reason */
 } lab_piped_ending;

@@ -48,3 +48,6 @@ for n in $(seq 190 240); do
     grep -q 'out of memory' "$work/text" && count=$((count + 1))
 done
 [ $count -ge 1 ] || { echo "no call of rung grade met a lack of memory"; exit 1; }
+sed 's,^// rung: .*,// rung: grid=out of memory block=cannot be read,' "$work/solution.cu" > "$work/hostile.cu"
+"$RUNG" grade gemm_naive "$work/hostile.cu" > /dev/null 2>&1
+[ $? -eq 1 ] || { echo "words of a submission were taken for a lack of memory"; exit 1; }
