@@ -65,7 +65,8 @@ static lab_cuda_compile_status describe_ending(const lab_cuda_job *job, const la
     lab_cuda_compile_status status = LAB_CUDA_FAILED;
     if (result->ending == LAB_PIPED_TIMED_OUT || result->ending == LAB_PIPED_TOO_LONG || is_memory)
         status = LAB_CUDA_LIMIT;
-    if (result->ending == LAB_PIPED_NOT_READ || result->ending == LAB_PIPED_NOT_STARTED)
+    if (result->ending == LAB_PIPED_NOT_READ || result->ending == LAB_PIPED_NOT_STARTED ||
+        (result->ending == LAB_PIPED_EXITED && result->code == 0)) /* it could not write all of its result */
         status = LAB_CUDA_NO_RESOURCES;
     if (result->ending == LAB_PIPED_TIMED_OUT)
         lab_set_reason(why, capacity,

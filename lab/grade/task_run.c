@@ -48,6 +48,19 @@ static bool stop(run_session_t *session, const char *reason)
     return lab_set_reason(session->result->stopped, sizeof session->result->stopped, "%s", reason);
 }
 
+/* Ends the run after a call of the emulator that failed. Returns false. */
+static bool stop_after(run_session_t *session, rung_status status)
+{
+    session->result->lacked_memory = status == RUNG_STATUS_NO_MEMORY;
+    return stop(session, rung_error_text());
+}
+
+static bool stop_without_memory(run_session_t *session)
+{
+    session->result->lacked_memory = true;
+    return stop(session, "out of memory");
+}
+
 /* ---- The emulator ---- */
 
 static int should_stop(void *user)
@@ -72,11 +85,11 @@ static bool open_emulator(run_session_t *session)
     options.should_stop = should_stop;
     options.user = (void *)(uintptr_t)session->settings;
     snprintf(name, sizeof name, "%s", lab_base_name(code->path));
-    if (rung_emulator_create(&options, &session->emulator) != RUNG_OK ||
-        rung_emulator_module_load(session->emulator, name, code->code.ptx, (size_t)code->code.ptx_bytes,
-                                  &session->module) != RUNG_OK)
-        return stop(session, rung_error_text());
-    return true;
+    rung_status status = rung_emulator_create(&options, &session->emulator);
+    if (status == RUNG_OK)
+        status = rung_emulator_module_load(session->emulator, name, code->code.ptx, (size_t)code->code.ptx_bytes,
+                                           &session->module);
+    return status == RUNG_OK || stop_after(session, status);
 }
 
 /* ---- Arrays ---- */
@@ -97,14 +110,13 @@ static bool create_arrays(run_session_t *session)
         const lab_task_case_argument *own = &session->one->arguments[i];
         if (!lab_role_is_array(task->arguments[i].role))
             continue;
-        if (rung_emulator_allocate(session->emulator, own->bytes, task->arguments[i].name, &session->addresses[i]) !=
-            RUNG_OK)
-            return stop(session, rung_error_text());
-        rung_status status = own->data
-                                 ? rung_emulator_write(session->emulator, session->addresses[i], own->data, own->bytes)
-                                 : fill_result(session, i, own->bytes);
+        rung_status status = rung_emulator_allocate(session->emulator, own->bytes, task->arguments[i].name,
+                                                    &session->addresses[i]);
+        if (status == RUNG_OK)
+            status = own->data ? rung_emulator_write(session->emulator, session->addresses[i], own->data, own->bytes)
+                               : fill_result(session, i, own->bytes);
         if (status != RUNG_OK)
-            return stop(session, rung_error_text());
+            return stop_after(session, status);
     }
     return true;
 }
@@ -291,6 +303,7 @@ static bool explain_status(run_session_t *session, const char *name, rung_status
     lab_task_run_result *result = session->result;
     bool is_late = status == RUNG_STATUS_CANCELLED && !lab_is_interrupted();
     bool is_found = status == RUNG_STATUS_DEVICE_LOST && rung_emulator_finding_count(session->emulator) > 0;
+    result->lacked_memory = status == RUNG_STATUS_NO_MEMORY;
     result->ending = is_late ? LAB_TASK_RUN_TIMED_OUT : LAB_TASK_RUN_FAILED;
     return lab_set_reason(result->stopped, sizeof result->stopped, "%s: %s", name,
                           is_late    ? "the time limit of the grading was reached"
@@ -409,7 +422,7 @@ static bool compare_arrays(run_session_t *session)
         void *data = malloc((size_t)own->bytes);
         if (!data || rung_emulator_read(session->emulator, session->addresses[i], data, own->bytes) != RUNG_OK) {
             free(data);
-            return stop(session, "out of memory");
+            return stop_without_memory(session);
         }
         if (task->arguments[i].role == LAB_ROLE_IN)
             compare_input(session, i, data);

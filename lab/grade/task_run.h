@@ -22,7 +22,8 @@ typedef enum lab_task_run_ending {
 
 typedef struct lab_task_run_result {
     lab_task_run_ending ending;
-    char stopped[512]; /* why a launch did not end */
+    char stopped[512];  /* why a launch did not end */
+    bool lacked_memory; /* of this machine, or the kernel needs more than the emulator allows */
     bool is_right;
     char wrong[512];                  /* which element is wrong; "" if none is */
     double metrics[LAB_METRIC_COUNT]; /* of a measured case */
