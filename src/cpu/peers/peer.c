@@ -131,7 +131,9 @@ static void describe_mkl(rungi_peer *peer)
 {
     typedef void write_version_t(char *text, int capacity);
     char text[256] = "";
-    ((write_version_t *)find_symbol(peer->library, "MKL_Get_Version_String"))(text, sizeof text - 1);
+    write_version_t *write_version = (write_version_t *)find_symbol(peer->library, "MKL_Get_Version_String");
+    if (write_version) /* a symbol that was found before may not be found without memory */
+        write_version(text, sizeof text - 1);
     const char *version = strstr(text, "Version ");
     version = version ? version + strlen("Version ") : text;
     const char *end = strstr(version, " for ");
@@ -165,7 +167,7 @@ static void describe_openblas(rungi_peer *peer, int decoration, rungi_isa isa)
     get_text_t *get_config = (get_text_t *)find_decorated(peer->library, "openblas_get_config", decoration);
     get_text_t *get_core = (get_text_t *)find_decorated(peer->library, "openblas_get_corename", decoration);
     const char *core = get_core ? get_core() : "";
-    if (sscanf(get_config(), "OpenBLAS %31s", version) != 1)
+    if (!get_config || sscanf(get_config(), "OpenBLAS %31s", version) != 1)
         *version = '\0';
     snprintf(peer->version, sizeof peer->version, "%s (%s)", version, core);
     warn_if_older(peer, core, avx512, avx2, isa,
@@ -185,7 +187,7 @@ static void describe_blis(rungi_peer *peer, rungi_isa isa)
     if (begin)
         begin(); /* BLIS aborts if it is queried before */
     const char *name = get_id && get_name ? get_name(get_id()) : "";
-    snprintf(peer->version, sizeof peer->version, "%s (%s)", get_version(), name);
+    snprintf(peer->version, sizeof peer->version, "%s (%s)", get_version ? get_version() : "", name);
     warn_if_older(peer, name, avx512, avx2, isa,
                   isa >= RUNGI_ISA_AVX512 ? "BLIS_ARCH_TYPE=0, which is skx" : "BLIS_ARCH_TYPE=3, which is haswell");
     peer->threads.get_ilp64 = (int64_t(*)(void))find_symbol(peer->library, "bli_thread_get_num_threads");
@@ -220,8 +222,10 @@ static bool describe_library(rungi_peer *peer, const rungi_cpu_features *feature
         describe_mkl(peer);
         break;
     case RUNGI_PEER_OPENBLAS:
-        is_there = rungi_cblas_load(peer, decorations[decoration].prefix, decorations[decoration].suffix);
-        describe_openblas(peer, decoration, features->isa);
+        is_there = decoration < DECORATIONS &&
+                   rungi_cblas_load(peer, decorations[decoration].prefix, decorations[decoration].suffix);
+        if (is_there)
+            describe_openblas(peer, decoration, features->isa);
         break;
     case RUNGI_PEER_BLIS:
         is_there = rungi_cblas_load(peer, "", "");
