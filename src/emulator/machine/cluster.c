@@ -135,7 +135,7 @@ bool rungi_ptx_cluster_run(ptx_cluster_t *cluster, int64_t linear_id)
     int idle_rounds = 0, attempts = 0;
     ptx_block_t *waiting = &cluster->blocks[0];
     if (!start(cluster, linear_id)) {
-        rungi_ptx_fault(&cluster->blocks[0].warps[0], RUNG_EMULATOR_TRAP, 0, "no memory for the registers of a block");
+        cluster->lacks_memory = true;
         return false;
     }
     while (!is_finished) {

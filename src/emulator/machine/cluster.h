@@ -29,6 +29,7 @@ struct ptx_cluster {
     uint32_t *arrival_clock; /* of the checks: what the threads that arrived have released */
     uint32_t *phase_clock;   /* of the last completed phase */
     int64_t events;          /* arrivals, copies and exits: what another warp may wait for */
+    bool lacks_memory;       /* for the registers of a block: the launch fails, and its kernel is not at fault */
     bool times_out;          /* mbarrier.try_wait gives up, as its time limit lets it */
     ptx_bulk_copy_t *copies;
     int copy_count;

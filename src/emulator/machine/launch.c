@@ -28,6 +28,10 @@ static void *run_blocks(void *user)
         if (id >= worker->cluster_count || !rungi_ptx_cluster_run(&worker->cluster, id))
             break;
     }
+    if (worker->status == RUNG_OK && worker->cluster.lacks_memory) {
+        worker->status = RUNG_STATUS_NO_MEMORY;
+        atomic_store(&worker->launch->has_failed, true);
+    }
     return NULL;
 }
 
