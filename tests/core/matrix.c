@@ -392,6 +392,49 @@ static void random_round_trips(void **state)
     }
 }
 
+static unsigned half_byte(const unsigned char *bytes, int64_t index)
+{
+    return index % 2 ? bytes[index / 2] >> 4 : bytes[index / 2] & 15u;
+}
+
+/* Two elements share a byte: with odd offsets and strides, each element arrives, and the elements between them stay. */
+static void copies_of_half_bytes(void **state)
+{
+    enum { ELEMENTS = 64 };
+    unsigned char source[ELEMENTS / 2], target[ELEMENTS / 2], before[ELEMENTS / 2];
+    uint64_t seed = 1;
+    (void)state;
+    for (int n = 0; n < 200; n++) {
+        for (int i = 0; i < ELEMENTS / 2; i++) {
+            source[i] = (unsigned char)unit_random(&seed, 256);
+            before[i] = target[i] = (unsigned char)unit_random(&seed, 256);
+        }
+        rung_matrix from = {.type = RUNG_F4E2M1,
+                            .rows = 3,
+                            .cols = 5,
+                            .row_stride = 5 + unit_random(&seed, 6),
+                            .col_stride = 1,
+                            .offset = unit_random(&seed, 8),
+                            .data = source};
+        rung_matrix to = {.type = RUNG_F4E2M1,
+                          .rows = 3,
+                          .cols = 5,
+                          .row_stride = 1,
+                          .col_stride = 3 + unit_random(&seed, 6),
+                          .offset = unit_random(&seed, 8),
+                          .data = target};
+        rungi_matrix_copy(&from, &to);
+        for (int64_t k = 0; k < ELEMENTS; k++) {
+            unsigned expected = half_byte(before, k);
+            for (int64_t i = 0; i < from.rows; i++)
+                for (int64_t j = 0; j < from.cols; j++)
+                    if (to.offset + i + j * to.col_stride == k)
+                        expected = half_byte(source, from.offset + i * from.row_stride + j);
+            assert_int_equal(half_byte(target, k), expected);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +453,7 @@ int main(void)
         cmocka_unit_test(dense_views),
         cmocka_unit_test(dense_forms_that_overflow),
         cmocka_unit_test(random_round_trips),
+        cmocka_unit_test(copies_of_half_bytes),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);
