@@ -32,6 +32,8 @@ core killed
 core killed
 core survived
 core equivalent
+core not_built
+core not_run
 EOF
 table coverage << 'EOF'
 directory lines_percent branches_percent
