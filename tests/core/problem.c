@@ -499,6 +499,28 @@ static void packed_buffers_are_rejected_as_operands(void **state)
     rung_queue_destroy(queue);
 }
 
+/* Scales of an operand stay, unless it has no elements, or scales of its own. */
+static void normalized_quantization(void **state)
+{
+    static const rung_quantization scales = {0};
+    (void)state;
+    rung_problem problem = valid_problem();
+    problem.a_quantization = problem.b_quantization = &scales;
+    rungi_problem_normalize(&problem);
+    assert_ptr_equal(problem.a_quantization, &scales);
+    assert_ptr_equal(problem.b_quantization, &scales);
+    problem.b.type = RUNG_Q8_0;
+    rungi_problem_normalize(&problem);
+    assert_ptr_equal(problem.a_quantization, &scales);
+    assert_null(problem.b_quantization);
+    problem.a.cols = problem.b.rows = 0;
+    problem.b.type = RUNG_F32;
+    problem.b_quantization = &scales;
+    rungi_problem_normalize(&problem);
+    assert_null(problem.a_quantization);
+    assert_null(problem.b_quantization);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -518,6 +540,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(adjacent_blocks_are_accepted, open_bench, close_bench),
         cmocka_unit_test_setup_teardown(c_may_not_overlap_itself, open_bench, close_bench),
         cmocka_unit_test_setup_teardown(packed_buffers_are_rejected_as_operands, open_bench, close_bench),
+        cmocka_unit_test(normalized_quantization),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,7 +189,7 @@ static void overflow(void **state)
 /* With a large k, weights come from a sample. NaN and infinity outside the sample must have no effect on other lines. */
 static void weights_from_a_sample(void **state)
 {
-    enum { ROWS = 20, COLS = 24, DEPTH = 1100 };
+    enum { ROWS = 20, COLS = 600, DEPTH = 1100 }; /* more columns than a tile of sums has */
     static float a[ROWS * DEPTH], b[DEPTH * COLS], c[ROWS * COLS], expected[ROWS * COLS];
     uint64_t seed = 5;
     (void)state;
