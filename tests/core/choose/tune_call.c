@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/float16.h"
 #include "core/choose/tune_bench.h"
 #include "core/plan.h"
 #include "cpu/features.h"
@@ -191,6 +192,36 @@ static void large_results_are_sampled(void **state)
     rungi_tune_bench_destroy(&bench);
 }
 
+/* The largest magnitude of A's elements: sums are exact in the type that adds them up, and as many bits as possible count. */
+static void elements_are_as_large_as_sums_allow(void **state)
+{
+    static const struct {
+        rung_type type;
+        int64_t k;
+        double most;
+    } cases[] = {
+        {RUNG_F64, 8, 4095}, {RUNG_F64, 40000, 4095}, {RUNG_F32, 8, 4095}, {RUNG_F32, 40000, 104}, {RUNG_BF16, 8, 4},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rungi_tune_bench bench;
+        rung_problem problem = square(cases[i].type, cases[i].k);
+        problem.a.rows = problem.c.rows = problem.b.cols = problem.c.cols = 2;
+        problem.b.row_stride = problem.c.row_stride = 2;
+        assert_ok(rungi_tune_bench_create(device, &problem, &bench));
+        double largest = 0;
+        for (int64_t j = 0; j < 2 * cases[i].k; j++) {
+            const void *a = (const void *)bench.buffers[RUNGI_A]->address;
+            double x = cases[i].type == RUNG_F64   ? ((const double *)a)[j]
+                       : cases[i].type == RUNG_F32 ? (double)((const float *)a)[j]
+                                                   : (double)rungi_bf16_to_f32(((const uint16_t *)a)[j]);
+            largest = fmax(largest, fabs(x));
+        }
+        assert_true(largest <= cases[i].most && largest >= 0.7 * cases[i].most);
+        rungi_tune_bench_destroy(&bench);
+    }
+}
+
 /* ---- With times of our own ------------------------------------------------------------------- */
 
 /* The device computes, and reports these times: of 07_tile2d, of 07_tile2d with a larger BK, of others. */
@@ -199,6 +230,7 @@ static struct {
     rungi_device_ops ops;
     const rung_plan *last;
     int64_t tile2d, larger, others;
+    bool has_tried_naive;
 } fake;
 
 static rung_status run_and_record(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
@@ -221,6 +253,14 @@ static rung_status fake_event_time(rung_event *event, int64_t *nanoseconds)
     return RUNG_OK;
 }
 
+/* Notes that the lowest kernel of the ladder is among the candidates. */
+static int note_naive(void *user, const rung_tune_progress *progress)
+{
+    (void)user;
+    fake.has_tried_naive = fake.has_tried_naive || strcmp(progress->kernel, "01_naive") == 0;
+    return 0;
+}
+
 static rung_tune_report *tune_with_times(const char *file, int64_t tile2d, int64_t larger, int64_t others)
 {
     rung_problem problem = square(RUNG_F32, 20);
@@ -228,6 +268,8 @@ static rung_tune_report *tune_with_times(const char *file, int64_t tile2d, int64
     rung_tune_report *report;
     options.path = file;
     options.seconds = 60; /* the search ends by itself */
+    options.progress = note_naive;
+    fake.has_tried_naive = false;
     fake.tile2d = tile2d;
     fake.larger = larger;
     fake.others = others;
@@ -239,6 +281,7 @@ static rung_tune_report *tune_with_times(const char *file, int64_t tile2d, int64
     rung_status status = rung_tune(device, &problem, &options, &report);
     device->ops = fake.real;
     assert_ok(status);
+    assert_true(fake.has_tried_naive);
     return report;
 }
 
@@ -274,6 +317,30 @@ static void the_fastest_is_saved(void **state)
     report = tune_with_times(path, 960000, 900000, 1000000);
     assert_true(report->saved && report->gflops > 1.05 * report->untuned_gflops);
     rung_tune_report_destroy(report);
+}
+
+static rung_status reject_defaults(rung_plan *plan)
+{
+    if (plan->info.origin != RUNG_ORIGIN_FALLBACK)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED, "this device does not support the defaults");
+    return fake.real->plan_create(plan);
+}
+
+/* If a device does not support the defaults of a kernel, one parameter may have another value. */
+static void other_values_than_the_defaults(void **state)
+{
+    rung_problem problem = square(RUNG_F32, 100);
+    rung_plan *plan;
+    (void)state;
+    fake.real = device->ops;
+    fake.ops = *device->ops;
+    fake.ops.plan_create = reject_defaults;
+    device->ops = &fake.ops;
+    rung_status status = rung_plan_create(device, &problem, NULL, &plan);
+    device->ops = fake.real;
+    assert_ok(status);
+    assert_int_equal(rung_plan_describe(plan)->origin, RUNG_ORIGIN_FALLBACK);
+    rung_plan_destroy(plan);
 }
 
 /* ---- What stops it --------------------------------------------------------------------------- */
@@ -475,6 +542,8 @@ int main(void)
         ON_CPU(large_results_are_sampled),
         ON_CPU(a_separate_result),
         ON_CPU(the_fastest_is_saved),
+        ON_CPU(elements_are_as_large_as_sums_allow),
+        ON_CPU(other_values_than_the_defaults),
         ON_CPU(progress_stops),
         ON_CPU(an_empty_path_saves_nothing),
         ON_CPU(invalid_arguments),
