@@ -984,7 +984,9 @@ static void wrong_problems(void **state)
     rung_matrix overlapping = rung_matrix_of(RUNG_F32, 4, 4, data + 32);
     overlapping.row_stride = 3;
     problem.d = wrap_memory(overlapping);
+    problem.beta = 0; /* or else it overlaps C as well */
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_ALIASED);
+    problem.beta = 1;
     problem.d = problem.c;
     problem.b = wrap_memory(rung_matrix_of(RUNG_F32, 3, 4, data + 16));
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_INVALID);
