@@ -529,11 +529,13 @@ RUNG_API rung_status rung_gemm(rung_context *context, double alpha, rung_matrix 
                                rung_matrix c);
 
 typedef struct rung_multiply_options {
-    size_t   size;      /* set by rung_multiply_options_default() */
-    int64_t  threads;   /* CPU: maximum number of threads, including the calling thread, 1 to 8192; 0 selects
+    size_t       size;      /* set by rung_multiply_options_default() */
+    int64_t      threads;   /* CPU: maximum number of threads, including the calling thread, 1 to 8192; 0 selects
                       * the context's number. Other devices ignore this field */
-    int64_t  checked;   /* 1: check the product and correct it; default 0. See below */
-    int64_t *corrected; /* with `checked`: receives the number of elements that were corrected; may be NULL */
+    int64_t      checked;   /* 1: check the product and correct it; default 0. See below */
+    int64_t     *corrected; /* with `checked`: receives the number of elements that were corrected; may be NULL */
+    rung_device *device;    /* a device of the same context; NULL: the context's device. The library keeps plans and
+                          * memory between calls only for the context's device */
 } rung_multiply_options;
 
 static inline rung_multiply_options rung_multiply_options_default(void)
@@ -569,7 +571,10 @@ RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *pr
  * beta * C, and the result after the call. If beta is not 0, if there is an epilogue, or if C is narrower than the
  * accumulator, the product is computed in temporary memory of the accumulator's type and the host computes the rest.
  * Inputs other than F32, F64, BF16, I8 and I32 are also copied in F32. Every k x n product of m rows needs O(mk + kn + mn)
- * additional operations. The results have the same error bounds as without checks, but may have other bits. */
+ * additional operations. The results have the same error bounds as without checks, but may have other bits.
+ *
+ * Runs of plans on the CPU can be checked, too (rung_run_options.checked). The host needs A and B, so a run with `checked`
+ * fails with RUNG_STATUS_UNSUPPORTED on a device with its own memory, and with a packed B. */
 
 /* A group: an array of problems with different sizes that run as one unit of work, for example the
  * experts of a mixture-of-experts layer. All problems of a group have the same types, the same
@@ -855,6 +860,9 @@ typedef struct rung_run_options {
     rung_buffer       *packed_b;  /* for plans with packed_b: B as packed by rung_plan_pack_b() */
     int64_t            threads;   /* CPU: maximum number of the plan's threads to use; 0: all. Other devices
                                    * ignore this field */
+    int64_t            checked;   /* for plans on the CPU, without packed_b: 1 checks the product and corrects it, as
+                                   * rung_multiply_options.checked does. Default 0 */
+    int64_t           *corrected; /* with `checked`: receives the number of elements that were corrected; may be NULL */
 } rung_run_options;
 
 static inline rung_run_options rung_run_options_default(void)
@@ -1192,7 +1200,9 @@ RUNG_API void        rung_plan_destroy(rung_plan *plan);
 RUNG_API const rung_plan_info *rung_plan_describe(const rung_plan *plan);
 
 /* Puts a multiplication on the queue. On the CPU, the multiplication is complete when the call
- * returns. */
+ * returns. With rung_run_options.checked, the time of `signal` is that of the multiplication without the
+ * check; a problem with beta, with an epilogue or with a C narrower than the accumulator needs a plan of its
+ * own for the product, which each run creates. */
 RUNG_API rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,
                                    const rung_run_options *options);
 

@@ -127,7 +127,13 @@ class Group(Structure):
 class MultiplyOptions(Structure):
     """rung_multiply_options"""
 
-    _fields_ = [("size", c_size_t), ("threads", c_int64), ("checked", c_int64), ("corrected", c_void_p)]
+    _fields_ = [
+        ("size", c_size_t),
+        ("threads", c_int64),
+        ("checked", c_int64),
+        ("corrected", c_void_p),
+        ("device", c_void_p),
+    ]
 
 
 class ContextOptions(Structure):
@@ -175,6 +181,8 @@ class RunOptions(Structure):
         ("workspace", c_void_p),
         ("packed_b", c_void_p),
         ("threads", c_int64),
+        ("checked", c_int64),
+        ("corrected", c_void_p),
     ]
 
 

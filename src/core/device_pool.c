@@ -37,6 +37,18 @@ rung_status rungi_device_pool_acquire_device(rung_context *context, rung_device 
     return RUNG_OK;
 }
 
+rung_status rungi_device_pool_acquire_wanted(rung_context *context, rung_device *wanted, rung_device **device)
+{
+    if (!wanted)
+        return rungi_device_pool_acquire_device(context, device);
+    if (wanted->context != context)
+        return rungi_invalid("the device %s belongs to another context than the call; pass its own context, which "
+                             "rung_device_context() returns",
+                             wanted->info.name);
+    *device = rungi_device_retain(wanted);
+    return RUNG_OK;
+}
+
 static void free_pinned(rung_device *device, const rungi_pinned_memory *pinned)
 {
     RUNGI_ASSERT(!pinned->memory || (device && pinned->bytes > 0));

@@ -8,6 +8,9 @@
 /* Returns the context's device, which the first call opens. The caller closes the device. */
 rung_status rungi_device_pool_acquire_device(rung_context *context, rung_device **device);
 
+/* Returns `wanted`, which must be a device of the context, or the context's device if it is NULL. The caller closes it. */
+rung_status rungi_device_pool_acquire_wanted(rung_context *context, rung_device *wanted, rung_device **device);
+
 /* Removes a device that was lost, or whose context is being destroyed, from the pool, with its queues and pinned memory.
  * The next call opens the device again. */
 void rungi_device_pool_drop_device(rung_context *context, rung_device *device);

@@ -137,9 +137,7 @@ static rung_status run_checked(rung_context *context, rung_device *device, const
     if (device->ops->run_parts)
         unchecked.runner = (rungi_part_runner){run_parts, &call};
     rung_status status = rungi_multiply_and_check(context, &unchecked, normalized, corrected);
-    if (*corrected > 0)
-        rungi_log(context, 1, "rung: %s computed %lld wrong elements of a checked product, which were corrected",
-                  device->info.name, (long long)*corrected);
+    rungi_corrections_log(context, device->info.name, *corrected);
     return status;
 }
 
@@ -147,7 +145,8 @@ static rung_status run_checked(rung_context *context, rung_device *device, const
 
 /* Multiplies after a validation of all arguments. Not inlined, so that the fast path needs little stack. */
 static __attribute__((noinline)) rung_status validate_and_multiply(rung_context *context, const rung_problem *problem,
-                                                                   int64_t threads, int64_t *corrected)
+                                                                   const rung_multiply_options *options,
+                                                                   int64_t *corrected)
 {
     RUNGI_DISABLE_CANCELLATION;
     rung_device *device;
@@ -164,23 +163,24 @@ static __attribute__((noinline)) rung_status validate_and_multiply(rung_context 
     rungi_problem_normalize(&normalized);
     if (normalized.alpha == 0.0) /* A and B are not read, so they are not copied to the device */
         rungi_problem_drop_inputs(&normalized);
-    TRY(rungi_device_pool_acquire_device(context, &device));
-    rung_status status = corrected ? run_checked(context, device, &normalized, threads, corrected)
-                                   : run_on_device(context, device, &normalized, threads);
+    TRY(rungi_device_pool_acquire_wanted(context, options->device, &device));
+    rung_status status = corrected ? run_checked(context, device, &normalized, options->threads, corrected)
+                                   : run_on_device(context, device, &normalized, options->threads);
     rung_device_close(device);
     return status;
 }
 
 /* Multiplies. The product is checked if `corrected` is not NULL. */
-static rung_status multiply(rung_context *context, const rung_problem *problem, int64_t threads, int64_t *corrected)
+static rung_status multiply(rung_context *context, const rung_problem *problem, const rung_multiply_options *options,
+                            int64_t *corrected)
 {
     rung_status status;
     context = rungi_context_or_default(context);
     if (!context)
         return RUNG_STATUS_NO_MEMORY;
-    if (!corrected && try_fast_path(context, problem, threads, &status))
+    if (!corrected && !options->device && try_fast_path(context, problem, options->threads, &status))
         return status;
-    return validate_and_multiply(context, problem, threads, corrected);
+    return validate_and_multiply(context, problem, options, corrected);
 }
 
 rung_status rung_multiply(rung_context *context, const rung_problem *problem, const rung_multiply_options *options)
@@ -195,7 +195,7 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem, co
         TRY(rungi_threads_check(read.threads, "the context's number"));
         TRY(rungi_checked_option_check(read.checked));
     }
-    rung_status status = multiply(context, problem, read.threads, read.checked ? &corrected : NULL);
+    rung_status status = multiply(context, problem, &read, read.checked ? &corrected : NULL);
     if (read.corrected)
         *read.corrected = corrected;
     return status;
@@ -203,8 +203,9 @@ rung_status rung_multiply(rung_context *context, const rung_problem *problem, co
 
 rung_status rung_gemm(rung_context *context, double alpha, rung_matrix a, rung_matrix b, double beta, rung_matrix c)
 {
+    static const rung_multiply_options no_options;
     rung_problem problem = rung_problem_of(a, b, c);
     problem.alpha = alpha;
     problem.beta = beta;
-    return multiply(context, &problem, 0, NULL);
+    return multiply(context, &problem, &no_options, NULL);
 }

@@ -76,15 +76,16 @@ static rung_device *packed_device(const rungi_group *group)
     return NULL;
 }
 
-static rung_status run(rung_context *context, const rungi_group *group, int64_t threads)
+static rung_status run(rung_context *context, const rungi_group *group, const rung_multiply_options *options)
 {
-    rung_device *device = packed_device(group);
+    rung_device *device, *packed = packed_device(group);
+    int64_t threads = options->threads;
     if (group->count == 0)
         return RUNG_OK;
-    if (device)
-        rungi_device_retain(device);
-    else
-        TRY(rungi_device_pool_acquire_device(context, &device));
+    if (packed && options->device && packed != options->device)
+        return rungi_invalid("packed_b is in memory of %s, and the group runs on %s; leave the option `device` NULL",
+                             packed->info.name, options->device->info.name);
+    TRY(rungi_device_pool_acquire_wanted(context, packed ? packed : options->device, &device));
     RUNGI_ASSERT(!device->reads_host_memory || device->ops->plans_run);
     rung_status status = device->reads_host_memory ? run_on_host_memory(context, device, group, threads)
                                                    : rungi_group_launch(context, device, group);
@@ -128,7 +129,7 @@ rung_status rung_group_multiply(rung_context *context, const rung_group *given, 
         return RUNG_STATUS_NO_MEMORY;
     rung_status status = rungi_group_read(context, given, &group);
     if (status == RUNG_OK)
-        status = read.checked ? run_checked(context, &group, &read) : run(context, &group, read.threads);
+        status = read.checked ? run_checked(context, &group, &read) : run(context, &group, &read);
     rungi_group_release(context, &group);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "core/caller_structs.h"
+#include "core/checked/checked_run.h"
 #include "core/matrix.h"
 #include "core/plan.h"
 #include "core/problem.h"
@@ -179,7 +180,8 @@ bool rungi_plan_can_run_fast(const rung_plan *plan, const rung_queue *queue, con
 static bool are_fast_options(const rung_run_options *options)
 {
     return options->size == sizeof *options && options->wait_count == 0 && !options->wait && !options->signal &&
-           !options->workspace && (uint64_t)options->threads <= RUNGI_THREADS_MAX;
+           !options->workspace && !options->checked && !options->corrected &&
+           (uint64_t)options->threads <= RUNGI_THREADS_MAX;
 }
 
 /* ---- Running ----------------------------------------------------------------------------------------------------- */
@@ -241,9 +243,9 @@ rung_status rungi_plan_run_normalized(rung_plan *plan, rung_queue *queue, const 
     return run(plan, queue, &given, normalized, options);
 }
 
-/* Runs with all checks. Not inlined, so that the fast path needs little stack. */
-static __attribute__((noinline)) rung_status run_checked(rung_plan *plan, rung_queue *queue,
-                                                         const rung_problem *problem, const rung_run_options *options)
+/* Runs after a validation of all arguments. Not inlined, so that the fast path needs little stack. */
+static __attribute__((noinline)) rung_status
+validate_and_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem, const rung_run_options *options)
 {
     RUNGI_DISABLE_CANCELLATION;
     rung_problem read;
@@ -257,6 +259,10 @@ static __attribute__((noinline)) rung_status run_checked(rung_plan *plan, rung_q
     rung_problem normalized = read;
     rungi_problem_normalize(&normalized);
     TRY(check_run(plan, queue, &read, &normalized, &run_options));
+    if (run_options.corrected)
+        *run_options.corrected = 0;
+    if (run_options.checked)
+        return rungi_plan_run_checked(plan, queue, &normalized, &run_options);
     return run(plan, queue, &read, &normalized, &run_options);
 }
 
@@ -270,5 +276,5 @@ rung_status rung_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem
         return rungi_plan_run_fast(plan, queue, problem, &no_options);
     if (options && are_fast_options(options) && can_run_fast(plan, queue, problem, options->packed_b))
         return rungi_plan_run_fast(plan, queue, problem, options);
-    return run_checked(plan, queue, problem, options);
+    return validate_and_run(plan, queue, problem, options);
 }

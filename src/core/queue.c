@@ -6,6 +6,7 @@
 #include "base/checked_arithmetic.h"
 #include "base/try.h"
 #include "core/caller_structs.h"
+#include "core/checked/checked_multiply.h"
 #include "core/plan.h"
 #include "core/plan_table.h"
 
@@ -226,6 +227,7 @@ rung_status rungi_run_options_check(const rung_queue *queue, const rung_run_opti
                 (long long)i);
     if (options->signal && options->signal->device != queue->device)
         return rungi_invalid("signal is an event of another device than the queue");
+    TRY(rungi_checked_option_check(options->checked));
     return rungi_threads_check(options->threads, "all threads of the plan");
 }
 

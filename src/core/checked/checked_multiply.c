@@ -124,6 +124,13 @@ rung_status rungi_multiply_and_check(rung_context *context, const rungi_unchecke
     return status;
 }
 
+void rungi_corrections_log(rung_context *context, const char *device, int64_t corrected)
+{
+    if (corrected > 0)
+        rungi_log(context, 1, "rung: %s computed %lld wrong elements of a checked product, which were corrected",
+                  device, (long long)corrected);
+}
+
 rung_status rungi_checked_option_check(int64_t checked)
 {
     if (checked == 0 || checked == 1)

@@ -19,5 +19,8 @@ typedef struct rungi_unchecked {
 rung_status rungi_multiply_and_check(rung_context *context, const rungi_unchecked *unchecked,
                                      const rung_problem *normalized, int64_t *corrected);
 
+/* Logs that a device made errors, if it did. */
+void rungi_corrections_log(rung_context *context, const char *device, int64_t corrected);
+
 /* Checks the value of an option `checked`. */
 rung_status rungi_checked_option_check(int64_t checked);

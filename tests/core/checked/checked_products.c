@@ -2,6 +2,7 @@
 /* checked_products.c - rung_multiply and rung_group_multiply with the option `checked`. flips.c makes random errors; here are
  * the results without errors, the failures, and what is not checked. */
 #include "core/checked/checked_multiply.h"
+#include "core/checked/product_check_types.h"
 #include "core/problem.h"
 #include "support/unit.h"
 
@@ -262,6 +263,62 @@ static void changed_inputs_are_reported(void **state)
     a_data[5] = before;
 }
 
+static void assert_finite(const rungi_check_axis *axis, const rungi_check_axis *other, int64_t unchecked)
+{
+    for (int64_t line = 0; line < axis->count; line++)
+        assert_int_equal(axis->weights[line] == 0, line == unchecked);
+    for (int64_t tile = 0; tile < other->tiles; tile++)
+        for (int64_t line = 0; line < axis->count; line++)
+            assert_true(line == unchecked || isfinite(axis->expected[tile * axis->padded + line]));
+}
+
+/* If a NaN of one column were part of the sums of rows, all rows would be computed twice. */
+static void sums_are_finite_beside_infinities(void **state)
+{
+    rung_problem problem = problem_of(c_data);
+    rungi_product_check *check;
+    (void)state;
+    a_data[5 * K + 3] = INFINITY;
+    b_data[7 * N + 9] = NAN;
+    rungi_problem_normalize(&problem);
+    assert_int_equal(rungi_product_check_begin(rungi_context_or_default(NULL), NULL, &problem, RUNG_F32, false, &check),
+                     RUNG_OK);
+    assert_finite(&check->rows, &check->cols, 5);
+    assert_finite(&check->cols, &check->rows, 9);
+    rungi_product_check_cancel(check);
+}
+
+/* Multiplies after a change of A, which the check must report. `depth`: with 1100, weights come from a sample. */
+static void assert_change_is_reported(int64_t depth, bool has_infinity, bool has_nan)
+{
+    enum { ROWS = 20, COLS = 24, DEPTH = 1100 };
+    static float a[ROWS * DEPTH], b[DEPTH * COLS], c[ROWS * COLS];
+    rungi_unchecked unchecked = {.multiply = change_a_and_multiply};
+    uint64_t seed = 5;
+    int64_t corrected;
+    unit_fill(&seed, a, ROWS * DEPTH);
+    unit_fill(&seed, b, DEPTH * COLS);
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, ROWS, depth, a),
+                                           rung_matrix_of(RUNG_F32, depth, COLS, b),
+                                           rung_matrix_of(RUNG_F32, ROWS, COLS, c));
+    if (has_infinity)
+        a[2 * depth + 100] = INFINITY; /* not in the sample */
+    if (has_nan)
+        b[9 * COLS + 3] = NAN;
+    rungi_problem_normalize(&problem);
+    assert_int_equal(rungi_multiply_and_check(rungi_context_or_default(NULL), &unchecked, &problem, &corrected),
+                     RUNG_STATUS_CORRUPTED);
+}
+
+/* A row or a column that is not finite must not hide an error in the others: its elements are no part of their sums. */
+static void changes_beside_infinities_are_reported(void **state)
+{
+    (void)state;
+    for (int64_t depth = 200; depth <= 1100; depth += 900)
+        for (int i = 0; i < 4; i++)
+            assert_change_is_reported(depth, i & 1, i & 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +333,8 @@ int main(void)
         cmocka_unit_test_setup(weights_from_a_sample, fill),
         cmocka_unit_test_setup(errors_are_corrected, fill),
         cmocka_unit_test_setup(changed_inputs_are_reported, fill),
+        cmocka_unit_test_setup(sums_are_finite_beside_infinities, fill),
+        cmocka_unit_test_setup(changes_beside_infinities_are_reported, fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
