@@ -319,6 +319,10 @@ typedef struct rung_cluster_options {
     int64_t                  max_message_bytes; /* longer messages are split; default and maximum 2^30 */
     rung_cluster_multiply_function multiply;    /* local multiplication; NULL: rung_gemm with `context` */
     void                          *multiply_user;
+    int64_t                        checked; /* 1: each rank checks the products that it computes, and corrects them
+                                                 * or fails with RUNG_STATUS_CORRUPTED, as with
+                                                 * rung_multiply_options.checked. Default 0. Not with `multiply`. Messages
+                                                 * and the addition of the ranks' products are not checked */
 } rung_cluster_options;
 
 static inline rung_cluster_options rung_cluster_options_default(void)
@@ -341,6 +345,7 @@ typedef struct rung_cluster_report {
     double  redistribute_seconds;
     double  multiply_seconds;
     double  wait_seconds; /* waiting for other ranks, for any reason */
+    int64_t corrected;    /* with `checked`: number of elements of this rank's products that were corrected */
 } rung_cluster_report;
 
 #ifdef __cplusplus

@@ -220,7 +220,14 @@ typedef rung_status (*rung_outofcore_accept_function)(void *user, const rung_out
  *     int64_t      memory[2] = {2LL << 30, 16LL << 30};
  *     options.devices = devices;
  *     options.device_memory_bytes = memory;
- *     options.device_count = 2; */
+ *     options.device_count = 2;
+ *
+ * With `checked`, the product of each slice and each panel is checked and corrected as by
+ * rung_multiply_options.checked, and the host adds it to the block. If a product cannot be corrected,
+ * its device fails with RUNG_STATUS_CORRUPTED. Blocks and panels of all devices are then in the memory
+ * of the host, up to the limits above, and the product of a slice needs additional memory. The blocks
+ * of an interrupted call without `checked` are not used by a call with it, and vice versa: resuming
+ * fails with RUNG_STATUS_INVALID. Files, and the sums in a block between two products, are not checked. */
 typedef struct rung_outofcore_options {
     size_t                           size;                /* set by rung_outofcore_options_default() */
     int64_t                          memory_bytes;        /* memory limit of the CPU, if device_count is 0; see above */
@@ -231,6 +238,7 @@ typedef struct rung_outofcore_options {
     rung_outofcore_progress_function progress;            /* may be NULL */
     rung_outofcore_accept_function   accept;              /* may be NULL; used with problem.path only */
     void                            *user;                /* first argument of both functions */
+    int64_t                          checked; /* 1: check each product and correct it; default 0. See below */
 } rung_outofcore_options;
 
 static inline rung_outofcore_options rung_outofcore_options_default(void)
@@ -252,6 +260,7 @@ struct rung_outofcore_report {
     double                         seconds;
     double                         flops; /* floating-point operations of this call */
     int64_t                        device_count;
+    int64_t                        corrected; /* with `checked`: number of elements of products that were corrected */
 };
 
 /* What one device did. */

@@ -58,14 +58,14 @@ static rung_status write_block_rows(rungi_worker *worker, const block_rows_t *ro
         TRY(rung_buffer_read(worker->writer_queue, worker->block, rows->first * sum_bytes, rows->count * sum_bytes,
                              sums, NULL));
         TRY(rung_queue_finish(worker->writer_queue));
-        rungi_job_count_bytes(job, &job->counts.download_bytes, rows->count * sum_bytes);
+        rungi_job_count(job, &job->counts.download_bytes, rows->count * sum_bytes);
     }
     if (is_converted(worker)) {
         round_sums(job->c->view.type, worker->writer_converted, sums, rows->count);
         sums = worker->writer_converted;
     }
     TRY(rungi_outofcore_matrix_store(job->c, rows->view, sums));
-    rungi_job_count_bytes(job, &job->counts.written_bytes, rows->count * job->sizes.output_bytes);
+    rungi_job_count(job, &job->counts.written_bytes, rows->count * job->sizes.output_bytes);
     return RUNG_OK;
 }
 
@@ -81,7 +81,7 @@ static rung_status load_c0_rows(rungi_worker *worker, const block_rows_t *rows)
     if (!worker->is_host_memory)
         TRY(rungi_worker_upload(worker, worker->writer_queue, worker->block, rows->first * sum_bytes,
                                 rows->count * sum_bytes, sums));
-    rungi_job_count_bytes(job, &job->counts.read_bytes, rows->count * job->sizes.output_bytes);
+    rungi_job_count(job, &job->counts.read_bytes, rows->count * job->sizes.output_bytes);
     return RUNG_OK;
 }
 

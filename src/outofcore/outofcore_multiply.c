@@ -135,10 +135,10 @@ void rungi_job_fail(rungi_job *job, rung_status status)
     rungi_block_queue_stop(&job->block_queue);
 }
 
-void rungi_job_count_bytes(rungi_job *job, int64_t *counter, int64_t bytes)
+void rungi_job_count(rungi_job *job, int64_t *counter, int64_t number)
 {
     pthread_mutex_lock(&job->mutex);
-    *counter += bytes;
+    *counter += number;
     pthread_mutex_unlock(&job->mutex);
 }
 
@@ -317,8 +317,11 @@ static rung_status multiply_on_cpu(rung_context *context, const rungi_outofcore_
     return status;
 }
 
-static rung_status check_devices(const rung_outofcore_options *options)
+static rung_status check_options(const rung_outofcore_options *options)
 {
+    if (options->checked != 0 && options->checked != 1)
+        return rungi_invalid("checked is %lld; it must be 1, or 0 for a multiplication without checks",
+                             (long long)options->checked);
     if (options->device_count < 0 || options->device_count > MAX_DEVICES)
         return rungi_invalid("device_count is %lld; it must be 0 to %d (0 selects the CPU)",
                              (long long)options->device_count, MAX_DEVICES);
@@ -335,17 +338,18 @@ rung_status rung_outofcore_multiply(rung_context *context, const rung_outofcore_
 {
     RUNGI_DISABLE_CANCELLATION;
     rung_outofcore_options options = rung_outofcore_options_default();
-    rungi_outofcore_problem checked;
+    rungi_outofcore_problem read;
     if (report)
         *report = NULL;
-    TRY(rungi_outofcore_problem_read(problem, &checked));
+    TRY(rungi_outofcore_problem_read(problem, &read));
     if (caller_options)
         TRY(rungi_versioned_struct_read(caller_options, &options, sizeof options, "options",
                                         "rung_outofcore_options_default"));
-    TRY(check_devices(&options));
+    TRY(check_options(&options));
+    read.is_checked = options.checked != 0;
     if (options.device_count == 0)
-        return multiply_on_cpu(context, &checked, &options, report);
+        return multiply_on_cpu(context, &read, &options, report);
     outofcore_devices_t devices = {
         .devices = options.devices, .memory_bytes = options.device_memory_bytes, .count = (int)options.device_count};
-    return multiply_with_report(&checked, &options, &devices, report);
+    return multiply_with_report(&read, &options, &devices, report);
 }

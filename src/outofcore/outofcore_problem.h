@@ -13,7 +13,8 @@ typedef struct rungi_outofcore_problem {
     const char *result_name; /* the caller's name of `c` in error messages: "C" or "D" */
     rung_compute compute;
     const char *path;
-    bool is_raw; /* the file at `path` has no header */
+    bool is_raw;     /* the file at `path` has no header */
+    bool is_checked; /* rung_outofcore_options.checked */
 } rungi_outofcore_problem;
 
 /* Reads a caller's problem and checks everything that needs no device. The result borrows files, memory

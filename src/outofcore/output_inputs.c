@@ -84,9 +84,10 @@ rung_status rungi_output_write_head(const rungi_outofcore_problem *problem, char
     const rung_matrix *a = &problem->a.view, *b = &problem->b.view;
     TRY(check_line(rungi_journal_format_line(head, "rung-multiply 2")));
     TRY(check_line(rungi_journal_format_line(
-        head + strlen(head), "problem %s:%s, %lld %lld %lld, alpha %a, beta %a, %s, %s", rung_type_name(a->type),
+        head + strlen(head), "problem %s:%s, %lld %lld %lld, alpha %a, beta %a, %s, %s%s", rung_type_name(a->type),
         rung_type_name(problem->c.view.type), (long long)a->rows, (long long)b->cols, (long long)a->cols,
-        problem->alpha, problem->beta, rung_compute_name(problem->compute), problem->is_raw ? "bare" : "npy")));
+        problem->alpha, problem->beta, rung_compute_name(problem->compute), problem->is_raw ? "bare" : "npy",
+        problem->is_checked ? ", checked" : "")));
     for (int i = 0; i < input_count(problem); i++)
         TRY(append_input(head, words[i], input_of(problem, i)));
     return RUNG_OK;

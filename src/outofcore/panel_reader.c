@@ -26,7 +26,7 @@ static rung_status load_lines(rungi_worker *worker, const rung_outofcore_matrix 
         if (!worker->is_host_memory)
             TRY(rungi_worker_upload(worker, worker->reader_queue, to, i * line_bytes, count * line_bytes, memory));
     }
-    rungi_job_count_bytes(worker->job, &worker->job->counts.read_bytes, (end - first) * line_bytes);
+    rungi_job_count(worker->job, &worker->job->counts.read_bytes, (end - first) * line_bytes);
     return RUNG_OK;
 }
 

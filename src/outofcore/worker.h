@@ -60,9 +60,10 @@ typedef struct rungi_job {
     rungi_output *output;           /* result file with its journal; NULL: the result is not a new file */
     rungi_reporter reporter;
 
-    pthread_mutex_t mutex;        /* protects the members below */
-    rung_outofcore_report counts; /* transferred bytes and resumed blocks; copied to the caller's report at the end */
-    double computed_blocks;       /* includes fractions */
+    pthread_mutex_t mutex; /* protects the members below */
+    rung_outofcore_report
+        counts; /* transferred bytes, resumed blocks and corrections; copied to the caller's report at the end */
+    double computed_blocks;          /* includes fractions */
     rungi_outofcore_failure failure; /* that ended the call */
     int first_failed;                /* index of the device that failed first; -1: none */
 } rungi_job;
@@ -70,9 +71,9 @@ typedef struct rungi_job {
 /* Ends the call for all workers. The message is the calling thread's rung_error_text(). */
 void rungi_job_fail(rungi_job *job, rung_status status);
 
-/* Adds transferred bytes to a member of job->counts: read_bytes and written_bytes from and to files or memory of the
+/* Adds a number to a member of job->counts: corrected elements, or transferred bytes; read_bytes and written_bytes from and to files or memory of the
  * caller, upload_bytes and download_bytes to and from the memory of a device. */
-void rungi_job_count_bytes(rungi_job *job, int64_t *counter, int64_t bytes);
+void rungi_job_count(rungi_job *job, int64_t *counter, int64_t number);
 
 /* Adds computed blocks (a fraction for one slice) and reports progress. Returns false if the call must end. */
 bool rungi_job_add_progress(rungi_job *job, double blocks);
@@ -111,7 +112,8 @@ typedef struct rungi_worker {
     rungi_job *job;
     int index; /* of the device in the block queue */
     rung_device *device;
-    bool is_host_memory; /* the device computes in memory of this process */
+    rung_device *memory_device; /* has the buffers: `device`, or the CPU if products are checked */
+    bool is_host_memory;        /* the buffers are in memory of this process */
     rung_queue *reader_queue, *queue, *writer_queue;
     rung_buffer *block;                    /* of C, in the accumulator type */
     char *reader_staging, *writer_staging; /* NULL with host memory */

@@ -14,7 +14,7 @@ rung_status rungi_worker_upload(rungi_worker *worker, rung_queue *queue, rung_bu
 {
     TRY(rung_buffer_write(queue, buffer, offset, bytes, from, NULL));
     TRY(rung_queue_finish(queue));
-    rungi_job_count_bytes(worker->job, &worker->job->counts.upload_bytes, bytes);
+    rungi_job_count(worker->job, &worker->job->counts.upload_bytes, bytes);
     return RUNG_OK;
 }
 
@@ -156,7 +156,8 @@ static rung_status create_packed_b(rungi_worker *worker)
     rung_plan *plan;
     options.packed_b = 1;
     part.compute = problem->compute;
-    if (!worker->is_host_memory || depth == 0 || rung_plan_create(worker->device, &part, &options, &plan) != RUNG_OK)
+    if (problem->is_checked || !worker->is_host_memory || depth == 0 ||
+        rung_plan_create(worker->device, &part, &options, &plan) != RUNG_OK)
         return RUNG_OK;
     rung_status status = create_packed_b_for(worker, rung_plan_describe(plan), available_bytes + MAX_HEADER_BYTES);
     rung_plan_destroy(plan);
@@ -188,9 +189,31 @@ static bool wait_for_block(rungi_worker *worker, const rungi_outofcore_slice *sl
     return is_free;
 }
 
+/* Multiplies matrices in host memory on the device, and corrects the product. */
+static rung_status multiply_checked(rungi_worker *worker, const rung_problem *part)
+{
+    rungi_job *job = worker->job;
+    rung_problem problem = *part;
+    rung_matrix *const views[] = {&problem.a, &problem.b, &problem.c};
+    rung_multiply_options options = rung_multiply_options_default();
+    int64_t corrected = 0;
+    for (int i = 0; i < 3; i++) {
+        views[i]->data = rung_buffer_native(views[i]->buffer);
+        views[i]->buffer = NULL;
+    }
+    options.device = worker->device;
+    options.checked = 1;
+    options.corrected = &corrected;
+    rung_status status = rung_multiply(rung_device_context(worker->device), &problem, &options);
+    rungi_job_count(job, &job->counts.corrected, corrected);
+    return status;
+}
+
 static rung_status multiply_slice(rungi_worker *worker, const rungi_outofcore_slice *slice)
 {
     rung_problem part = slice_problem(worker, slice);
+    if (worker->job->problem->is_checked)
+        return wait_for_block(worker, slice, &part) ? multiply_checked(worker, &part) : RUNG_OK;
     rung_run_options options = rung_run_options_default();
     rung_plan *plan;
     options.packed_b = worker->packed_b;
@@ -285,13 +308,14 @@ static rung_status create_buffers(rungi_worker *worker)
     const rung_outofcore_blocking *blocking = &worker->job->blocking;
     int64_t slice_rows = rungi_outofcore_slice_size(blocking->block_rows, 0);
     int64_t bytes_per_line = blocking->panel_depth * sizes->input_bytes;
-    TRY(rung_buffer_create(worker->device, blocking->block_rows * blocking->block_cols * sizes->sum_bytes,
+    TRY(rung_buffer_create(worker->memory_device, blocking->block_rows * blocking->block_cols * sizes->sum_bytes,
                            &worker->block));
     TRY(create_packed_b(worker));
     for (int i = 0; i < 2; i++)
-        TRY(rung_buffer_create(worker->device, slice_rows * bytes_per_line, &worker->slices[i].a));
+        TRY(rung_buffer_create(worker->memory_device, slice_rows * bytes_per_line, &worker->slices[i].a));
     for (int i = 0; i < rungi_outofcore_b_panel_buffers(worker); i++)
-        TRY(rung_buffer_create(worker->device, blocking->block_cols * bytes_per_line, &worker->b_panels[i].memory));
+        TRY(rung_buffer_create(worker->memory_device, blocking->block_cols * bytes_per_line,
+                               &worker->b_panels[i].memory));
     return RUNG_OK;
 }
 
@@ -314,9 +338,15 @@ static rung_status create_staging(rungi_worker *worker)
 
 static rung_status open_worker(rungi_worker *worker)
 {
-    TRY(rung_queue_create(worker->device, &worker->queue));
-    TRY(rung_queue_create(worker->device, &worker->reader_queue));
-    TRY(rung_queue_create(worker->device, &worker->writer_queue));
+    bool is_cpu = strcmp(rung_device_describe(worker->device)->backend, "cpu") == 0;
+    worker->is_host_memory = is_cpu || worker->job->problem->is_checked;
+    if (worker->is_host_memory && !is_cpu)
+        TRY(rung_device_open(rung_device_context(worker->device), "cpu", &worker->memory_device));
+    else
+        worker->memory_device = worker->device;
+    TRY(rung_queue_create(worker->memory_device, &worker->queue));
+    TRY(rung_queue_create(worker->memory_device, &worker->reader_queue));
+    TRY(rung_queue_create(worker->memory_device, &worker->writer_queue));
     TRY(create_staging(worker));
     return create_buffers(worker);
 }
@@ -337,6 +367,8 @@ static void close_worker(rungi_worker *worker)
     free(worker->reader_staging);
     free(worker->writer_staging);
     free(worker->writer_converted);
+    if (worker->memory_device != worker->device)
+        rung_device_close(worker->memory_device);
 }
 
 /* Computes while the reader and the writer run. The writer still writes a block that was completed last. */
@@ -372,13 +404,8 @@ static void *run_worker(void *user)
 
 rung_status rungi_worker_start(rungi_worker *worker, rungi_job *job, int index, rung_device *device)
 {
-    *worker = (rungi_worker){.job = job,
-                             .index = index,
-                             .device = device,
-                             .is_host_memory = strcmp(rung_device_describe(device)->backend, "cpu") == 0,
-                             .output_block = -1,
-                             .input_block = -1,
-                             .written_end = INT64_MAX};
+    *worker = (rungi_worker){
+        .job = job, .index = index, .device = device, .output_block = -1, .input_block = -1, .written_end = INT64_MAX};
     for (int i = 0; i < RUNGI_OUTOFCORE_MAX_HELD_BLOCKS; i++)
         worker->held_blocks[i] = -1;
     pthread_mutex_init(&worker->mutex, NULL);

@@ -197,6 +197,7 @@ typedef struct multiply_case {
     int64_t m, n, k, memory;
     bool a_by_columns, b_by_columns, in_files, out_file;
     double alpha, beta;
+    bool is_checked;
 } multiply_case_t;
 
 /* The devices of a call; NULL is the CPU. */
@@ -237,6 +238,7 @@ static inline const rung_outofcore_report *multiply_and_check(const multiply_cas
     problem.alpha = setting->alpha;
     problem.beta = setting->beta;
     rung_outofcore_options options = with_memory(setting->memory);
+    options.checked = setting->is_checked;
     if (fleet) {
         options.devices = fleet->devices;
         options.device_memory_bytes = fleet->memory;

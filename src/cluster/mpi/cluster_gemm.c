@@ -67,6 +67,13 @@ static rung_status check_options(const rung_cluster_options *options)
     if (options->memory_bytes < 0)
         return rungi_invalid("memory_bytes is %lld; it must not be negative (0: unlimited)",
                              (long long)options->memory_bytes);
+    if (options->checked != 0 && options->checked != 1)
+        return rungi_invalid("checked is %lld; it must be 1, or 0 for a multiplication without checks",
+                             (long long)options->checked);
+    if (options->checked && options->multiply)
+        return rungi_fail(RUNG_STATUS_UNSUPPORTED,
+                          "the products of the caller's function `multiply` cannot be checked; leave it NULL, or set "
+                          "checked to 0");
     return RUNG_OK;
 }
 
@@ -165,7 +172,7 @@ static uint64_t call_fingerprint(const cluster_call_t *call)
     const rung_cluster_options *options = &call->options;
     const rung_cluster_grid *grid = &call->grid;
     int64_t sizes[] = {grid->pm, grid->pn, grid->pk, grid->a_chunks, grid->b_chunks};
-    int64_t limits[] = {options->memory_bytes, options->max_message_bytes};
+    int64_t limits[] = {options->memory_bytes, options->max_message_bytes, options->checked};
     double reals[] = {call->alpha, call->beta, options->max_idle};
     uint64_t fingerprint = rungi_fnv1a(RUNGI_FNV1A_START, sizes, sizeof sizes);
     fingerprint = rungi_fnv1a(fingerprint, limits, sizeof limits);
@@ -382,6 +389,7 @@ static void write_report(cluster_call_t *call, double seconds)
         report->redistributed_bytes += call->redistributions[i].received_bytes;
     report->seconds = seconds;
     report->multiply_seconds = call->operations_state.multiply_seconds;
+    report->corrected = call->operations_state.corrected;
     call->caller_report->public_report = *report;
     call->caller_report->grid = call->grid;
     call->caller_report->grid.size = sizeof call->grid;

@@ -6,6 +6,18 @@
 
 #include "cluster/mpi/cluster_epilogue.h"
 
+static rung_status multiply_by_library(rungi_rank_operations_state *state, rung_matrix a, rung_matrix b, rung_matrix c)
+{
+    rung_problem problem = rung_problem_of(a, b, c);
+    rung_multiply_options options = rung_multiply_options_default();
+    int64_t corrected = 0;
+    options.checked = state->options->checked;
+    options.corrected = &corrected;
+    rung_status status = rung_multiply(state->options->context, &problem, &options);
+    state->corrected += corrected;
+    return status;
+}
+
 static rung_status multiply(void *user, int64_t rows, int64_t cols, int64_t depth, const void *a, const void *b,
                             void *c)
 {
@@ -17,7 +29,7 @@ static rung_status multiply(void *user, int64_t rows, int64_t cols, int64_t dept
     rungi_cluster_comm_poll(state->comm); /* also lets MPI advance messages in flight */
     double start = rungi_cluster_now_seconds();
     rung_status status = options->multiply ? options->multiply(options->multiply_user, left, right, sums)
-                                           : rung_gemm(options->context, 1.0, left, right, 0.0, sums);
+                                           : multiply_by_library(state, left, right, sums);
     state->multiply_seconds += rungi_cluster_now_seconds() - start;
     return status;
 }

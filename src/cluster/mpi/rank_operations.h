@@ -10,6 +10,7 @@ typedef struct rungi_rank_operations_state {
     const rung_cluster_options *options;
     rung_type input_type, sum_type;
     double multiply_seconds; /* time spent in multiplications */
+    int64_t corrected;       /* elements that were corrected */
 } rungi_rank_operations_state;
 
 rungi_rank_operations rungi_rank_operations_of(rungi_rank_operations_state *state, int64_t message_bytes);
