@@ -26,6 +26,7 @@ def group_matmul(
     compute: str | None = None,
     device: str | None = None,
     threads: int | None = None,
+    checked: bool = False,
 ) -> list:
     """Returns [activation(alpha * a[i] @ b[i] + beta * out[i] + bias[i]) * multiplier[i] + residual[i] for each i].
 
@@ -58,7 +59,7 @@ def group_matmul(
             raise ValueError(f"a[{index}] is on a CUDA device; group_matmul multiplies arrays in memory")
     context = _library.context_of(device if packed is None else None)
     compute = compute if packed is None else b[0].compute
-    options = _threads.current_options if threads is None else _threads.options_of(threads)
+    options = _threads.multiply_options(threads, checked)
 
     def run():
         problems = _problems(items, activation, compute, float(alpha), float(beta))

@@ -71,6 +71,7 @@ def matmul(
     compute: str | None = None,
     device: str | None = None,
     threads: int | None = None,
+    checked: bool = False,
 ) -> Any:
     """Returns activation(alpha * a @ b + beta * out + bias) * multiplier + residual.
 
@@ -101,6 +102,9 @@ def matmul(
         CPU. Operands in memory are copied to the device and back.
     threads
         Maximum number of CPU threads; None selects the number of rung.set_threads().
+    checked
+        Finds and corrects errors of the memory and the processor in the product a @ b. If they cannot be corrected, the
+        call raises rung.Error. Operands must be in memory, and ``b`` must not be packed.
 
     Raises TypeError and ValueError for arguments that do not fit together, and rung.Error if the library
     reports a failure.
@@ -125,6 +129,7 @@ def matmul(
         and compute is None
         and device is None
         and threads is None
+        and not checked
     ):
         if out is None:
             form = _plain_forms.get((id(a.dtype), id(b.dtype), a.shape, a.strides, b.shape, b.strides))
@@ -183,7 +188,7 @@ def matmul(
                         return out
                     if status != _library.ALIASED:
                         check(status)
-    return _matmul(a, b, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads)
+    return _matmul(a, b, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads, checked)
 
 
 # ---- The general path ---------------------------------------------------------------------------
@@ -262,10 +267,12 @@ class KnownForms:
 _known = KnownForms()
 
 
-def _matmul(a, b, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads):
+def _matmul(a, b, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads, checked):
     if hasattr(b, "_multiply_packed"):
+        if checked:
+            raise ValueError("a checked product needs the elements of b, and b is packed; pass the array itself")
         return b._multiply_packed(a, out, alpha, beta, bias, activation, multiplier, residual, compute, device, threads)
-    options = _threads.current_options if threads is None else _threads.options_of(threads)
+    options = _threads.multiply_options(threads, checked)
 
     def run(_, slot):
         return _multiply(context, slot.reference, options)
@@ -281,6 +288,9 @@ def _matmul(a, b, out, alpha, beta, bias, activation, multiplier, residual, comp
     form = operands.form(activation, compute)
     if operands.device is not None:
         from ._device import multiply_on_cuda
+
+        if checked:
+            raise ValueError("a checked product needs operands in memory, and one is on a CUDA device; copy it first")
 
         multiply_on_cuda(operands, form, float(alpha), float(beta), device)
         return out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The number of CPU threads of this package's calls."""
+"""The options of this package's calls: the number of CPU threads, and checks of products."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ctypes import byref
 from . import _library
 
 _requested = 0
-_options: dict[int, object] = {}
+_options: dict = {}
 
 #: Argument `options` of rung_multiply for calls without `threads`: None, the default, or a byref object.
 current_options = None
@@ -38,6 +38,16 @@ def options_of(threads) -> object:
             return None
         made = byref(_library.versioned(_library.MultiplyOptions, threads=number))
         return _options.setdefault(number, made)
+
+
+def multiply_options(threads, checked) -> object:
+    """Returns the argument `options` of rung_multiply for the arguments `threads` and `checked` of a call."""
+    if not checked:
+        return current_options if threads is None else options_of(threads)
+    key = (requested(threads), "checked")
+    if key not in _options:
+        _options[key] = byref(_library.versioned(_library.MultiplyOptions, threads=key[0], checked=1))
+    return _options[key]
 
 
 def requested(threads=None) -> int:

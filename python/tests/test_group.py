@@ -31,6 +31,14 @@ def test_types_and_sizes(dtype):
         assert result.shape == expected.shape and (result == expected).all()
 
 
+def test_checked():
+    a, b = operands()
+    for x, y, result in zip(a, b, rung.group_matmul(a, b, checked=True, threads=2)):
+        assert (result == x @ y).all()
+    with pytest.raises(rung.Error, match="the group has a packed B"):
+        rung.group_matmul(a[:1], [rung.pack(b[0])], checked=True)
+
+
 def test_same_bits_as_matmul():
     generator = numpy.random.default_rng(3)
     a = [generator.standard_normal((rows, 70), numpy.float32) for rows in (5, 130, 0, 64)]

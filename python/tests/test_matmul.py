@@ -248,6 +248,41 @@ def test_device_and_threads():
         assert (rung.matmul(a, b, **arguments) == a @ b).all()
 
 
+@pytest.fixture
+def seen_options(monkeypatch):
+    """The fields threads and checked of the options of each call of rung_multiply."""
+    rung.matmul(ints((2, 2)), ints((2, 2)))  # loads the library
+    seen, multiply = [], rung._matmul._multiply
+
+    def record(context, problem, options):
+        seen.append((options._obj.threads, options._obj.checked) if options is not None else (0, 0))
+        return multiply(context, problem, options)
+
+    monkeypatch.setattr(rung._matmul, "_multiply", record)
+    return seen
+
+
+def test_checked(seen_options):
+    """All paths of a call pass `checked` and the number of threads to the library."""
+    a, b = ints((30, 20)), ints((20, 10), seed=1)
+    for _ in range(3):  # the second call and later calls know the form
+        assert (rung.matmul(a, b, checked=True) == a @ b).all()
+        assert (rung.matmul(a, b, bias=1, threads=2, checked=True) == a @ b + 1).all()
+        assert (rung.matmul(a, b, numpy.empty((30, 10), numpy.float32), checked=True) == a @ b).all()
+        assert (rung.matmul(a, b) == a @ b).all()
+    assert seen_options == [(0, 1), (2, 1), (0, 1), (0, 0)] * 3
+    rung.set_threads(1)
+    rung.matmul(a, b, checked=True)
+    rung.set_threads(None)
+    assert seen_options[-1] == (1, 1)
+
+
+def test_checked_products_need_operands_in_memory():
+    a, b = ints((3, 4)), ints((4, 5))
+    with pytest.raises(ValueError, match="b is packed"):
+        rung.matmul(a, rung.pack(b), checked=True)
+
+
 def test_set_threads():
     before = rung.get_threads()
     rung.set_threads(3)
