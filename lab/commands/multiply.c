@@ -23,8 +23,8 @@ typedef struct multiply_command {
     rung_device *devices[MAX_COMMAND_DEVICES];
     int64_t device_memory[MAX_COMMAND_DEVICES];
     int device_count;
-    int64_t memory; /* 0: automatic */
-    bool is_checked;
+    int64_t memory;  /* 0: automatic */
+    bool is_sampled; /* elements of the result are checked at the end */
     lab_accuracy rigour;
     lab_sampled_coverage sample;
     rung_outofcore_report *report;
@@ -158,7 +158,7 @@ static int show_progress(void *user, const rung_outofcore_progress *progress)
 static rung_status check_result(void *user, const rung_outofcore_matrix *d, const rung_outofcore_report *report)
 {
     multiply_command_t *command = user;
-    if (!command->is_checked)
+    if (!command->is_sampled)
         return RUNG_OK;
     int64_t start_ns = lab_now_ns();
     lab_progress_show(&(lab_progress){.what = "checking", .done = 0, .count = 1, .units = "samples"});
@@ -220,7 +220,9 @@ static void print_report(const multiply_command_t *command, const rung_outofcore
         printf("  resumed after %lld of %lld blocks\n", (long long)report->resumed_blocks,
                (long long)(blocking->row_blocks * blocking->col_blocks));
     print_devices(report);
-    if (!command->is_checked)
+    if (command->options->checked)
+        printf("  all products checked, %lld elements corrected\n", (long long)report->corrected);
+    if (!command->is_sampled)
         printf("  not checked\n");
     else
         printf("  checked %s%lld elements, each within its bound\n", command->sample.is_all ? "all " : "",
@@ -246,6 +248,8 @@ static void print_json(const multiply_command_t *command, const rung_outofcore_r
     lab_json_number(&json, "bound", blocking->bound_bytes);
     lab_json_number(&json, "waited_percent", waited_percent(command, report));
     lab_json_integer(&json, "checked_elements", command->sample.elements);
+    lab_json_boolean(&json, "checked", command->options->checked != NULL);
+    lab_json_integer(&json, "corrected", report->corrected);
     lab_json_begin(&json, "devices", '[');
     for (int64_t i = 0; i < report->device_count; i++) {
         lab_json_begin(&json, NULL, '{');
@@ -266,10 +270,11 @@ static int run_multiply(multiply_command_t *command)
     options.device_memory_bytes = command->device_memory;
     options.device_count = command->device_count;
     options.restart = command->options->restart != NULL;
+    options.checked = command->options->checked != NULL;
     options.progress = show_progress;
     options.accept = check_result;
     options.user = command;
-    command->is_checked = !command->options->unchecked &&
+    command->is_sampled = !command->options->unchecked &&
                           lab_type_pair_accumulator(command->product) != RUNG_TYPE_NONE &&
                           lab_oracle_can_check_k(command->product, command->a_view.cols);
     lab_interrupt_watch();

@@ -42,6 +42,12 @@ grep -q 'checked .*within its bound' out.txt || fail "unchecked"
 [ "$(ls c.bin*)" = c.bin ] || fail "something is left: $(ls)"
 cp c.bin right.bin
 
+# Each product is checked. Elements may have other bits, and the sampled check at the end is the same.
+multiply --memory 2M --checked > out.txt || fail "--checked"
+grep -q 'all products checked, 0 elements corrected' out.txt || { cat out.txt; fail "--checked is not reported"; }
+multiply --memory 2M --checked --json > out.txt || fail "--checked --json"
+tr -d ' \n' < out.txt | grep -q '"checked":true,"corrected":0' || { cat out.txt; fail "--checked is not part of the JSON"; }
+
 # The output is not one of the inputs, under whatever name.
 cp a.bin input.bin
 ln -s a.bin link.bin
