@@ -111,7 +111,8 @@ static void run_checks(void)
     spoiled_ops.plan_run = spoiled_run;
 
     options = options_of(rank == 0);
-    check(multiply(&options, &corrected) == (ranks > 1 ? RUNG_STATUS_INVALID : RUNG_OK), "ranks with other options were accepted");
+    check(multiply(&options, &corrected) == (ranks > 1 ? RUNG_STATUS_INVALID : RUNG_OK),
+          "ranks with other options were accepted");
     options = options_of(2);
     check(multiply(&options, &corrected) == RUNG_STATUS_INVALID, "checked = 2 was accepted");
     options = options_of(1);

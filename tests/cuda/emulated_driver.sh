@@ -3,7 +3,8 @@
 # is, where the compiler is, and a machine on which there is no other.
 emulated_driver=$RUNG_BUILD/emulated_driver
 [ -e "$emulated_driver/libcuda.so.1" ] || { echo "the emulated driver was not built: cuda.h was not found"; exit 77; }
-nvrtc=$(ls -d "$RUNG_TEST_TOOLS"/python/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib 2> /dev/null | head -n 1)
+. "$RUNG_SOURCE/tests/support/emulated_gpu.sh"
+nvrtc=$(nvrtc_folder "$RUNG_TEST_TOOLS")
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 unset CUDA_HOME CUDA_PATH VIRTUAL_ENV CONDA_PREFIX XDG_CACHE_HOME RUNG_DEVICE RUNG_VERBOSE
 unset RUNG_EMULATED_ARCH RUNG_EMULATED_DRIVER_VERSION RUNG_EMULATED_DEVICES RUNG_EMULATED_POOLS
