@@ -355,11 +355,10 @@ static bool read_lines(lab_task_code *code, const char *launch, char *why, size_
                           lab_base_name(code->path), code->task->sizes[0]);
 }
 
-/* Returns whether a sentence, which has no words of the submission, is about a lack of memory or of descriptors. */
-static bool lacks_resources(const char *reason)
+/* Returns whether errno says that this machine lacks memory or descriptors, or cannot read its disk. */
+static bool lacks_resources(void)
 {
-    return strcmp(reason, "out of memory") == 0 || strstr(reason, "cannot be read") ||
-           strstr(reason, strerror(ENOMEM)) || strstr(reason, strerror(EMFILE)) || strstr(reason, strerror(ENFILE));
+    return errno == ENOMEM || errno == EMFILE || errno == ENFILE || errno == EIO;
 }
 
 bool lab_task_code_open(const lab_task *task, const char *path, const char *kernel, const char *reference_launch,
@@ -369,9 +368,10 @@ bool lab_task_code_open(const lab_task *task, const char *path, const char *kern
     char reason[1024];
     *status = LAB_CUDA_FAILED;
     *code = (lab_task_code){.task = task, .path = path};
+    errno = 0;
     code->text = lab_file_read(path, SOURCE_BYTES_MAX, &code->bytes, reason, sizeof reason);
     if (!code->text) {
-        *status = lacks_resources(reason) ? LAB_CUDA_NO_RESOURCES : LAB_CUDA_FAILED;
+        *status = lacks_resources() ? LAB_CUDA_NO_RESOURCES : LAB_CUDA_FAILED;
         return lab_set_reason(why, capacity, "%s: %s", path, reason);
     }
     if ((reference_launch && !lab_variant_apply(task, &code->text, &code->bytes)) ||
@@ -380,8 +380,9 @@ bool lab_task_code_open(const lab_task *task, const char *path, const char *kern
         return lab_set_reason(why, capacity, "out of memory");
     }
     read_constants(code);
+    errno = 0;
     if (!read_lines(code, reference_launch, why, capacity) || !match_launches(code, kernel, why, capacity)) {
-        *status = strcmp(why, "out of memory") == 0 ? LAB_CUDA_NO_RESOURCES : LAB_CUDA_FAILED;
+        *status = lacks_resources() ? LAB_CUDA_NO_RESOURCES : LAB_CUDA_FAILED;
         return false;
     }
     return compile(code, seconds, status, why, capacity);

@@ -19,7 +19,8 @@ bool lab_file_check(int file, int64_t limit, char *why, size_t capacity);
  * reason, without the file's name. */
 FILE *lab_file_open(const char *path, int64_t limit, char *why, size_t capacity);
 
-/* Reads a whole file, with a zero after its last byte, for free(). Returns NULL with the reason. */
+/* Reads a whole file, with a zero after its last byte, for free(). Returns NULL with the reason; errno is that of the call that
+ * failed, if one did. */
 char *lab_file_read(const char *path, int64_t limit, size_t *length, char *why, size_t capacity);
 
 /* Receives one field. Returns NULL, or an error. */
