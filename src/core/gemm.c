@@ -5,6 +5,7 @@
  * operands. */
 #include "base/assert.h"
 #include "base/cancellation.h"
+#include "base/checked_option.h"
 #include "base/try.h"
 #include "core/caller_structs.h"
 #include "core/checked/checked_multiply.h"

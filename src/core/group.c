@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/cancellation.h"
+#include "base/checked_option.h"
 #include "base/clock.h"
 #include "base/try.h"
 #include "core/caller_structs.h"

@@ -4,9 +4,9 @@
 #include "base/assert.h"
 #include "base/cancellation.h"
 #include "base/checked_arithmetic.h"
+#include "base/checked_option.h"
 #include "base/try.h"
 #include "core/caller_structs.h"
-#include "core/checked/checked_multiply.h"
 #include "core/plan.h"
 #include "core/plan_table.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/available_memory.h"
 #include "base/cancellation.h"
+#include "base/checked_option.h"
 #include "base/clock.h"
 #include "base/try.h"
 #include "base/versioned_struct.h"
@@ -319,9 +320,7 @@ static rung_status multiply_on_cpu(rung_context *context, const rungi_outofcore_
 
 static rung_status check_options(const rung_outofcore_options *options)
 {
-    if (options->checked != 0 && options->checked != 1)
-        return rungi_invalid("checked is %lld; it must be 1, or 0 for a multiplication without checks",
-                             (long long)options->checked);
+    TRY(rungi_checked_option_check(options->checked));
     if (options->device_count < 0 || options->device_count > MAX_DEVICES)
         return rungi_invalid("device_count is %lld; it must be 0 to %d (0 selects the CPU)",
                              (long long)options->device_count, MAX_DEVICES);

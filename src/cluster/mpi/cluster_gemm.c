@@ -8,6 +8,7 @@
 
 #include "base/cancellation.h"
 #include "base/checked_arithmetic.h"
+#include "base/checked_option.h"
 #include "base/fnv1a.h"
 #include "base/try.h"
 #include "base/unsupported_types.h"
@@ -67,9 +68,7 @@ static rung_status check_options(const rung_cluster_options *options)
     if (options->memory_bytes < 0)
         return rungi_invalid("memory_bytes is %lld; it must not be negative (0: unlimited)",
                              (long long)options->memory_bytes);
-    if (options->checked != 0 && options->checked != 1)
-        return rungi_invalid("checked is %lld; it must be 1, or 0 for a multiplication without checks",
-                             (long long)options->checked);
+    TRY(rungi_checked_option_check(options->checked));
     if (options->checked && options->multiply)
         return rungi_fail(RUNG_STATUS_UNSUPPORTED,
                           "the products of the caller's function `multiply` cannot be checked; leave it NULL, or set "

@@ -130,10 +130,3 @@ void rungi_corrections_log(rung_context *context, const char *device, int64_t co
         rungi_log(context, 1, "rung: %s computed %lld wrong elements of a checked product, which were corrected",
                   device, (long long)corrected);
 }
-
-rung_status rungi_checked_option_check(int64_t checked)
-{
-    if (checked == 0 || checked == 1)
-        return RUNG_OK;
-    return rungi_invalid("checked is %lld; it must be 1, or 0 for a multiplication without checks", (long long)checked);
-}

@@ -21,6 +21,3 @@ rung_status rungi_multiply_and_check(rung_context *context, const rungi_unchecke
 
 /* Logs that a device made errors, if it did. */
 void rungi_corrections_log(rung_context *context, const char *device, int64_t corrected);
-
-/* Checks the value of an option `checked`. */
-rung_status rungi_checked_option_check(int64_t checked);
