@@ -80,12 +80,15 @@ static bool has_memory(void)
  * needs more than the emulator allows fails twice, while the machine has memory. */
 static bool run_case(grade_run_t *run, int index, char *why, size_t capacity)
 {
-    bool has = true;
-    for (int i = 0; i < 2 && has && (i == 0 || run->results[index].lacked_memory); i++) {
+    const lab_task_run_result *result = &run->results[index];
+    for (int attempt = 0; attempt < 2; attempt++) {
         lab_task_run(&run->code, &run->cases[index], &run->settings, &run->results[index]);
-        has = !run->results[index].lacked_memory || has_memory();
+        if (!result->lacked_memory)
+            return true;
+        if (!has_memory())
+            return lab_set_reason(why, capacity, "out of memory for the grading; end other programs");
     }
-    return has || lab_set_reason(why, capacity, "out of memory for the grading; end other programs");
+    return true;
 }
 
 /* Runs the cases until one does not end. Returns false if the task is broken. */
