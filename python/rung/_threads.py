@@ -42,8 +42,10 @@ def options_of(threads) -> object:
 
 def multiply_options(threads, checked) -> object:
     """Returns the argument `options` of rung_multiply for the arguments `threads` and `checked` of a call."""
+    if not checked and threads is None:
+        return current_options
     if not checked:
-        return current_options if threads is None else options_of(threads)
+        return options_of(threads)
     key = (requested(threads), "checked")
     if key not in _options:
         _options[key] = byref(_library.versioned(_library.MultiplyOptions, threads=key[0], checked=1))
