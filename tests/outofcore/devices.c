@@ -187,7 +187,7 @@ static void lines_longer_than_a_staging_buffer(void **state)
     test_devices_t device = {{opened[0]}, {200 << 20}, 1};
     (void)state;
     if (strncmp(names[0], "cuda", 4) == 0)
-        return; /* the emulator takes too long for so many elements */
+        return; /* the emulator needs minutes for this problem */
     reset_faults();
     const rung_outofcore_report *report = multiply_and_check(&setting, &device);
     assert_int_equal(report->blocking->block_cols, setting.n);

@@ -10,8 +10,8 @@
 #include "base/checked_arithmetic.h"
 #include "common/elements.h"
 
-/* One case in so many also runs on OpenCL, or on the emulated GPU: to compile or emulate one kernel takes as long as some
- * hundred problems on the CPU. */
+/* Every 60th case also runs on OpenCL, and every 40th on the emulated GPU. Compiling or emulating one kernel takes as long as
+ * hundreds of problems on the CPU. */
 enum { OPENCL_ONE_IN = 60, CUDA_ONE_IN = 40 };
 
 /* Limits of the work per item: for GPUs, which are emulated, and for the CPU. */
