@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load.c - the library under load: load [SECONDS [THREADS]], 8 s and 1,000 threads unless given. A third of the time each:
+/* load.c - the library under load: load [SECONDS [THREADS [PART]]], 8 s and 1,000 threads unless given. Each part gets a third of
+ * the time, or one part all of it:
  *
  *   mixed      calls, plans, packing and contexts in ten threads, while signals arrive, threads are cancelled and processes are
  *              forked and executed, with a limit of the address space; memory must stay constant
@@ -409,6 +410,22 @@ static int run_child(void)
     return right ? 0 : 1;
 }
 
+/* Runs one part, or each of them for a third of the time if `part` is NULL. */
+static bool run_parts(const char *part, double seconds, int threads)
+{
+    double each = part ? seconds : seconds / 3;
+    bool right = true;
+    if (!part || strcmp(part, "mixed") == 0)
+        right = run_mixed(each);
+    fflush(stdout);
+    if (!part || strcmp(part, "threads") == 0)
+        right = run_threads(each, threads) && right;
+    fflush(stdout);
+    if (!part || strcmp(part, "processes") == 0)
+        right = run_processes(each) && right;
+    return right;
+}
+
 int main(int count, char **words)
 {
     double seconds = count > 1 ? atof(words[1]) : 8;
@@ -425,11 +442,7 @@ int main(int count, char **words)
     options.threads = 2;
     if (rung_context_create(&options, &shared_context) != RUNG_OK)
         return 1;
-    bool right = run_mixed(seconds / 3);
-    fflush(stdout);
-    right = run_threads(seconds / 3, threads) && right;
-    fflush(stdout);
-    right = run_processes(seconds / 3) && right;
+    bool right = run_parts(count > 3 ? words[3] : NULL, seconds, threads);
     rung_context_destroy(shared_context);
     return right ? 0 : 1;
 }
