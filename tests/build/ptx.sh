@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ptx.sh VERSION [EVERY] - assembles every EVERY-th PTX image of the library with NVIDIA's ptxas of CUDA 12.0 or 13. The
+# ptx.sh VERSION [EVERY] - assembles every EVERY-th PTX image of the library with NVIDIA's ptxas of CUDA 12.0 or 13. All
 # images are labelled as PTX 8.0, older than the compiler that made them, so that drivers of CUDA 12.0 load them; they must
 # use nothing newer. ptxas 12.0 assembles for the architecture of the image. ptxas 13 begins at sm_75, and assembles older
 # images for it, as newer drivers do.
@@ -17,12 +17,13 @@ count=$("$RUNG_BUILD/tests/build/unpack_images" "$work") || { echo "the images d
 
 assemble() {
     local target oldest=$3
-    grep -q '^\.version 8\.0' "$1" || { echo "$1 has another PTX version"; return 1; }
     target=$(grep -o '^\.target sm_[0-9]*' "$1" | cut -c 12-)
     "$2" -arch=sm_$((target < oldest ? oldest : target)) "$1" -o "$1.cubin" || { echo "$1"; return 1; }
     rm "$1.cubin"
 }
 export -f assemble
+others=$(grep -L '^\.version 8\.0' "$work"/*.ptx)
+[ -z "$others" ] || { echo "$others"; echo "these images have another PTX version"; exit 1; }
 for ((i = 0; i < count; i += every)); do ls "$work/$(printf %03d $i)"_*.ptx; done > "$work/files"
 xargs -P "$(nproc)" -I FILE bash -c 'assemble FILE "$0" "$1"' "$ptxas" $([ "$version" = 12.0 ] && echo 50 || echo 75) \
     < "$work/files" || exit 1
