@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """browser.py CHROMIUM PROFILE PAGE... [--keep FOLDER] - opens pages of `rung explain --html` in Chromium, at the widths of a desk
-and of a phone, light and dark, and uses them with the keyboard. Prints what is wrong and exits with 1."""
+and of a phone, one light and one dark, and uses them with the keyboard. Prints what is wrong and exits with 1."""
 import base64
 import json
 import os
@@ -8,6 +8,7 @@ import sys
 
 from chromium import Browser
 
+LOOKS = ((390, "dark"), (1280, "light"), (390, "light"), (1280, "dark"))
 
 # For every recorded step: what is drawn must be what the emulator counted.
 ALL_STEPS = """(() => {
@@ -123,9 +124,9 @@ def main(arguments):
     browser, faults = Browser(arguments[0], arguments[1]), []
     try:
         for page in arguments[2:]:
-            for width in (390, 1280):
-                for scheme in ("light", "dark"):
-                    look(browser, page, width, scheme, faults, keep)
+            # All four for a person; widths do not depend on colours.
+            for width, scheme in LOOKS if keep else LOOKS[:2]:
+                look(browser, page, width, scheme, faults, keep)
     finally:
         browser.process.terminate()
         browser.process.wait()

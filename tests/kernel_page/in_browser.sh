@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# in_browser.sh [--keep FOLDER] - pages of `rung explain --html` in Chromium at the widths of a desk and of a phone, light and dark:
+# in_browser.sh [--keep FOLDER] - pages of `rung explain --html` in Chromium at the widths of a desk and of a phone, one light and one dark:
 # nothing is wider than the window, the console has no errors, the keyboard moves between lines and along the sliders, and
 # what is drawn for each recorded request is what the emulator counted.
 set -u
