@@ -10,6 +10,7 @@ git -C "$RUNG_SOURCE" ls-files -z -co --exclude-standard | (cd "$RUNG_SOURCE" &&
     tar -x -C "$work"
 cd "$work"
 export CCACHE_BASEDIR=$work # if a caller compiles with ccache
+unset CMAKE_GENERATOR # a newcomer has the one that CMake chooses
 
 # A newcomer answers yes, and is not root; here sudo may be missing.
 export DEBIAN_FRONTEND=noninteractive APT_CONFIG=$work/apt.conf
