@@ -561,17 +561,19 @@ RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *pr
  *     rung_status status = rung_multiply(NULL, &problem, &options);
  *
  * Before the multiplication, the host computes weighted sums of A and B, and from them the sum of every row and every column
- * of the product, in tiles of 64 or more rows and columns. A row or column of a tile whose sum differs by more than half the mean
- * error bound of its elements (see rung_compute) is computed again, and elements whose error exceeds their bound are
- * corrected. So a correct result is never changed, and single errors of more than about the bound are found. Errors in
- * integers are always found if a row or a column has only one. If the sum of a corrected row or column is still wrong,
- * because A or B changed during the call or because memory is faulty, the call fails with RUNG_STATUS_CORRUPTED.
+ * of the product, in tiles. A row or column of a tile whose sum differs by more than half the mean error bound of its
+ * elements (see rung_compute) is computed again, and elements whose error exceeds their bound are corrected. So a correct
+ * result is never changed, and single errors of more than the bound are found. Where a sum could hide such an error, all
+ * elements of the row or column are computed again: for k below 32, and for matrices in which a few elements are much larger
+ * than the others. This takes several times as long as the multiplication. Errors in integers are always found if a row or a
+ * column has only one. If the sum of a corrected row or column is still wrong, because A or B changed during the call or
+ * because memory is faulty, the call fails with RUNG_STATUS_CORRUPTED.
  *
  * These are not checked: rows of A and columns of B with an infinity or a NaN, elements that may overflow, the epilogue and
  * beta * C, and the result after the call. If beta is not 0, if there is an epilogue, or if C is narrower than the
  * accumulator, the product is computed in temporary memory of the accumulator's type and the host computes the rest.
  * Inputs other than F32, F64, BF16, I8 and I32 are also copied in F32. Every k x n product of m rows needs O(mk + kn + mn)
- * additional operations. The results have the same error bounds as without checks, but may have other bits.
+ * additional operations, and more if elements are computed again. The results have the same error bounds as without checks, but may have other bits.
  *
  * Runs of plans on the CPU can be checked, too (rung_run_options.checked). The host needs A and B, so a run with `checked`
  * fails with RUNG_STATUS_UNSUPPORTED on a device with its own memory, and with a packed B. */

@@ -39,7 +39,8 @@ typedef struct rungi_line_sums {
     /* Adds to sums[i] the products of row i and `weights`, and to sizes[i] those of the magnitudes of row i and `sizes_of`. */
     void (*dot)(const void *first, int64_t stride, int64_t cols, const double *weights, const double *sizes_of,
                 double sums[RUNGI_PANEL_ROWS], double sizes[RUNGI_PANEL_ROWS]);
-    /* Adds to sums[j] the products of column j and `weights`, and to sizes[j] those of its magnitudes and `sizes_of`. */
+    /* Adds to sums[j] the products of column j and `weights`, and to sizes[j] those of its magnitudes and `sizes_of`. The products
+     * of a column are added to each other first, so that few roundings meet in a sum of many panels. */
     void (*combine)(const void *first, int64_t stride, int64_t cols, const double weights[RUNGI_PANEL_ROWS],
                     const double sizes_of[RUNGI_PANEL_ROWS], double *sums, double *sizes);
     /* Like `dot` and `combine`, without sizes. */
@@ -48,6 +49,10 @@ typedef struct rungi_line_sums {
     /* Add the magnitudes of each row or column. */
     void (*row_sizes)(const void *first, int64_t stride, int64_t cols, double sizes[RUNGI_PANEL_ROWS]);
     void (*col_sizes)(const void *first, int64_t stride, int64_t cols, double *sizes);
+    /* Add the squares of each row or column, multiplied by the weight of the row or column before. */
+    void (*row_squares)(const void *first, int64_t stride, int64_t cols, const double weights[RUNGI_PANEL_ROWS],
+                        double squares[RUNGI_PANEL_ROWS]);
+    void (*col_squares)(const void *first, int64_t stride, int64_t cols, const double *weights, double *squares);
 } rungi_line_sums;
 
 /* Returns the functions for this processor: [0] for double, [1] for F32. */

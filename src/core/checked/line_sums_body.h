@@ -13,6 +13,20 @@ typedef ELEMENT NAME(raw)
 #define TO(array, index) (*(NAME(vector) *)&(array)[index])
 #define MAGNITUDE(x) ((NAME(vector))((NAME(bits))(x)&INT64_MAX))
 
+/* Begins to read a part of the next rows, a cache line of each row in turn. The processor does not expect them: a panel is a
+ * narrow part of a matrix. */
+TARGET static inline void NAME(prefetch)(const ELEMENT *first, int64_t stride, int64_t j)
+{
+    enum {
+        LINE = 64,
+        COUNT = RUNGI_PANEL_ROWS * LANES * (int)sizeof(ELEMENT) / LINE, /* rows per vector */
+        TURNS = RUNGI_PANEL_ROWS / COUNT
+    };
+    const ELEMENT *next = first + (RUNGI_PANEL_ROWS + j / LANES % TURNS * COUNT) * stride + j;
+    for (int i = 0; i < COUNT; i++)
+        __builtin_prefetch(next + i * stride);
+}
+
 TARGET static double NAME(total)(const NAME(vector) * vector)
 {
     double sum = 0;
@@ -48,13 +62,14 @@ TARGET static void NAME(combine)(const void *first, int64_t stride, int64_t cols
 {
     const ELEMENT *rows = first;
     for (int64_t j = 0; j < cols; j += LANES) {
-        NAME(vector) sum = AT(sums, j), size = AT(sizes, j);
+        NAME(vector) sum = {0}, size = AT(sizes, j);
+        NAME(prefetch)(rows, stride, j);
         for (int row = 0; row < RUNGI_PANEL_ROWS; row++) {
             NAME(vector) x = LOAD(rows + row * stride + j);
             sum += x * weights[row];
             size += MAGNITUDE(x) * sizes_of[row];
         }
-        TO(sums, j) = sum;
+        TO(sums, j) = AT(sums, j) + sum;
         TO(sizes, j) = size;
     }
 }
@@ -67,6 +82,7 @@ TARGET static void NAME(sum_both)(const void *first, int64_t stride, int64_t col
     NAME(vector) row_sum[RUNGI_PANEL_ROWS] = {{0}};
     for (int64_t j = 0; j < cols; j += LANES) {
         NAME(vector) sum = AT(col_sums, j), weights = AT(col_weights, j);
+        NAME(prefetch)(rows, stride, j);
         for (int row = 0; row < RUNGI_PANEL_ROWS; row++) {
             NAME(vector) x = LOAD(rows + row * stride + j);
             sum += x * row_weights[row];
@@ -100,7 +116,38 @@ TARGET static void NAME(col_sizes)(const void *first, int64_t stride, int64_t co
     }
 }
 
-static const rungi_line_sums NAME(sums) = {NAME(dot), NAME(combine), NAME(sum_both), NAME(row_sizes), NAME(col_sizes)};
+TARGET static void NAME(row_squares)(const void *first, int64_t stride, int64_t cols,
+                                     const double weights[RUNGI_PANEL_ROWS], double squares[RUNGI_PANEL_ROWS])
+{
+    for (int row = 0; row < RUNGI_PANEL_ROWS; row += 4) {
+        const ELEMENT *rows = (const ELEMENT *)first + row * stride;
+        NAME(vector) square[4] = {{0}};
+        for (int64_t j = 0; j < cols; j += LANES)
+            for (int i = 0; i < 4; i++) {
+                NAME(vector) x = LOAD(rows + i * stride + j) * weights[row + i];
+                square[i] += x * x;
+            }
+        for (int i = 0; i < 4; i++)
+            squares[row + i] += NAME(total)(&square[i]);
+    }
+}
+
+TARGET static void NAME(col_squares)(const void *first, int64_t stride, int64_t cols, const double *weights,
+                                     double *squares)
+{
+    const ELEMENT *rows = first;
+    for (int64_t j = 0; j < cols; j += LANES) {
+        NAME(vector) square = AT(squares, j), weight = AT(weights, j);
+        for (int row = 0; row < RUNGI_PANEL_ROWS; row++) {
+            NAME(vector) x = LOAD(rows + row * stride + j) * weight;
+            square += x * x;
+        }
+        TO(squares, j) = square;
+    }
+}
+
+static const rungi_line_sums NAME(sums) = {NAME(dot),       NAME(combine),     NAME(sum_both),   NAME(row_sizes),
+                                           NAME(col_sizes), NAME(row_squares), NAME(col_squares)};
 
 #undef LANES
 #undef LOAD

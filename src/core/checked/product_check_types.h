@@ -6,13 +6,20 @@
 #include "core/checked/product_check.h"
 
 /* How much an element may differ from the exact one: `relative` times |A||B|, plus `absolute`, plus `vanished` times the
- * sums of the magnitudes of its row of A and its column of B. */
+ * sums of the magnitudes of its row of A and its column of B, unless one of the two is zero. */
 typedef struct rungi_error_bound {
     double relative, absolute, vanished;
     double largest;     /* the largest finite number of the accumulator */
     bool rounds_inputs; /* inputs near the largest number may become infinite */
     bool by_blocks;     /* elements of A count with the largest magnitude of their block (mode q8) */
 } rungi_error_bound;
+
+/* Why the elements of a line in a tile are computed again. */
+typedef enum rungi_check_flag {
+    RUNGI_CHECK_NONE,
+    RUNGI_CHECK_DIFFERS,    /* its sum differs from the expected one */
+    RUNGI_CHECK_INSENSITIVE /* its sum may hide an error above the bound of an element */
+} rungi_check_flag;
 
 /* Rows or columns of a product, in tiles of `tile` lines. All arrays are padded with zeros. */
 typedef struct rungi_check_axis {
@@ -21,6 +28,7 @@ typedef struct rungi_check_axis {
     double *weights;      /* a random sign divided by the sum of magnitudes in A or B; 0: the line is not checked */
     double *magnitudes;   /* |weights| */
     double *sizes;        /* the sums of magnitudes */
+    double *squares;      /* the sums of the squares of the weighted elements in A or B */
     double *totals;       /* per tile: the sum of `magnitudes` */
     double *sums;         /* per tile, k elements: the weighted sum of the lines of A or B */
     double *sum_sizes;    /* the same of magnitudes */
@@ -28,7 +36,8 @@ typedef struct rungi_check_axis {
     double *bounds;       /* the same of |A||B| */
     double *actual;       /* the sums that the product has */
     double *shares;       /* per tile: part of the sum of bounds that the two may differ by */
-    unsigned char *flags; /* 1: the two differ by more */
+    int64_t *flagged;     /* room for the numbers of the flagged lines of a tile */
+    unsigned char *flags; /* rungi_check_flag, as `expected` */
     uint32_t *integer_sums, *integer_expected, *integer_actual; /* of integers, which have one tile */
 } rungi_check_axis;
 
@@ -45,6 +54,7 @@ struct rungi_product_check {
     rung_matrix a_sizes; /* `a`, or in mode q8 the largest magnitudes of its blocks */
     void *copies[3];     /* memory of `a`, `b` and `a_sizes`, if they are copies */
     int64_t k, k_padded;
+    int64_t sharp; /* sums of so many elements have small rounding errors */
     rungi_check_axis rows, cols;
     const rung_matrix *product; /* during the comparison */
     void *memory;               /* all arrays */
@@ -68,6 +78,13 @@ static inline uint32_t rungi_check_integer_weight(int64_t index, bool is_row)
  * `is_worst_case`, returns the largest difference that rounding can cause instead. */
 double rungi_product_check_limit(const rungi_product_check *check, const rungi_check_axis *axis,
                                  const rungi_check_axis *other, int64_t line, int64_t tile, bool is_worst_case);
+
+/* Calls work(job, part) for all parts; a small job, of few `elements`, stays on this thread. */
+void rungi_product_check_run(const rungi_product_check *check, double elements, int64_t parts, rungi_part_work *work,
+                             void *job);
+
+/* insensitive_sums.c: flags lines whose sums may hide errors. */
+void rungi_product_flag_insensitive(rungi_product_check *check);
 
 /* integer_check.c: computes what is expected of a product of integers; compares it with the product and sets the flags. */
 void rungi_integer_check_prepare(rungi_product_check *check);

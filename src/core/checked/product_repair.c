@@ -2,6 +2,7 @@
 /* product_repair.c - computes the flagged rows and columns of a product again and corrects wrong elements. See
  * product_check.h. Columns are rows of the transposed product. */
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/float16.h"
@@ -22,10 +23,19 @@ typedef struct tile_lines {
 
 enum { GROUP = 4 }; /* lines that are computed together */
 
-/* The elements of a group of lines in a panel: sums of products, what their rounding lost, and sums of magnitudes. */
+/* The elements of a group of lines in a panel: sums of products and of magnitudes. */
 typedef struct element_sums {
-    double sums[GROUP][RUNGI_PANEL_COLS], lost[GROUP][RUNGI_PANEL_COLS], sizes[GROUP][RUNGI_PANEL_COLS];
+    _Alignas(64) double sums[GROUP][RUNGI_PANEL_COLS];
+    double sizes[GROUP][RUNGI_PANEL_COLS];
 } element_sums_t;
+
+/* The flagged lines of a tile. A part of the work is a group of them. */
+typedef struct flagged_lines {
+    const tile_lines_t *lines;
+    int64_t *flagged;
+    int64_t count;
+    atomic_llong corrected;
+} flagged_lines_t;
 
 static int64_t first_of(const rungi_check_axis *axis, int64_t tile)
 {
@@ -74,79 +84,102 @@ static void write_value(const rung_matrix *view, int64_t row, int64_t col, doubl
         *(float *)address = (float)value;
 }
 
-/* Adds products to sums, and what rounding loses to `lost`. */
-static void add_exactly(double x, const double *y, int64_t count, double *sums, double *lost)
+/* Computes an element of the product with twice the precision. Returns how much `got` differs from it. */
+static double exact_error(const tile_lines_t *lines, int64_t line, int64_t element, double got, double *exact)
 {
-    for (int64_t j = 0; j < count; j++) {
-        double product = x * y[j], sum = sums[j] + product, back = sum - sums[j];
-        lost[j] += (sums[j] - (sum - back)) + (product - back) + fma(x, y[j], -product);
-        sums[j] = sum;
+    double alpha = lines->check->alpha, sum = 0, lost = 0;
+    for (int64_t i = 0; i < lines->check->k; i++) {
+        double x = read_value(&lines->x, line, i), y = read_value(&lines->y, i, element);
+        double product = x * y, next = sum + product, back = next - sum;
+        lost += (sum - (next - back)) + (product - back) + fma(x, y, -product);
+        sum = next;
+    }
+    if (!isfinite(sum))
+        lost = 0;
+    *exact = fma(alpha, sum, alpha * lost);
+    return fma(-alpha, sum, got) - alpha * lost;
+}
+
+/* Adds the products of a group of lines and a panel of y, whose first row is row k of y, and their magnitudes. */
+static void add_products(const tile_lines_t *lines, const int64_t *group, int count, int64_t k, int64_t first,
+                         int64_t width, element_sums_t *to)
+{
+    int64_t depth = rungi_min(RUNGI_PANEL_ROWS, lines->check->k - k);
+    rungi_panel panel;
+    rungi_panel_rows rows = rungi_panel_find(&lines->y, k, depth, first, width, &panel);
+    for (int line = 0; line < count; line++) {
+        double values[RUNGI_PANEL_ROWS] = {0}, magnitudes[RUNGI_PANEL_ROWS] = {0};
+        for (int64_t i = 0; i < depth; i++) {
+            values[i] = read_value(&lines->x, group[line], k + i);
+            magnitudes[i] = lines->check->bound.by_blocks ? 0 : fabs(values[i]);
+        }
+        lines->check->line_sums[rows.is_f32 != 0]->combine(rows.first, rows.stride,
+                                                           rungi_round_up(width, RUNGI_PANEL_LANES), values, magnitudes,
+                                                           to->sums[line], to->sizes[line]);
     }
 }
 
-static void add(double x, const double *y, int64_t count, double *sums)
+/* Adds the magnitudes in mode q8, in which other elements count. */
+static void add_block_sizes(const tile_lines_t *lines, const int64_t *group, int count, int64_t k, int64_t first,
+                            int64_t width, element_sums_t *to)
 {
-    for (int64_t j = 0; j < count; j++)
-        sums[j] += x * y[j];
-}
-
-static void add_sizes(double x, const double *y, int64_t count, double *sizes)
-{
-    for (int64_t j = 0; j < count; j++)
-        sizes[j] += fabs(x) * fabs(y[j]);
-}
-
-/* Adds the products of a group of lines and a panel of y, whose first row is row k of y. */
-static void add_products(const tile_lines_t *lines, const int64_t *group, int count, const rungi_panel *panel,
-                         int64_t k, int64_t depth, int64_t width, element_sums_t *to)
-{
-    bool is_exact = lines->check->sum_type == RUNG_F64;
+    int64_t depth = rungi_min(RUNGI_PANEL_ROWS, lines->check->k - k);
+    rungi_panel panel;
+    rungi_panel_load(&lines->y_sizes, k, depth, first, width, &panel);
     for (int line = 0; line < count; line++)
         for (int64_t i = 0; i < depth; i++) {
-            double x = read_value(&lines->x, group[line], k + i);
-            if (is_exact)
-                add_exactly(x, panel->rows[i], width, to->sums[line], to->lost[line]);
-            else
-                add(x, panel->rows[i], width, to->sums[line]);
+            double x = fabs(read_value(&lines->x_sizes, group[line], k + i));
+            for (int64_t j = 0; j < width; j++)
+                to->sizes[line][j] += x * fabs(panel.rows[i][j]);
         }
-}
-
-/* Adds the magnitudes of these products. */
-static void add_product_sizes(const tile_lines_t *lines, const int64_t *group, int count, const rungi_panel *panel,
-                              int64_t k, int64_t depth, int64_t width, element_sums_t *to)
-{
-    for (int line = 0; line < count; line++)
-        for (int64_t i = 0; i < depth; i++)
-            add_sizes(read_value(&lines->x_sizes, group[line], k + i), panel->rows[i], width, to->sizes[line]);
 }
 
 /* ---- Lines of floating-point numbers ----------------------------------------------------------------------------- */
 
-/* Returns whether a correct kernel may have stored `got`. */
-static bool is_right(const tile_lines_t *lines, int64_t line, int64_t element, double got, double exact, double size)
+/* Returns whether a correct kernel may have stored `got`, which differs from the exact product by `difference`, give or take the
+ * uncertainty. */
+static bool is_right(const tile_lines_t *lines, int64_t line, int64_t element, double got, double difference,
+                     double size, double uncertainty)
 {
     const rungi_product_check *check = lines->check;
     const rungi_error_bound *bound = &check->bound;
     double alpha = fabs(check->alpha), inputs = lines->axis->sizes[line] + lines->other->sizes[element];
+    if (lines->axis->sizes[line] == 0 || lines->other->sizes[element] == 0)
+        inputs = 0;
     double error = alpha * (bound->relative * size) +
                    (alpha > 1 ? alpha : 1) * (bound->absolute + bound->vanished * inputs);
-    if (fabs(got - exact) <= error)
+    if (fabs(difference) <= error - uncertainty)
         return true;
     bool may_overflow = !(alpha * size + error < bound->largest * 0.999) || !(size < bound->largest * 0.999) ||
                         (bound->rounds_inputs && inputs >= 0x1p126);
     return may_overflow && !isfinite(got);
 }
 
-/* Compares elements with their sums, and corrects them. */
-static void correct_elements(const tile_lines_t *lines, int64_t line, int64_t first, int64_t count, const double *sums,
-                             const double *lost, const double *sizes, int64_t *corrected)
+/* Returns by how much a sum of products of F64 may differ from the exact one, relative to the sum of magnitudes: panels have
+ * eight products, whose sums are added. */
+static double uncertainty_of(const rungi_product_check *check)
 {
-    double alpha = lines->check->alpha;
+    double roundings = RUNGI_PANEL_ROWS + (double)check->k / RUNGI_PANEL_ROWS + 4;
+    return check->sum_type == RUNG_F64 ? roundings * 0x1.01p-53 : 0;
+}
+
+/* Compares elements with their sums, and corrects them. If a sum in double cannot tell whether an element is right, an exact one
+ * does. */
+static void correct_elements(const tile_lines_t *lines, int64_t line, int64_t first, int64_t count, const double *sums,
+                             const double *sizes, int64_t *corrected)
+{
+    const rungi_product_check *check = lines->check;
+    double alpha = check->alpha, share = uncertainty_of(check) * fabs(alpha);
     for (int64_t j = 0; j < count; j++) {
-        double exact = fma(alpha, sums[j], alpha * lost[j]);
-        double got = read_value(&lines->product, line, first + j);
-        if (lines->other->weights[first + j] == 0 || is_right(lines, line, first + j, got, exact, sizes[j]))
+        double exact = alpha * sums[j], got = read_value(&lines->product, line, first + j);
+        if (lines->other->weights[first + j] == 0 ||
+            is_right(lines, line, first + j, got, got - exact, sizes[j], share * sizes[j]))
             continue;
+        if (check->sum_type == RUNG_F64) {
+            double difference = exact_error(lines, line, first + j, got, &exact);
+            if (is_right(lines, line, first + j, got, difference, sizes[j], 0))
+                continue;
+        }
         write_value(&lines->product, line, first + j, exact);
         ++*corrected;
     }
@@ -156,18 +189,14 @@ static void verify_block(const tile_lines_t *lines, const int64_t *group, int co
                          int64_t *corrected)
 {
     element_sums_t sums;
-    rungi_panel panel;
     memset(&sums, 0, sizeof sums);
     for (int64_t k = 0; k < lines->check->k; k += RUNGI_PANEL_ROWS) {
-        int64_t depth = rungi_min(RUNGI_PANEL_ROWS, lines->check->k - k);
-        rungi_panel_load(&lines->y, k, depth, first, width, &panel);
-        add_products(lines, group, count, &panel, k, depth, width, &sums);
+        add_products(lines, group, count, k, first, width, &sums);
         if (lines->check->bound.by_blocks)
-            rungi_panel_load(&lines->y_sizes, k, depth, first, width, &panel);
-        add_product_sizes(lines, group, count, &panel, k, depth, width, &sums);
+            add_block_sizes(lines, group, count, k, first, width, &sums);
     }
     for (int i = 0; i < count; i++)
-        correct_elements(lines, group[i], first, width, sums.sums[i], sums.lost[i], sums.sizes[i], corrected);
+        correct_elements(lines, group[i], first, width, sums.sums[i], sums.sizes[i], corrected);
 }
 
 static void verify_group(const tile_lines_t *lines, const int64_t *group, int count, int64_t *corrected)
@@ -226,29 +255,39 @@ static bool is_sum_near(const tile_lines_t *lines, int64_t line, bool is_verifie
                rungi_product_check_limit(check, lines->axis, lines->other, line, lines->other_tile, is_verified);
 }
 
+static void verify_part(void *job, int64_t part)
+{
+    flagged_lines_t *work = job;
+    const int64_t *group = work->flagged + part * GROUP;
+    int count = (int)rungi_min(GROUP, work->count - part * GROUP);
+    int64_t corrected = 0;
+    if (!work->lines->check->is_integer)
+        verify_group(work->lines, group, count, &corrected);
+    for (int i = 0; i < count && work->lines->check->is_integer; i++)
+        verify_integers(work->lines, group[i], &corrected);
+    atomic_fetch_add(&work->corrected, corrected);
+}
+
 /* Computes all flagged lines again. Fails if a line still has a wrong sum: then A or B has changed. */
 static rung_status verify_flagged(const tile_lines_t *lines, int64_t *corrected)
 {
-    int64_t group[GROUP];
-    int count = 0;
+    const rungi_product_check *check = lines->check;
+    flagged_lines_t work = {.lines = lines, .flagged = lines->axis->flagged};
     int64_t end = end_of(lines->axis, lines->tile);
-    for (int64_t line = first_of(lines->axis, lines->tile); line < end; line++) {
-        if (*flag_of(lines, line) && lines->check->is_integer)
-            verify_integers(lines, line, corrected);
-        else if (*flag_of(lines, line))
-            group[count++] = line;
-        if (count == GROUP || (count > 0 && line == end - 1)) {
-            verify_group(lines, group, count, corrected);
-            count = 0;
-        }
-    }
     for (int64_t line = first_of(lines->axis, lines->tile); line < end; line++)
-        if (*flag_of(lines, line) && !is_sum_near(lines, line, true))
+        if (*flag_of(lines, line))
+            work.flagged[work.count++] = line;
+    double elements = (double)work.count * (double)check->k *
+                      (double)(end_of(lines->other, lines->other_tile) - first_of(lines->other, lines->other_tile));
+    rungi_product_check_run(check, elements, rungi_ceil_divide(work.count, GROUP), verify_part, &work);
+    *corrected += atomic_load(&work.corrected);
+    for (int64_t i = 0; i < work.count; i++)
+        if (!is_sum_near(lines, work.flagged[i], true))
             return rungi_fail(
                 RUNG_STATUS_CORRUPTED,
                 "the sum of %s %lld of the product is wrong although its elements were computed again; A or B changed "
                 "during the call, or memory is faulty: compute the matrices again, and test the memory",
-                lines->is_transposed ? "column" : "row", (long long)line);
+                lines->is_transposed ? "column" : "row", (long long)work.flagged[i]);
     return RUNG_OK;
 }
 
@@ -256,20 +295,25 @@ static rung_status verify_flagged(const tile_lines_t *lines, int64_t *corrected)
 static void clear_flags(const tile_lines_t *lines)
 {
     for (int64_t line = first_of(lines->axis, lines->tile); line < end_of(lines->axis, lines->tile); line++)
-        if (*flag_of(lines, line) && is_sum_near(lines, line, false))
-            *flag_of(lines, line) = 0;
+        if (*flag_of(lines, line) == RUNGI_CHECK_DIFFERS && is_sum_near(lines, line, false))
+            *flag_of(lines, line) = RUNGI_CHECK_NONE;
 }
 
 static int64_t count_flags(const tile_lines_t *lines)
 {
     int64_t count = 0;
     for (int64_t line = first_of(lines->axis, lines->tile); line < end_of(lines->axis, lines->tile); line++)
-        count += *flag_of(lines, line);
+        count += *flag_of(lines, line) != RUNGI_CHECK_NONE;
     return count;
 }
 
+static bool has_all(const tile_lines_t *lines, int64_t count)
+{
+    return count == end_of(lines->axis, lines->tile) - first_of(lines->axis, lines->tile);
+}
+
 /* Corrects a tile. A wrong element of A spoils a row and flags all columns, one of B the reverse: the smaller set is computed
- * first, and often leaves nothing of the larger. */
+ * first, and often leaves nothing of the larger. If it has all lines, it has all elements. */
 static rung_status repair_tile(rungi_product_check *check, int64_t row_tile, int64_t col_tile, int64_t *corrected)
 {
     tile_lines_t rows = {check,    &check->rows, &check->cols,    row_tile,       col_tile, false,
@@ -295,7 +339,7 @@ static rung_status repair_tile(rungi_product_check *check, int64_t row_tile, int
     }
     TRY(verify_flagged(first, corrected));
     clear_flags(second);
-    return verify_flagged(second, corrected);
+    return has_all(first, rungi_min(row_count, col_count)) ? RUNG_OK : verify_flagged(second, corrected);
 }
 
 rung_status rungi_product_repair(rungi_product_check *check, int64_t *corrected)

@@ -42,12 +42,14 @@ static bool reserve_axis(const rungi_product_check *check, char *memory, int64_t
     int64_t lines = axis->padded;
     if (check->is_integer)
         return reserve(memory, bytes, lines, 1, &axis->flags) &&
+               reserve(memory, bytes, axis->tile, sizeof *axis->flagged, &axis->flagged) &&
                reserve_integers(memory, bytes, check->k_padded, &axis->integer_sums) &&
                reserve_integers(memory, bytes, lines, &axis->integer_expected) &&
                reserve_integers(memory, bytes, lines, &axis->integer_actual);
     return reserve_doubles(memory, bytes, 1, lines, &axis->weights) &&
            reserve_doubles(memory, bytes, 1, lines, &axis->magnitudes) &&
            reserve_doubles(memory, bytes, 1, lines, &axis->sizes) &&
+           reserve_doubles(memory, bytes, 1, lines, &axis->squares) &&
            reserve_doubles(memory, bytes, 1, axis->tiles, &axis->totals) &&
            reserve_doubles(memory, bytes, axis->tiles, check->k_padded, &axis->sums) &&
            reserve_doubles(memory, bytes, axis->tiles, check->k_padded, &axis->sum_sizes) &&
@@ -55,6 +57,7 @@ static bool reserve_axis(const rungi_product_check *check, char *memory, int64_t
            reserve_doubles(memory, bytes, other->tiles, lines, &axis->bounds) &&
            reserve_doubles(memory, bytes, other->tiles, lines, &axis->actual) &&
            reserve_doubles(memory, bytes, other->tiles, axis->tiles, &axis->shares) &&
+           reserve(memory, bytes, axis->tile, sizeof *axis->flagged, &axis->flagged) &&
            reserve(memory, bytes, other->tiles * lines, 1, &axis->flags);
 }
 
@@ -198,7 +201,7 @@ double rungi_product_check_limit(const rungi_product_check *check, const rungi_c
                                  : axis->shares[tile * axis->tiles + line / axis->tile];
     double alpha = fabs(check->alpha);
     double sum = bound->relative * axis->bounds[tile * axis->padded + line];
-    double vanished = bound->vanished * (axis->sizes[line] * other->totals[tile] + width);
+    double vanished = axis->sizes[line] > 0 ? bound->vanished * (axis->sizes[line] * other->totals[tile] + width) : 0;
     return alpha * share * sum + (alpha > 1 ? alpha : 1) * (bound->absolute * other->totals[tile] + vanished);
 }
 
@@ -324,13 +327,15 @@ static bool sum_columns(rungi_product_check *check, int64_t tile, bool is_sample
         if (!measure_columns(check, col, width, is_sample))
             return false;
         set_weights(cols, col, width, false);
+        memset(&cols->squares[col], 0, (size_t)padded * sizeof(double));
         bool clears = has_unchecked(cols, col, width);
         for (int64_t row = 0; row < check->k; row += RUNGI_PANEL_ROWS) {
             rungi_panel_rows found = find_rows(&check->b, row, rungi_min(RUNGI_PANEL_ROWS, check->k - row), col, width,
                                                NULL, clears ? cols : NULL, &panel);
-            sums_for(check, found)
-                ->dot(found.first, found.stride, padded, &cols->weights[col], &cols->magnitudes[col], &sums[row],
-                      &sizes[row]);
+            const rungi_line_sums *line_sums = sums_for(check, found);
+            line_sums->dot(found.first, found.stride, padded, &cols->weights[col], &cols->magnitudes[col], &sums[row],
+                           &sizes[row]);
+            line_sums->col_squares(found.first, found.stride, padded, &cols->magnitudes[col], &cols->squares[col]);
         }
     }
     return is_tile_finite(check, cols, tile);
@@ -374,6 +379,7 @@ static bool sum_panel_of_a(rungi_product_check *check, int64_t tile, int64_t row
     if (!measure_rows(check, row, height, is_sample))
         return false;
     set_weights(rows, row, height, true);
+    memset(&rows->squares[row], 0, RUNGI_PANEL_ROWS * sizeof(double));
     bool clears = has_unchecked(rows, row, height);
     for (int64_t col = 0; col < check->k; col += RUNGI_PANEL_COLS) {
         int64_t width = rungi_min(RUNGI_PANEL_COLS, check->k - col), padded = rungi_round_up(width, RUNGI_PANEL_LANES);
@@ -382,6 +388,7 @@ static bool sum_panel_of_a(rungi_product_check *check, int64_t tile, int64_t row
         const rungi_line_sums *line_sums = sums_for(check, found);
         line_sums->combine(found.first, found.stride, padded, &rows->weights[row], &rows->magnitudes[row],
                            &rows->sums[at], &rows->sum_sizes[at]);
+        line_sums->row_squares(found.first, found.stride, padded, &rows->magnitudes[row], &rows->squares[row]);
         for (int64_t other = 0; other < cols->tiles; other++)
             line_sums->dot(found.first, found.stride, padded, &cols->sums[other * check->k_padded + col],
                            &cols->sum_sizes[other * check->k_padded + col], &rows->expected[other * rows->padded + row],
@@ -505,7 +512,7 @@ static void compare_tile(const rungi_product_check *check, rungi_check_axis *axi
         int64_t at = tile * axis->padded + line;
         bool is_near = difference_of(check, axis, at) <=
                        rungi_product_check_limit(check, axis, other, line, tile, false);
-        axis->flags[at] = !is_near && axis->weights[line] != 0;
+        axis->flags[at] = !is_near && axis->weights[line] != 0 ? RUNGI_CHECK_DIFFERS : RUNGI_CHECK_NONE;
     }
 }
 
@@ -518,29 +525,33 @@ static void compare(const rungi_product_check *check, rungi_check_axis *axis, co
 
 /* ---- A check ----------------------------------------------------------------------------------------------------- */
 
-enum { MIN_TILE = 64 };
-
-/* Small problems stay on one thread. */
-static void run_parts(const rungi_product_check *check, int64_t parts, rungi_part_work *work)
+void rungi_product_check_run(const rungi_product_check *check, double elements, int64_t parts, rungi_part_work *work,
+                             void *job)
 {
     const double few = 1 << 18;
-    double elements = (double)check->rows.count * (double)check->cols.count +
-                      ((double)check->rows.count + (double)check->cols.count) * (double)check->k;
     if (check->runner.run && parts > 1 && elements > few) {
-        check->runner.run(check->runner.user, parts, work, (void *)(uintptr_t)check);
+        check->runner.run(check->runner.user, parts, work, job);
         return;
     }
     for (int64_t part = 0; part < parts; part++)
-        work((void *)(uintptr_t)check, part);
+        work(job, part);
 }
 
-/* The sums of a tile are sharp if it has fewer lines than k: see the decision. */
-static void divide(rungi_check_axis *axis, int64_t count, int64_t k, const rungi_product_check *check)
+/* Runs a part of the check that reads A, B or the product once. */
+static void run_parts(const rungi_product_check *check, int64_t parts, rungi_part_work *work)
 {
-    int64_t lines = k / (check->bound.rounds_inputs ? 16 : 2);
+    double elements = (double)check->rows.count * (double)check->cols.count +
+                      ((double)check->rows.count + (double)check->cols.count) * (double)check->k;
+    rungi_product_check_run(check, elements, parts, work, (void *)(uintptr_t)check);
+}
+
+/* Chooses the number of lines per tile: up to `sharp`, but not too few. */
+static void divide(rungi_check_axis *axis, int64_t count, const rungi_product_check *check)
+{
+    enum { LEAST = 16 };
     axis->count = count;
     axis->padded = rungi_round_up(count, RUNGI_PANEL_LANES);
-    axis->tile = rungi_round_up(rungi_max(lines, MIN_TILE), MIN_TILE);
+    axis->tile = rungi_max(check->sharp / LEAST * LEAST, LEAST);
     if (check->is_integer)
         axis->tile = rungi_max(count, 1);
     axis->tiles = rungi_ceil_divide(count, axis->tile);
@@ -551,8 +562,9 @@ static rung_status prepare(rungi_product_check *check, const rung_problem *probl
     TRY(make_readable(check, problem->a_quantization, &check->a, &check->copies[0]));
     TRY(make_readable(check, problem->b_quantization, &check->b, &check->copies[1]));
     TRY(make_block_sizes(check));
-    divide(&check->rows, problem->a.rows, check->k, check);
-    divide(&check->cols, problem->b.cols, check->k, check);
+    check->sharp = check->k / (check->bound.rounds_inputs ? 16 : 2);
+    divide(&check->rows, problem->a.rows, check);
+    divide(&check->cols, problem->b.cols, check);
     TRY(allocate(check));
     if (check->is_integer) {
         rungi_integer_check_prepare(check);
@@ -604,6 +616,7 @@ rung_status rungi_product_check_end(rungi_product_check *check, const rung_matri
         run_parts(check, check->rows.tiles, sum_product);
         compare(check, &check->rows, &check->cols);
         compare(check, &check->cols, &check->rows);
+        rungi_product_flag_insensitive(check);
     }
     rung_status status = rungi_product_repair(check, corrected);
     rungi_product_check_cancel(check);

@@ -244,7 +244,7 @@ void flip_case_solve(flip_case *self, bool has_engine)
     long double tiny = problem->a.type == RUNG_F32 || problem->a.type == RUNG_F64 ? (k + 4) * 0x1p-149L
                                                                                   : 8 * k * 0x1p-126L;
     if (problem->c.type == RUNG_F64)
-        tiny = 0;
+        tiny = (k + 4) * 0x1p-1074L;
     self->exact = malloc((size_t)(m * n) * sizeof *self->exact);
     self->bounds = malloc((size_t)(m * n) * sizeof *self->bounds);
     if (!self->exact || !self->bounds)
