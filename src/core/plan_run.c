@@ -54,8 +54,9 @@ static rung_status check_workspace(const rung_plan *plan, const rung_problem *no
             "the plan needs a workspace of at least %lld bytes on the plan's device, aligned to 16 bytes",
             (long long)bytes);
     if (rungi_problem_overlaps_buffer(normalized, workspace, bytes))
-        return rungi_fail(RUNG_STATUS_ALIASED,
-                          "the workspace overlaps A, B, C or an operand of the epilogue; use a separate buffer");
+        return rungi_fail(
+            RUNG_STATUS_ALIASED,
+            "the workspace overlaps A, B, C, scales or an operand of the epilogue; use a separate buffer");
     return RUNG_OK;
 }
 

@@ -387,21 +387,37 @@ rung_status rungi_problem_check_memory(const rung_problem *problem)
     return check_quantization_memory(problem, RUNGI_B);
 }
 
+static bool view_overlaps_buffer(const rung_matrix *view, int64_t items, const rung_buffer *buffer, int64_t bytes)
+{
+    int64_t span;
+    bool has_memory = view->buffer || view->data;
+    if (rungi_matrix_is_empty(view) || !has_memory || rungi_matrix_address_space(view) != buffer->address_space ||
+        !rungi_matrix_batch_span(view, items, &span))
+        return false;
+    uintptr_t first = rungi_matrix_address(view), end = first + (uintptr_t)rungi_matrix_span_bytes(view, span);
+    return first < buffer->address + (uintptr_t)bytes && buffer->address < end;
+}
+
+/* Returns whether scales or zero points of A or B overlap the first `bytes` of a buffer. */
+static bool scales_overlap_buffer(const rung_problem *problem, rungi_operand operand, const rung_buffer *buffer,
+                                  int64_t bytes)
+{
+    int64_t items = rungi_problem_items(problem);
+    rung_quantization quantization;
+    return rungi_quantization_read(rungi_problem_quantization(problem, operand), &quantization) == RUNG_OK &&
+           (view_overlaps_buffer(&quantization.scales, items, buffer, bytes) ||
+            view_overlaps_buffer(&quantization.zero_points, items, buffer, bytes));
+}
+
 bool rungi_problem_overlaps_buffer(const rung_problem *problem, const rung_buffer *buffer, int64_t bytes)
 {
-    for (int i = 0; i < RUNGI_OPERAND_COUNT; i++) {
-        const rung_matrix *view = rungi_problem_view(problem, i);
-        int64_t span;
-        bool has_memory = view->buffer || view->data;
-        if (rungi_matrix_is_empty(view) || !has_memory || !rungi_problem_uses_operand(problem, i) ||
-            rungi_matrix_address_space(view) != buffer->address_space ||
-            !rungi_matrix_batch_span(view, rungi_problem_items(problem), &span))
-            continue;
-        uintptr_t first = rungi_matrix_address(view), end = first + (uintptr_t)rungi_matrix_span_bytes(view, span);
-        if (first < buffer->address + (uintptr_t)bytes && buffer->address < end)
+    int64_t items = rungi_problem_items(problem);
+    for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
+        if (rungi_problem_uses_operand(problem, i) &&
+            view_overlaps_buffer(rungi_problem_view(problem, i), items, buffer, bytes))
             return true;
-    }
-    return false;
+    return scales_overlap_buffer(problem, RUNGI_A, buffer, bytes) ||
+           scales_overlap_buffer(problem, RUNGI_B, buffer, bytes);
 }
 
 rung_status rungi_problem_check_with_packed_b(const rung_problem *problem, const rung_buffer *packed, int64_t bytes)

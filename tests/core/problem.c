@@ -159,6 +159,233 @@ static void same_form_compares_every_field(void **state)
         }
 }
 
+/* A plan for one form of scales would read beyond the end of others, or the wrong ones. */
+static void same_form_compares_scales(void **state)
+{
+    static float scales[8];
+    static const int64_t offsets[2];
+    (void)state;
+    rung_quantization usual = rung_quantization_default();
+    usual.block_rows = usual.block_cols = 1;
+    usual.scales = usual.zero_points = rung_matrix_of(RUNG_F32, 2, 2, scales);
+    rung_problem first = valid_problem();
+    first.b_quantization = &usual;
+    rung_problem second = first;
+    second.b_quantization = NULL;
+    assert_false(rungi_problem_has_same_form(&first, &second));
+    assert_false(rungi_problem_has_same_form(&second, &first));
+    rung_quantization other = usual;
+    second.b_quantization = &other;
+    other.scales.offset = 2; /* memory is no part of the form */
+    other.zero_points.data = a_data;
+    other.scales.batch_stride = 5; /* one item has no batch stride */
+    assert_true(rungi_problem_has_same_form(&first, &second));
+    first.batch = second.batch = 2;
+    assert_false(rungi_problem_has_same_form(&first, &second));
+    first.batch = second.batch = 1;
+    for (int field = 0; field < 16; field++) {
+        other = usual;
+        rung_matrix *m = field % 2 ? &other.scales : &other.zero_points;
+        int64_t *fields[] = {&m->rows, &m->cols, &m->row_stride, &m->col_stride, &other.block_rows, &other.block_cols};
+        if (field / 2 < 6)
+            ++*fields[field / 2];
+        else if (field / 2 == 6)
+            m->type = RUNG_F16;
+        else
+            m->batch_offsets = offsets;
+        assert_false(rungi_problem_has_same_form(&first, &second));
+    }
+    other = usual;
+    other.size = 3; /* unreadable, so never the same */
+    assert_false(rungi_problem_has_same_form(&first, &second));
+    assert_false(rungi_problem_has_same_form(&second, &first));
+}
+
+/* ---- Scales ---------------------------------------------------------------------- */
+
+enum { BLOCK = 32 };
+
+static _Alignas(4) uint8_t blocks[8 * 34];
+
+/* 2 x 32 by 32 x 2 into 2 x 2; the columns of B are one block each. */
+static rung_problem problem_of_blocks(void)
+{
+    return rung_problem_of(rung_matrix_of(RUNG_F32, 2, BLOCK, a_data),
+                           rung_matrix_transpose(rung_matrix_of(RUNG_Q8_0, 2, BLOCK, blocks)),
+                           rung_matrix_of(RUNG_F32, 2, 2, c_data));
+}
+
+static void assert_refused(const rung_problem *problem, rung_status expected, const char *text)
+{
+    rung_status status = rung_problem_check(problem);
+    if (status != expected || !strstr(rung_error_text(), text))
+        fail_msg("%s: %s", rung_status_name(status), rung_error_text());
+}
+
+/* An item that begins within a block has no scale. */
+static void items_begin_at_blocks(void **state)
+{
+    const int64_t whole[] = {0, 2 * BLOCK}, within[] = {0, 2 * BLOCK + 1}, c_offsets[] = {0, 4};
+    (void)state;
+    rung_problem problem = problem_of_blocks();
+    problem.batch = 2;
+    problem.c.batch_stride = 4;
+    problem.b.batch_stride = 2 * BLOCK;
+    assert_int_equal(rung_problem_check(&problem), RUNG_OK);
+    problem.b.batch_stride = 2 * BLOCK + 1;
+    assert_refused(&problem, RUNG_STATUS_INVALID, "the batch stride of B is 65");
+    problem.b.batch_stride = 0;
+    problem.c.batch_offsets = c_offsets;
+    problem.a.batch_offsets = c_offsets;
+    problem.b.batch_offsets = whole;
+    assert_int_equal(rung_problem_check(&problem), RUNG_OK);
+    problem.b.batch_offsets = within;
+    assert_refused(&problem, RUNG_STATUS_INVALID, "item 1 of B is 65");
+}
+
+/* Only inputs may be narrow, and only B may have blocks. */
+static void types_of_each_operand(void **state)
+{
+    (void)state;
+    rung_problem problem = valid_problem();
+    problem.c.type = RUNG_I4;
+    assert_refused(&problem, RUNG_STATUS_UNSUPPORTED, "C has type i4, which only A and B may have");
+    problem = valid_problem();
+    problem.residual = rung_matrix_of(RUNG_F4E2M1, 2, 4, a_data);
+    assert_refused(&problem, RUNG_STATUS_UNSUPPORTED, "the residual has type f4e2m1");
+    problem = valid_problem();
+    problem.a.type = RUNG_Q8_0;
+    assert_refused(&problem, RUNG_STATUS_UNSUPPORTED, "A has type q8_0, which only B may have");
+    problem = valid_problem();
+    problem.a.type = RUNG_E8M0;
+    assert_refused(&problem, RUNG_STATUS_UNSUPPORTED, "A has type e8m0");
+}
+
+static void types_with_scales(void **state)
+{
+    static float scales[4];
+    static const struct {
+        rung_type a, b, c;
+        bool is_a_scaled, is_valid;
+    } cases[] = {
+        {RUNG_F32, RUNG_I8, RUNG_F32, false, true},   {RUNG_BF16, RUNG_U4, RUNG_BF16, false, true},
+        {RUNG_F64, RUNG_I8, RUNG_F64, false, false},  {RUNG_I32, RUNG_I8, RUNG_I32, false, false},
+        {RUNG_F32, RUNG_F32, RUNG_F32, false, false}, {RUNG_F32, RUNG_I8, RUNG_F32, true, false},
+        {RUNG_I8, RUNG_I8, RUNG_F32, true, true},     {RUNG_I8, RUNG_U4, RUNG_BF16, true, true},
+        {RUNG_I8, RUNG_I8, RUNG_F16, true, false},    {RUNG_I8, RUNG_Q8_0, RUNG_F32, true, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rung_quantization quantization = rung_quantization_default();
+        quantization.scales = rung_matrix_of(RUNG_F32, 1, 1, scales);
+        rung_problem problem = problem_of_blocks();
+        problem.a.type = cases[i].a;
+        problem.b.type = cases[i].b;
+        problem.c.type = cases[i].c;
+        problem.a_quantization = cases[i].is_a_scaled ? &quantization : NULL;
+        problem.b_quantization = cases[i].b == RUNG_Q8_0 ? NULL : &quantization;
+        rung_status status = rungi_problem_check_form(&problem);
+        if (status != (cases[i].is_valid ? RUNG_OK : RUNG_STATUS_UNSUPPORTED))
+            fail_msg("case %zu: %s: %s", i, rung_status_name(status), rung_error_text());
+    }
+}
+
+static void mistakes_in_scales(void **state)
+{
+    static float scales[64];
+    (void)state;
+    rung_quantization quantization = rung_quantization_default();
+    rung_problem problem = valid_problem();
+    problem.a.type = problem.b.type = RUNG_I8;
+    problem.a_quantization = &quantization;
+    quantization.scales = rung_matrix_of(RUNG_F32, 1, 1, scales);
+    assert_int_equal(rung_problem_check(&problem), RUNG_OK);
+    quantization.scales.row_stride = -1;
+    assert_refused(&problem, RUNG_STATUS_INVALID, "the matrix of A's scales");
+    quantization.scales.row_stride = 1;
+    quantization.scales.data = NULL;
+    assert_refused(&problem, RUNG_STATUS_INVALID, "the matrix of A's scales");
+    quantization.scales = (rung_matrix){.type = RUNG_TYPE_NONE};
+    quantization.zero_points = rung_matrix_of(RUNG_F32, 1, 1, scales);
+    quantization.zero_points.batch_stride = -1;
+    assert_refused(&problem, RUNG_STATUS_INVALID, "the matrix of A's zero points");
+    quantization.zero_points.batch_stride = 0;
+    assert_int_equal(rung_problem_check(&problem), RUNG_OK);
+    quantization.zero_points.data = c_data + 3; /* C would overwrite it */
+    assert_refused(&problem, RUNG_STATUS_ALIASED, "C overlaps the matrix of A's zero points");
+    problem.a_quantization = NULL;
+    problem.b_quantization = &quantization;
+    problem.a.type = RUNG_F32;
+    assert_refused(&problem, RUNG_STATUS_ALIASED, "C overlaps the matrix of zero points");
+    quantization.zero_points.data = scales;
+    quantization.block_rows = -1;
+    assert_refused(&problem, RUNG_STATUS_INVALID, "a block has -1 x 0 elements");
+    quantization.block_rows = 0;
+    problem.b_quantization = NULL;
+    problem.b.type = RUNG_F32;
+    problem.d = problem.c;
+    problem.d_quantization = &quantization;
+    assert_refused(&problem, RUNG_STATUS_UNSUPPORTED, "D has scales");
+    quantization.size = 3;
+    assert_refused(&problem, RUNG_STATUS_INVALID, "rung_quantization");
+}
+
+/* The end of a matrix of blocks is the end of its last block. */
+static void blocks_overlap_to_the_byte(void **state)
+{
+    (void)state;
+    rung_problem problem = problem_of_blocks();
+    problem.c.data = blocks + 2 * 34;
+    assert_int_equal(rung_problem_check(&problem), RUNG_OK);
+    problem.c.data = blocks + 2 * 34 - 4;
+    assert_refused(&problem, RUNG_STATUS_ALIASED, "C overlaps B");
+    problem.b.col_stride = 2 * BLOCK; /* the second column is the third block */
+    problem.c.data = blocks + 2 * 34;
+    assert_refused(&problem, RUNG_STATUS_ALIASED, "C overlaps B");
+    problem.c.data = blocks + 3 * 34 + 2; /* the first aligned address behind it */
+    assert_int_equal(rung_problem_check(&problem), RUNG_OK);
+    problem.b.offset = BLOCK;
+    assert_refused(&problem, RUNG_STATUS_ALIASED, "C overlaps B");
+}
+
+/* Only the very same view may be read and written at once. */
+static void same_view_compares_every_field(void **state)
+{
+    const int64_t offsets[] = {0, 8}, equal[] = {0, 8}, others[] = {0, 9};
+    (void)state;
+    rung_matrix view = rung_matrix_of(RUNG_F32, 2, 4, c_data), other = view,
+                nothing = rung_matrix_of(RUNG_F32, 2, 4, NULL);
+    assert_true(rungi_matrix_is_same_view(&view, &other, 1));
+    assert_false(rungi_matrix_is_same_view(&nothing, &nothing, 1));
+    for (int field = 0; field < 9; field++) {
+        other = view;
+        int64_t *fields[] = {&other.rows, &other.cols, &other.row_stride, &other.col_stride, &other.offset};
+        if (field < 5)
+            ++*fields[field];
+        else if (field == 5)
+            other.type = RUNG_I32;
+        else if (field == 6)
+            other.data = c_data + 1;
+        else if (field == 7)
+            other.buffer = (rung_buffer *)(void *)a_data;
+        else
+            other.batch_offsets = offsets;
+        assert_false(rungi_matrix_is_same_view(&view, &other, 1));
+    }
+    other = view;
+    other.batch_stride = 8;
+    assert_true(rungi_matrix_is_same_view(&view, &other, 1));
+    assert_false(rungi_matrix_is_same_view(&view, &other, 2));
+    view.batch_offsets = offsets;
+    other.batch_offsets = offsets; /* the stride is not used */
+    assert_true(rungi_matrix_is_same_view(&view, &other, 2));
+    other.batch_offsets = equal;
+    assert_true(rungi_matrix_is_same_view(&view, &other, 2));
+    other.batch_offsets = others;
+    assert_false(rungi_matrix_is_same_view(&view, &other, 2));
+    assert_true(rungi_matrix_is_same_view(&view, &other, 1));
+}
+
 /* ---- Buffers of the CPU ---------------------------------------------------------- */
 
 typedef struct problem_device {
@@ -241,6 +468,34 @@ static void wrapped_memory_is_recognised(void **state)
     rung_buffer_destroy(all);
     rung_buffer_destroy(later);
     rung_buffer_destroy(shifted);
+}
+
+/* A workspace is written before all scales are read. */
+static void workspaces_are_apart_from_scales(void **state)
+{
+    problem_device_t *bench = *state;
+    rung_buffer *workspace;
+    assert_int_equal(rung_buffer_wrap(bench->device, bench->memory, 0, 32 * 4, &workspace), RUNG_OK);
+    rung_quantization quantization = rung_quantization_default();
+    rung_problem problem = valid_problem();
+    problem.b.type = RUNG_I8;
+    assert_false(rungi_problem_overlaps_buffer(&problem, workspace, 32 * 4));
+    problem.b_quantization = &quantization;
+    quantization.scales = rung_matrix_of(RUNG_F32, 1, 1, bench->memory + 32);
+    assert_false(rungi_problem_overlaps_buffer(&problem, workspace, 32 * 4));
+    quantization.scales.data = bench->memory + 31;
+    assert_true(rungi_problem_overlaps_buffer(&problem, workspace, 32 * 4));
+    assert_false(rungi_problem_overlaps_buffer(&problem, workspace, 31 * 4));
+    quantization.zero_points = quantization.scales;
+    quantization.scales.data = a_data;
+    assert_true(rungi_problem_overlaps_buffer(&problem, workspace, 32 * 4));
+    problem.b_quantization = NULL;
+    problem.a_quantization = &quantization;
+    assert_true(rungi_problem_overlaps_buffer(&problem, workspace, 32 * 4));
+    problem.a_quantization = NULL;
+    problem.c.data = bench->memory + 31;
+    assert_true(rungi_problem_overlaps_buffer(&problem, workspace, 32 * 4));
+    rung_buffer_destroy(workspace);
 }
 
 /* A float at an odd address is undefined behaviour, by whatever way it comes. */
@@ -530,8 +785,16 @@ int main(void)
         cmocka_unit_test(empty_views_need_no_data),
         cmocka_unit_test(integer_scalars),
         cmocka_unit_test(same_form_compares_every_field),
+        cmocka_unit_test(same_form_compares_scales),
+        cmocka_unit_test(items_begin_at_blocks),
+        cmocka_unit_test(types_of_each_operand),
+        cmocka_unit_test(types_with_scales),
+        cmocka_unit_test(mistakes_in_scales),
+        cmocka_unit_test(blocks_overlap_to_the_byte),
+        cmocka_unit_test(same_view_compares_every_field),
         cmocka_unit_test_setup_teardown(buffers_too_short, open_bench, close_bench),
         cmocka_unit_test_setup_teardown(wrapped_memory_is_recognised, open_bench, close_bench),
+        cmocka_unit_test_setup_teardown(workspaces_are_apart_from_scales, open_bench, close_bench),
         cmocka_unit_test_setup_teardown(wrapped_memory_must_be_aligned, open_bench, close_bench),
         cmocka_unit_test(self_overlap_is_exact),
         cmocka_unit_test(pair_overlap_is_never_missed),
