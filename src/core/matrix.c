@@ -134,11 +134,10 @@ bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements)
         return false;
     if (rungi_matrix_is_empty(matrix))
         return true;
-    bool fits = rungi_checked_multiply_add(matrix->rows - 1, matrix->row_stride, &last) &&
-                rungi_checked_multiply_add(matrix->cols - 1, matrix->col_stride, &last) &&
-                rungi_checked_add(last, 1, elements) && rungi_checked_add(end, *elements, &end) &&
-                rungi_checked_multiply(end, size, &bytes);
-    return fits && (uint64_t)bytes <= PTRDIFF_MAX;
+    return rungi_checked_multiply_add(matrix->rows - 1, matrix->row_stride, &last) &&
+           rungi_checked_multiply_add(matrix->cols - 1, matrix->col_stride, &last) &&
+           rungi_checked_add(last, 1, elements) && rungi_checked_add(end, *elements, &end) &&
+           rungi_checked_multiply(end, size, &bytes);
 }
 
 bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *elements)
@@ -154,7 +153,7 @@ bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *
     if (!matrix->batch_offsets && !rungi_checked_multiply(batch - 1, matrix->batch_stride, &last))
         return false;
     return rungi_checked_add(*elements, last, elements) && rungi_checked_add(end, *elements, &end) &&
-           rungi_checked_multiply(end, rungi_type_size_limit(matrix->type), &bytes) && (uint64_t)bytes <= PTRDIFF_MAX;
+           rungi_checked_multiply(end, rungi_type_size_limit(matrix->type), &bytes);
 }
 
 void *rungi_matrix_first_element(const rung_matrix *matrix)
@@ -213,9 +212,8 @@ bool rungi_matrix_dense(const rung_matrix *matrix, rung_matrix *dense, int64_t *
     if (!rungi_checked_multiply(rows, cols, elements) ||
         !rungi_checked_multiply(*elements, rungi_type_size_limit(matrix->type), &bytes))
         return false;
-    *elements += rungi_type_is_4_bit(matrix->type) &&
-                 *elements % 2 != 0; /* the items of a batch begin with whole bytes */
-    return true;
+    bool ends_in_byte = rungi_type_is_4_bit(matrix->type) && *elements % 2 != 0;
+    return rungi_checked_add(*elements, ends_in_byte, elements); /* the items of a batch begin with whole bytes */
 }
 
 bool rungi_matrix_is_dense(const rung_matrix *matrix)

@@ -369,7 +369,17 @@ static void dense_forms_that_overflow(void **state)
     (void)state;
     assert_true(rungi_matrix_span(&view, &elements));
     assert_false(rungi_matrix_dense(&view, &dense, &elements));
+    view = rung_matrix_of(RUNG_I4, 1, INT64_MAX, NULL); /* the last byte has no second element */
+    assert_false(rungi_matrix_dense(&view, &dense, &elements));
+    view.cols--;
+    assert_true(rungi_matrix_dense(&view, &dense, &elements));
+    assert_int_equal(elements, INT64_MAX - 1);
+    view = rung_matrix_of(RUNG_I4, 3, 5, NULL);
+    assert_true(rungi_matrix_dense(&view, &dense, &elements));
+    assert_int_equal(elements, 16);
+    view.type = RUNG_F32;
     view.rows = view.cols = INT64_C(1) << 32;
+    view.row_stride = view.col_stride = 1;
     assert_false(rungi_matrix_dense(&view, &dense, &elements));
     assert_false(rungi_matrix_is_dense(&view));
 }
@@ -435,6 +445,38 @@ static void copies_of_half_bytes(void **state)
     }
 }
 
+/* Blocks, and pairs of 4-bit elements, are copied whole. The bytes between the rows stay. */
+static void copies_of_blocks(void **state)
+{
+    static const struct {
+        rung_type type;
+        int64_t elements, bytes; /* of a block */
+    } cases[] = {{RUNG_Q8_0, 32, 34}, {RUNG_Q4_0, 32, 18}, {RUNG_U4, 2, 1}};
+    enum { ROWS = 3, BLOCKS = 2, FROM_PITCH = 4, TO_PITCH = 3, BYTES = ROWS * FROM_PITCH * 34 };
+    unsigned char source[BYTES], target[BYTES], expected[BYTES];
+    (void)state;
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)
+        for (int by_columns = 0; by_columns < 2; by_columns++) {
+            int64_t elements = cases[n].elements;
+            size_t bytes = (size_t)cases[n].bytes;
+            for (int i = 0; i < BYTES; i++)
+                source[i] = (unsigned char)(i * 7 + i / 256);
+            memset(target, 0x5a, sizeof target);
+            memset(expected, 0x5a, sizeof expected);
+            rung_matrix from = rung_matrix_of(cases[n].type, ROWS, BLOCKS * elements, source), to = from;
+            from.row_stride = FROM_PITCH * elements;
+            from.offset = elements;
+            to.data = target;
+            to.row_stride = TO_PITCH * elements;
+            for (size_t row = 0; row < ROWS; row++)
+                memcpy(expected + row * TO_PITCH * bytes, source + (row * FROM_PITCH + 1) * bytes, BLOCKS * bytes);
+            from = by_columns ? rung_matrix_transpose(from) : from;
+            to = by_columns ? rung_matrix_transpose(to) : to;
+            rungi_matrix_copy(&from, &to);
+            assert_memory_equal(target, expected, sizeof target);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +496,7 @@ int main(void)
         cmocka_unit_test(dense_forms_that_overflow),
         cmocka_unit_test(random_round_trips),
         cmocka_unit_test(copies_of_half_bytes),
+        cmocka_unit_test(copies_of_blocks),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);
