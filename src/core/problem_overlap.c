@@ -53,24 +53,8 @@ typedef struct rectangle {
     int64_t bytes; /* from the first byte to the end of the last element */
 } rectangle_t;
 
-/* Returns the rectangle of a view whose blocks of elements lie along the stride 1: a block counts as one element. */
-static rectangle_t rectangle_of_blocks(const rung_matrix *matrix)
-{
-    bool by_rows = rungi_matrix_has_blocks_in_rows(matrix);
-    int64_t elements = rung_type_block_elements(matrix->type), size = rung_type_block_bytes(matrix->type), span = 0;
-    rungi_matrix_span(matrix, &span);
-    return (rectangle_t){
-        .first = rungi_matrix_address(matrix),
-        .size = size,
-        .outer_stride = (by_rows ? matrix->row_stride : matrix->col_stride) / elements * size,
-        .outer_count = by_rows ? matrix->rows : matrix->cols,
-        .inner_stride = size,
-        .inner_count = (by_rows ? matrix->cols : matrix->rows) / elements,
-        .bytes = rungi_type_bytes(matrix->type, span),
-    };
-}
-
-/* Returns all bytes of a view as one element. */
+/* Returns all bytes of a view as one element: for matrices that are compared with no other of their kind, since no result
+ * has blocks or elements of 4 bits. */
 static rectangle_t rectangle_of_bytes(const rung_matrix *matrix)
 {
     int64_t span = 0;
@@ -87,9 +71,7 @@ static rectangle_t rectangle_of_bytes(const rung_matrix *matrix)
 
 static rectangle_t rectangle_of(const rung_matrix *matrix)
 {
-    if (rungi_type_has_scales(matrix->type))
-        return rectangle_of_blocks(matrix);
-    if (rungi_type_is_4_bit(matrix->type))
+    if (rungi_type_has_scales(matrix->type) || rungi_type_is_4_bit(matrix->type))
         return rectangle_of_bytes(matrix);
     int64_t size = rungi_type_size(matrix->type), span = 0;
     bool is_row_outer = matrix->row_stride >= matrix->col_stride;

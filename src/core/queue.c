@@ -153,9 +153,6 @@ static rung_status create_or_wrap_buffer(rung_device *device, rung_queue *queue,
         return rungi_invalid("a buffer of %lld bytes at offset %lld is invalid; neither may be "
                              "negative, and their sum must not overflow",
                              (long long)bytes, (long long)offset);
-    if ((uint64_t)end > PTRDIFF_MAX)
-        return rungi_fail(RUNG_STATUS_TOO_LARGE, "a buffer of %lld bytes does not fit the address space",
-                          (long long)bytes);
     if (queue && device->ops->buffer_create_on_queue)
         TRY(device->ops->buffer_create_on_queue(queue, bytes, buffer));
     else
