@@ -211,6 +211,164 @@ static void form_and_alignment_must_match(void **state)
     rung_device_close(device);
 }
 
+/* ---- The fast path ------------------------------------------------------------------------------- */
+
+static _Alignas(64) float fast_memory[4][64];
+
+static rung_problem fast_problem(void)
+{
+    return rung_problem_of(rung_matrix_of(RUNG_F32, 4, 4, fast_memory[0]),
+                           rung_matrix_of(RUNG_F32, 4, 4, fast_memory[1]),
+                           rung_matrix_of(RUNG_F32, 4, 4, fast_memory[2]));
+}
+
+/* Each problem differs from fast_problem() in one thing that the fast path does not check. False: there are no more. */
+static bool slow_problem(int index, rung_problem *problem)
+{
+    static const int64_t offsets[] = {0};
+    static const rung_quantization scales;
+    rung_matrix extra = rung_matrix_of(RUNG_F32, 4, 4, fast_memory[3]);
+    *problem = fast_problem();
+    switch (index) {
+    case 0: problem->size += 8; break;
+    case 1: problem->batch = 2; break;
+    case 2: problem->compute = RUNG_COMPUTE_BF16X3; break;
+    case 3: problem->activation = RUNG_ACTIVATION_RELU; break;
+    case 4: problem->bias = extra; break;
+    case 5: problem->multiplier = extra; break;
+    case 6: problem->residual = extra; break;
+    case 7: problem->d = extra; break;
+    case 8: problem->a_quantization = &scales; break;
+    case 9: problem->b_quantization = &scales; break;
+    case 10: problem->d_quantization = &scales; break;
+    case 11: problem->alpha = 0.1; break; /* no float */
+    case 12: problem->beta = 0.1; break;
+    case 13: problem->a.data = NULL; break;
+    case 14: problem->b.buffer = (rung_buffer *)(void *)fast_memory; break;
+    case 15: problem->a.offset = -1; break;
+    case 16: problem->c.offset = INT64_MAX / 16; break;
+    case 17: problem->b.data = (char *)fast_memory[1] + 2; break;
+    case 18: problem->c.batch_offsets = offsets; break;
+    case 19: problem->a.type = RUNG_BF16; break;
+    case 20: problem->a.rows = 3; break;
+    case 21: problem->b.cols = 3; break;
+    case 22: problem->c.row_stride = 5; break;
+    case 23: problem->b.col_stride = 2; break;
+    case 24: problem->c.data = fast_memory[0] + 15; break;    /* the last element of A */
+    case 25: problem->c.data = fast_memory[1] - 15; break;    /* the first one of B */
+    case 26: problem->a.data = (void *)(uintptr_t)-32; break; /* ends behind the last address */
+    default: return false;
+    }
+    return true;
+}
+
+static void the_fast_path_rejects_what_it_does_not_check(void **state)
+{
+    plan_counts_t counts;
+    rung_context *context = make_context(&counts, -1);
+    rung_device *device, *other;
+    rung_queue *queue, *other_queue;
+    rung_plan *plan;
+    rung_problem problem = fast_problem();
+    (void)state;
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    assert_int_equal(rung_device_open(context, "cpu", &other), RUNG_OK);
+    assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
+    assert_int_equal(rung_queue_create(other, &other_queue), RUNG_OK);
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
+    assert_true(rungi_plan_can_run_fast(plan, queue, &problem));
+    assert_false(rungi_plan_can_run_fast(plan, other_queue, &problem));
+    assert_int_equal(rung_plan_run(plan, other_queue, &problem, NULL), RUNG_STATUS_INVALID);
+    problem.alpha = -0.5;
+    problem.beta = 3;
+    problem.c.data = fast_memory[0] + 16; /* behind A */
+    assert_true(rungi_plan_can_run_fast(plan, queue, &problem));
+    for (int i = 0; slow_problem(i, &problem); i++)
+        if (rungi_plan_can_run_fast(plan, queue, &problem))
+            fail_msg("problem %d is not for the fast path", i);
+    problem = fast_problem();
+    context->logger.verbose = 1; /* a run that is logged is not fast */
+    assert_false(rungi_plan_can_run_fast(plan, queue, &problem));
+    rung_plan_destroy(plan);
+    rung_queue_destroy(other_queue);
+    rung_queue_destroy(queue);
+    rung_device_close(other);
+    rung_device_close(device);
+    rung_context_destroy(context);
+    assert_int_equal(counts.live, 0);
+}
+
+/* Options that the fast path does not check are checked, each by itself. */
+static void options_leave_the_fast_path(void **state)
+{
+    plan_counts_t counts;
+    rung_context *context = make_context(&counts, -1);
+    rung_device *device;
+    rung_queue *queue;
+    rung_plan *plan;
+    rung_event *event;
+    rung_problem problem = fast_problem();
+    int64_t corrected = -1, time = 0;
+    (void)state;
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
+    assert_int_equal(rung_event_create(device, &event), RUNG_OK);
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
+    rung_run_options wrong[5];
+    for (int i = 0; i < 5; i++)
+        wrong[i] = rung_run_options_default();
+    wrong[0].threads = 8193;
+    wrong[1].threads = -1;
+    wrong[2].wait_count = -1;
+    wrong[3].size = 1;
+    wrong[4].checked = 2;
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(rung_plan_run(plan, queue, &problem, &wrong[i]), RUNG_STATUS_INVALID);
+    rung_run_options options = rung_run_options_default();
+    assert_int_equal(rung_plan_run(plan, queue, &problem, &options), RUNG_OK);
+    options.corrected = &corrected;
+    assert_int_equal(rung_plan_run(plan, queue, &problem, &options), RUNG_OK);
+    assert_int_equal(corrected, 0);
+    options.corrected = NULL;
+    options.signal = event;
+    assert_int_equal(rung_plan_run(plan, queue, &problem, &options), RUNG_OK);
+    assert_int_equal(rung_event_time(event, &time), RUNG_OK);
+    assert_true(time > 0);
+    rung_plan_destroy(plan);
+    rung_event_destroy(event);
+    rung_queue_destroy(queue);
+    rung_device_close(device);
+    rung_context_destroy(context);
+    assert_int_equal(counts.live, 0);
+}
+
+static void options_of_a_plan_are_checked(void **state)
+{
+    plan_counts_t counts;
+    rung_context *context = make_context(&counts, -1);
+    rung_device *device;
+    rung_plan *plan;
+    rung_problem problem = fast_problem();
+    (void)state;
+    assert_int_equal(rung_device_open(context, "cpu", &device), RUNG_OK);
+    for (int i = 0; i < 6; i++) {
+        rung_plan_options options = rung_plan_options_default();
+        switch (i) {
+        case 0: options.shared_carveout_percent = -1; break;
+        case 1: options.shared_carveout_percent = 101; break;
+        case 2: options.split_k = -1; break;
+        case 3: options.max_workspace_bytes = -1; break;
+        case 4: options.threads = -1; break;
+        default: options.threads = 8193;
+        }
+        assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_STATUS_INVALID);
+        assert_null(plan);
+    }
+    rung_device_close(device);
+    rung_context_destroy(context);
+    assert_int_equal(counts.live, 0);
+}
+
 /* ---- Threads ---------------------------------------------------------------------------------------- */
 
 static void multiply_with(rung_context *context, const rung_problem *problem, int64_t threads)
@@ -352,6 +510,9 @@ int main(void)
         cmocka_unit_test(rejected_problems_evict_nothing),
         cmocka_unit_test(similar_problems_do_not_share_a_plan),
         cmocka_unit_test(form_and_alignment_must_match),
+        cmocka_unit_test(the_fast_path_rejects_what_it_does_not_check),
+        cmocka_unit_test(options_leave_the_fast_path),
+        cmocka_unit_test(options_of_a_plan_are_checked),
         cmocka_unit_test(plans_differ_by_threads),
         cmocka_unit_test(saved_records_are_used),
         cmocka_unit_test(threads_do_not_share_plans),

@@ -157,6 +157,9 @@ static void verbose_levels(void **state)
     assert_int_equal(lines.count, 1);
     log_one(2, NULL, &lines);
     assert_true(lines.count >= 1);
+    int most = lines.count;
+    log_one(0, "9", &lines); /* as the highest level */
+    assert_int_equal(lines.count, most);
     log_one(0, "1", &lines);
     assert_int_equal(lines.count, 1);
     log_one(0, "0", &lines);
@@ -225,6 +228,81 @@ static void the_log_line_has_strides_and_scalars(void **state)
     assert_non_null(alpha);
     assert_true((float)strtod(alpha + 8, NULL) == 0.1f);
     assert_non_null(strstr(lines.last, "--beta -2;"));
+    rung_context_destroy(context);
+}
+
+static void assert_logged(rung_context *context, const context_log_t *lines, const rung_problem *problem,
+                          int64_t threads, const char *text)
+{
+    rung_multiply_options options = rung_multiply_options_default();
+    options.threads = threads;
+    assert_int_equal(rung_multiply(context, problem, &options), RUNG_OK);
+    if (!strstr(lines->last, text))
+        fail_msg("\"%s\" does not say \"%s\"", lines->last, text);
+}
+
+/* Each option of `rung verify` that a problem needs, and no other. */
+static void the_log_line_has_every_option(void **state)
+{
+    enum { SIDE = 256 };
+    static float a[SIDE * SIDE], b[SIDE * SIDE], c[2 * SIDE * SIDE], extra[SIDE * SIDE];
+    const int64_t offsets[] = {0, 16};
+    context_log_t lines = {0};
+    rung_context *context;
+    rung_context_options options = {
+        .size = sizeof(rung_context_options), .device = "cpu", .verbose = 1, .log = keep_line, .log_user = &lines};
+    (void)state;
+    assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
+    const rung_problem plain = rung_problem_of(rung_matrix_of(RUNG_F32, 4, 4, a), rung_matrix_of(RUNG_F32, 4, 4, b),
+                                               rung_matrix_of(RUNG_F32, 4, 4, c));
+    assert_logged(context, &lines, &plain, 0, "--m 4 --n 4 --k 4 --alpha 1 --beta 0;");
+
+    rung_problem problem = plain;
+    problem.batch = 2;
+    problem.a.batch_stride = problem.b.batch_stride = problem.c.batch_stride = 16;
+    assert_logged(context, &lines, &problem, 0, "4x4x4 f32 batch 2 ");
+    assert_non_null(
+        strstr(lines.last, "--a-strides 4,1,0,16 --b-strides 4,1,0,16 --c-strides 4,1,0,16 --batch 2 --alpha"));
+    problem.a.batch_offsets = problem.b.batch_offsets = problem.c.batch_offsets = offsets;
+    assert_logged(context, &lines, &problem, 0, "--k 4 --batch 2 --scattered --alpha");
+
+    problem = plain;
+    problem.bias = rung_matrix_of(RUNG_F32, 4, 4, extra);
+    assert_logged(context, &lines, &problem, 0, "--epilogue bias --alpha");
+    problem.bias = rung_matrix_broadcast(rung_matrix_of(RUNG_F32, 1, 4, extra), 4, 4);
+    problem.activation = RUNG_ACTIVATION_RELU;
+    assert_logged(context, &lines, &problem, 0, "--epilogue bias_col,relu --alpha");
+    problem.bias = rung_matrix_broadcast(rung_matrix_of(RUNG_F32, 4, 1, extra), 4, 4);
+    problem.residual = rung_matrix_of(RUNG_F32, 4, 4, extra);
+    assert_logged(context, &lines, &problem, 0, "--epilogue bias_row,relu,residual --alpha");
+    problem = plain;
+    problem.residual = rung_matrix_of(RUNG_F32, 4, 4, extra);
+    assert_logged(context, &lines, &problem, 0, "--epilogue residual --alpha");
+    assert_null(strstr(lines.last, "multiplier"));
+    problem = plain;
+    problem.multiplier = rung_matrix_of(RUNG_F32, 4, 4, extra);
+    assert_logged(context, &lines, &problem, 0, "4x4x4 f32 with multiplier ");
+
+    problem = plain;
+    problem.compute = RUNG_COMPUTE_BF16X3;
+    assert_logged(context, &lines, &problem, 0, "4x4x4 f32 bf16x3 requested, ");
+    assert_non_null(strstr(lines.last, " --compute bf16x3 --alpha"));
+
+    problem = plain;
+    problem.beta = 2;
+    problem.d = rung_matrix_of(RUNG_F32, 4, 4, c + 64);
+    problem.d.row_stride = 5;
+    problem.d.offset = 3;
+    assert_logged(context, &lines, &problem, 0, "--k 4 --d-strides 5,1,3,0 --alpha 1 --beta 2;");
+    problem.c.row_stride = 6;
+    problem.c.offset = 2;
+    assert_logged(context, &lines, &problem, 0, "--c-strides 6,1,2 --d-strides 5,1,3,0 --alpha");
+
+    problem = rung_problem_of(rung_matrix_of(RUNG_F32, SIDE, SIDE, a), rung_matrix_of(RUNG_F32, SIDE, SIDE, b),
+                              rung_matrix_of(RUNG_F32, SIDE, SIDE, c));
+    assert_logged(context, &lines, &problem, 2, " --threads 2 --alpha");
+    assert_non_null(strstr(lines.last, "256x256x256 f32 2 threads "));
+    assert_logged(context, &lines, &problem, 1, " --k 256 --alpha");
     rung_context_destroy(context);
 }
 
@@ -415,6 +493,7 @@ static void destroying_null_does_nothing(void **state)
     rung_kernel_destroy(NULL);
     rung_plan_destroy(NULL);
     assert_null(rung_device_describe(NULL));
+    assert_null(rung_device_context(NULL));
     assert_null(rung_kernel_describe(NULL));
     assert_null(rung_plan_describe(NULL));
     assert_null(rung_queue_native(NULL));
@@ -455,6 +534,159 @@ static void failed_calls_leave_null(void **state)
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         if (left[i])
             fail_msg("object %zu of the list was left as it was", i);
+}
+
+/* Waiting, reading a time and running have no result to leave NULL, and say what is missing. */
+static void missing_arguments_are_refused(void **state)
+{
+    rung_context *context = context_on("cpu");
+    rung_device *device;
+    rung_queue *queue;
+    rung_event *event;
+    rung_plan *plan;
+    rung_buffer *buffer;
+    int64_t time;
+    char memory[4];
+    (void)state;
+    assert_int_equal(rung_device_open(context, NULL, &device), RUNG_OK);
+    assert_ptr_equal(rung_device_context(device), context);
+    assert_int_equal(rung_queue_create(device, &queue), RUNG_OK);
+    assert_int_equal(rung_event_create(device, &event), RUNG_OK);
+    assert_int_equal(rung_buffer_create(device, 4, &buffer), RUNG_OK);
+    rung_matrix view = rung_matrix_of(RUNG_F32, 1, 1, memory);
+    rung_problem problem = rung_problem_of(view, view, view);
+    assert_int_equal(rung_plan_create(device, &problem, NULL, &plan), RUNG_OK);
+    const rung_status statuses[] = {
+        rung_queue_finish(NULL),
+        rung_event_wait(NULL),
+        rung_event_time(NULL, &time),
+        rung_event_time(event, NULL),
+        rung_plan_run(NULL, queue, &problem, NULL),
+        rung_plan_run(plan, NULL, &problem, NULL),
+        rung_plan_run(plan, queue, NULL, NULL),
+        rung_buffer_write(NULL, buffer, 0, 4, memory, NULL),
+        rung_buffer_read(queue, NULL, 0, 4, memory, NULL),
+        rung_plan_pack_b(NULL, queue, &view, buffer, NULL),
+        rung_plan_pack_b(plan, NULL, &view, buffer, NULL),
+        rung_plan_pack_b(plan, queue, NULL, buffer, NULL),
+        rung_plan_pack_b(plan, queue, &view, NULL, NULL),
+    };
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+        if (statuses[i] != RUNG_STATUS_INVALID)
+            fail_msg("call %zu gave %s", i, rung_status_name(statuses[i]));
+    rung_queue *wrapped_queue;
+    rung_event *wrapped_event;
+    assert_int_equal(rung_queue_wrap(device, NULL, &wrapped_queue), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_event_wrap(device, NULL, &wrapped_event), RUNG_STATUS_INVALID);
+    rung_plan_destroy(plan);
+    rung_buffer_destroy(buffer);
+    rung_event_destroy(event);
+    rung_queue_destroy(queue);
+    rung_device_close(device);
+    rung_context_destroy(context);
+}
+
+static void options_of_a_run_are_checked(void **state)
+{
+    rung_context *contexts[] = {context_on("cpu"), context_on("cpu")};
+    rung_device *devices[2];
+    rung_queue *queues[2];
+    rung_event *events[2], *nothing = NULL;
+    rung_buffer *buffer;
+    char memory[16];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rung_device_open(contexts[i], NULL, &devices[i]), RUNG_OK);
+        assert_int_equal(rung_queue_create(devices[i], &queues[i]), RUNG_OK);
+        assert_int_equal(rung_event_create(devices[i], &events[i]), RUNG_OK);
+    }
+    assert_int_equal(rung_buffer_create(devices[0], 16, &buffer), RUNG_OK);
+    const rung_run_options usual = rung_run_options_default();
+    rung_run_options wrong[8];
+    for (int i = 0; i < 8; i++)
+        wrong[i] = usual;
+    wrong[0].wait_count = -1;
+    wrong[1].wait_count = INT64_MAX;
+    wrong[1].wait = &events[0];
+    wrong[2].wait_count = 1;
+    wrong[3].wait_count = 1;
+    wrong[3].wait = &nothing;
+    wrong[4].wait_count = 2; /* the second one is of another device */
+    wrong[4].wait = events;
+    wrong[5].signal = events[1];
+    wrong[6].threads = -1;
+    wrong[7].threads = 8193;
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(rung_buffer_write(queues[0], buffer, 0, 16, memory, &wrong[i]), RUNG_STATUS_INVALID);
+    rung_run_options right = usual;
+    right.wait_count = 1;
+    right.wait = events;
+    right.signal = events[0];
+    right.threads = 8192;
+    assert_int_equal(rung_buffer_write(queues[0], buffer, 0, 16, memory, &right), RUNG_OK);
+    assert_int_equal(rung_buffer_write(queues[1], buffer, 0, 16, memory, NULL), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "another device than the queue"));
+    rung_buffer_destroy(buffer);
+    for (int i = 0; i < 2; i++) {
+        rung_event_destroy(events[i]);
+        rung_queue_destroy(queues[i]);
+        rung_device_close(devices[i]);
+        rung_context_destroy(contexts[i]);
+    }
+}
+
+/* ---- Calls during calls ---------------------------------------------------------- */
+
+typedef struct nested_calls {
+    rung_context *context;
+    int left, made; /* calls that are still to be made, and those that were */
+    int64_t live;
+} nested_calls_t;
+
+/* The caller's allocator multiplies, as another thread could at this moment. */
+static void *allocate_and_multiply(void *user, size_t bytes, size_t alignment)
+{
+    nested_calls_t *calls = user;
+    if (calls->context && calls->left > 0 && --calls->left == 0) {
+        calls->made++;
+        assert_multiplies(calls->context);
+    }
+    calls->live++;
+    return allocate(NULL, bytes, alignment);
+}
+
+static void release_and_count(void *user, void *memory)
+{
+    ((nested_calls_t *)user)->live--;
+    release(NULL, memory);
+}
+
+/* The first call finds that another one has loaded the backend, or opened the device, meanwhile: it must use that one,
+ * and release its own. */
+static void a_device_is_opened_twice_at_once(void **state)
+{
+    (void)state;
+    for (int allocation = 1;; allocation++) {
+        nested_calls_t calls = {.left = allocation};
+        rung_context *context;
+        rung_context_options options = {.size = sizeof options,
+                                        .device = "cpu",
+                                        .verbose = -1,
+                                        .allocate = allocate_and_multiply,
+                                        .release = release_and_count,
+                                        .memory_user = &calls};
+        assert_int_equal(rung_context_create(&options, &context), RUNG_OK);
+        calls.context = context;
+        assert_multiplies(context);
+        int made = calls.made;
+        calls.context = NULL;
+        rung_context_destroy(context);
+        assert_int_equal(calls.live, 0);
+        if (made == 0) { /* every allocation of the call had its turn */
+            assert_true(allocation > 3);
+            break;
+        }
+    }
 }
 
 /* ---- CPU queues, events, buffers ------------------------------------------------- */
@@ -739,6 +971,7 @@ int main(void)
         cmocka_unit_test(verbose_levels),
         cmocka_unit_test(the_log_line_has_every_field),
         cmocka_unit_test(the_log_line_has_strides_and_scalars),
+        cmocka_unit_test(the_log_line_has_every_option),
         cmocka_unit_test(lines_of_a_queue),
         cmocka_unit_test(nothing_is_logged_by_default),
         cmocka_unit_test(any_destroy_order_works),
@@ -748,6 +981,9 @@ int main(void)
         cmocka_unit_test(kernels_of_another_context),
         cmocka_unit_test(destroying_null_does_nothing),
         cmocka_unit_test(failed_calls_leave_null),
+        cmocka_unit_test(missing_arguments_are_refused),
+        cmocka_unit_test(options_of_a_run_are_checked),
+        cmocka_unit_test(a_device_is_opened_twice_at_once),
         cmocka_unit_test(copies_stay_inside),
         cmocka_unit_test(the_cpu_wraps_only_host_memory),
         cmocka_unit_test(devices_of_other_contexts_are_rejected),

@@ -240,6 +240,7 @@ static void invalid_expressions(void **state)
         "TILE2", "tile", "1, 2",
         "$", "@", "defined", "defined(", "defined(TILE", "defined()", "\x80",
         "9223372036854775808", "99999999999999999999999",
+        "0000000000000000000000000000000000000000000000000000000000000001",
         "1 / 0", "1 % 0", "TILE / NONE", "(-9223372036854775807 - 1) / -1",
         "(-9223372036854775807 - 1) % -1", "-(-9223372036854775807 - 1)", "LARGE + LARGE",
         "LARGE * 2", "-LARGE - LARGE - 1", "(1 + UNKNOWN) * 2", "1 || UNKNOWN)",
@@ -279,6 +280,26 @@ static void names_defined_by_themselves(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_int_equal(evaluate(texts[i], names, &value), RUNG_STATUS_INVALID);
+}
+
+/* A name within the text of a name, and so on: each but the last text has something left to read. */
+static void chains_of_names(void **state)
+{
+    enum { CHAIN = 200 };
+    char name[CHAIN][8], text[CHAIN][24];
+    definition_t names[CHAIN + 1];
+    int64_t value;
+    (void)state;
+    for (int i = 0; i < CHAIN; i++) {
+        snprintf(name[i], sizeof name[i], "N%d", i);
+        snprintf(text[i], sizeof text[i], "N%d + 1", i + 1);
+        names[i] = (definition_t){name[i], 1, i + 1 < CHAIN ? text[i] : NULL};
+    }
+    names[CHAIN] = (definition_t){NULL, 0, NULL};
+    assert_int_equal(evaluate("N190", names, &value), RUNG_OK);
+    assert_int_equal(value, 10);
+    assert_int_equal(evaluate("N0", names, &value), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "deep"));
 }
 
 /* Nesting is read by recursion: it must end before the stack does. */
@@ -335,6 +356,7 @@ int main(void)
         cmocka_unit_test(invalid_expressions),
         cmocka_unit_test(error_messages_name_the_cause),
         cmocka_unit_test(names_defined_by_themselves),
+        cmocka_unit_test(chains_of_names),
         cmocka_unit_test(deep_nesting),
         cmocka_unit_test(doubling_names_end_quickly),
     };

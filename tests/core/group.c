@@ -109,6 +109,10 @@ static void problems_must_have_one_form(void **state)
     reset_problems();
     problems[2].c.type = RUNG_BF16;
     assert_rejected(RUNG_STATUS_INVALID, "problem 2");
+    problems[1].a.type = RUNG_BF16;
+    assert_rejected(RUNG_STATUS_INVALID, "problem 1 of the group: the types are bf16 x f32 into f32");
+    problems[3].b.type = RUNG_BF16;
+    assert_rejected(RUNG_STATUS_INVALID, "problem 3 of the group: the types are f32 x bf16 into f32");
     problems[1].activation = RUNG_ACTIVATION_RELU;
     assert_rejected(RUNG_STATUS_INVALID, "problem 1");
     problems[1].compute = RUNG_COMPUTE_BF16X3;
@@ -183,6 +187,26 @@ static void multipliers_of_a_group(void **state)
     }
     assert_int_equal(multiply(), RUNG_OK);
     assert_memory_equal(c_data, expected, sizeof expected);
+}
+
+/* A caller may want the number of corrections or not. */
+static void checked_groups(void **state)
+{
+    int64_t corrected = -1;
+    rung_group group = rung_group_of(problems, ITEMS);
+    rung_multiply_options options = rung_multiply_options_default();
+    (void)state;
+    options.checked = 1;
+    for (int has_count = 0; has_count < 2; has_count++) {
+        reset_problems();
+        options.corrected = has_count ? &corrected : NULL;
+        assert_int_equal(rung_group_multiply(NULL, &group, &options), RUNG_OK);
+        for (int i = 0; i < ITEMS; i++)
+            assert_right(&problems[i]);
+        assert_int_equal(corrected, has_count ? 0 : -1);
+    }
+    options.checked = 2;
+    assert_int_equal(rung_group_multiply(NULL, &group, &options), RUNG_STATUS_INVALID);
 }
 
 /* A long output range that begins first must be found behind short ones. */
@@ -289,11 +313,17 @@ static void many_problems(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(valid_groups_are_multiplied),     cmocka_unit_test(invalid_arguments),
-        cmocka_unit_test(each_problem_is_checked),         cmocka_unit_test(problems_must_have_one_form),
-        cmocka_unit_test(outputs_must_be_apart),           cmocka_unit_test(multipliers_of_a_group),
-        cmocka_unit_test(long_ranges_are_found),           cmocka_unit_test(empty_problems_are_skipped),
-        cmocka_unit_test(larger_structs_are_stepped_over), cmocka_unit_test(many_problems),
+        cmocka_unit_test(valid_groups_are_multiplied),
+        cmocka_unit_test(invalid_arguments),
+        cmocka_unit_test(each_problem_is_checked),
+        cmocka_unit_test(problems_must_have_one_form),
+        cmocka_unit_test(outputs_must_be_apart),
+        cmocka_unit_test(multipliers_of_a_group),
+        cmocka_unit_test(checked_groups),
+        cmocka_unit_test(long_ranges_are_found),
+        cmocka_unit_test(empty_problems_are_skipped),
+        cmocka_unit_test(larger_structs_are_stepped_over),
+        cmocka_unit_test(many_problems),
     };
     unit_clean_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,6 +177,38 @@ static void other_contexts(void **state)
     rung_context_destroy(context);
 }
 
+/* The device of the buffers is the only one that can read them; a check of the products needs B itself. */
+static void options_that_do_not_fit(void **state)
+{
+    rung_device *other_device;
+    rung_group group = rung_group_of(problems, ITEMS);
+    rung_multiply_options options = rung_multiply_options_default();
+    (void)state;
+    group.packed_b = packed;
+    options.device = device;
+    assert_int_equal(rung_group_multiply(NULL, &group, &options), RUNG_OK);
+    assert_int_equal(rung_device_open(NULL, "cpu", &other_device), RUNG_OK);
+    options.device = other_device;
+    assert_int_equal(rung_group_multiply(NULL, &group, &options), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "leave the option `device` NULL"));
+    rung_device_close(other_device);
+    options.device = NULL;
+    options.checked = 1;
+    assert_int_equal(rung_group_multiply(NULL, &group, &options), RUNG_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(rung_error_text(), "packed B"));
+    rung_buffer *buffers[ITEMS];
+    memcpy(buffers, packed, sizeof buffers);
+    memset(packed, 0, sizeof packed); /* no problem reads its B */
+    for (int i = 0; i < ITEMS; i++)
+        problems[i].alpha = 0;
+    options.checked = 0;
+    assert_int_equal(rung_group_multiply(NULL, &group, &options), RUNG_OK);
+    assert_true(c_data[0] == 0 && c_data[C_SPACE + 17 * N - 1] == 0);
+    memcpy(packed, buffers, sizeof buffers);
+    for (int i = 0; i < ITEMS; i++)
+        problems[i].alpha = 1;
+}
+
 /* No output may lie in a buffer that another problem reads. */
 static void outputs_must_be_apart_from_buffers(void **state)
 {
@@ -209,6 +241,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_problem_that_does_not_read_b_needs_no_buffer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(buffers_that_do_not_fit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_contexts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(options_that_do_not_fit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(outputs_must_be_apart_from_buffers, set_up, tear_down),
     };
     unit_clean_environment();

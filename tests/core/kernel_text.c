@@ -296,9 +296,19 @@ static void parameters_are_given(void **state)
     assert_non_null(strstr(rung_error_text(), "TILES"));
     assert_non_null(strstr(rung_error_text(), "UNROLL")); /* it lists what there is */
     assert_int_equal(rung_kernel_check(kernel, "TIL=8"), RUNG_STATUS_NOT_FOUND);
+    char longest[RUNG_PARAMETERS_BYTES + 1];
+    memset(longest, '0', sizeof longest);
+    memcpy(longest, "TILE=", 5);
+    longest[RUNG_PARAMETERS_BYTES] = '\0';
+    assert_int_equal(rung_kernel_check(kernel, longest), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "the list of parameters has"));
+    int64_t value = 5;
+    assert_int_equal(rung_kernel_evaluate(NULL, NULL, RUNG_F32, "BM", &value), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, NULL, &value), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BM", NULL), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_Q8_0, "BM", &value), RUNG_STATUS_INVALID);
     assert_int_equal(rung_kernel_check(kernel, "BM=8"), RUNG_STATUS_NOT_FOUND);
 
-    int64_t value = 5;
     assert_int_equal(rung_kernel_evaluate(kernel, NULL, RUNG_F32, "BK", &value), RUNG_STATUS_INVALID);
     assert_int_equal(value, 0);
     assert_int_equal(rung_kernel_evaluate(kernel, "TILE=33", RUNG_F32, "BM", &value), RUNG_STATUS_INVALID);
@@ -787,6 +797,7 @@ static void unknown_words_in_comments(void **state)
         {"// takes: f33\n", "f33"},
         {"// takes: f32,f99:f32\n", "f99:f32"},
         {"// takes: f32 f16\n", "f32 f16"},
+        {"// takes:\n", "is empty"},
         {"// takes: f32,,f16\n", "\"\""},
         {"// takes: F32\n", "F32"},
         {"// takes: f32:f32\n", "f32:f32"},

@@ -526,6 +526,74 @@ static void wrong_arguments_are_refused(void **state)
     assert_non_null(strstr(rung_error_text(), "(1, 6)"));
 }
 
+/* Each mistake in the floating-point matrix, which is input once and output once. */
+static void wrong_views_are_refused(void **state)
+{
+    float values[2 * BLOCK] = {0};
+    uint8_t codes[2 * BLOCK] = {0};
+    const rung_matrix wide = rung_matrix_of(RUNG_F32, 2, BLOCK, values),
+                      narrow = rung_matrix_of(RUNG_I8, 2, BLOCK, codes);
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        rung_matrix wrong = wide;
+        int64_t *fields[] = {&wrong.rows, &wrong.cols, &wrong.row_stride, &wrong.col_stride, &wrong.offset};
+        rung_status expected = i == 7 ? RUNG_STATUS_TOO_LARGE : RUNG_STATUS_INVALID;
+        if (i < 5)
+            *fields[i] = -1;
+        else if (i == 5)
+            wrong.data = (char *)values + 2;
+        else if (i == 6)
+            wrong.data = NULL, wrong.buffer = (rung_buffer *)(void *)codes;
+        else
+            wrong.offset = INT64_MAX - 1;
+        assert_refused(rung_quantize(wrong, narrow, NULL), expected);
+        assert_refused(rung_dequantize(narrow, NULL, wrong), expected);
+    }
+    rung_matrix repeated = wide;
+    repeated.row_stride = 0; /* an input may repeat, an output may not */
+    assert_int_equal(rung_quantize(repeated, narrow, NULL), RUNG_OK);
+    assert_refused(rung_dequantize(narrow, NULL, repeated), RUNG_STATUS_INVALID);
+    repeated.row_stride = BLOCK - 1;
+    assert_refused(rung_dequantize(narrow, NULL, repeated), RUNG_STATUS_INVALID);
+    repeated = wide;
+    repeated.col_stride = 0;
+    assert_refused(rung_dequantize(narrow, NULL, repeated), RUNG_STATUS_INVALID);
+    repeated = rung_matrix_transpose(narrow);
+    assert_refused(rung_quantize(wide, repeated, NULL), RUNG_STATUS_INVALID); /* as many elements, other sizes */
+    repeated = rung_matrix_of(RUNG_TYPE_NONE, 2, BLOCK, codes);
+    assert_refused(rung_quantize(wide, repeated, NULL), RUNG_STATUS_UNSUPPORTED);
+    assert_refused(rung_dequantize(narrow, NULL, repeated), RUNG_STATUS_UNSUPPORTED);
+    repeated.type = (rung_type)1000;
+    assert_refused(rung_quantize(wide, repeated, NULL), RUNG_STATUS_UNSUPPORTED);
+    assert_refused(rung_dequantize(narrow, NULL, repeated), RUNG_STATUS_UNSUPPORTED);
+}
+
+/* Outputs that share memory would overwrite each other. */
+static void outputs_may_not_overlap(void **state)
+{
+    float values[16] = {0}, scales[4];
+    uint8_t codes[16];
+    rung_matrix from = rung_matrix_of(RUNG_F32, 4, 4, values), to = rung_matrix_of(RUNG_U8, 4, 4, codes);
+    rung_quantization quantization = rung_quantization_default();
+    (void)state;
+    quantization.scales = rung_matrix_of(RUNG_F32, 1, 1, scales);
+    quantization.zero_points = rung_matrix_of(RUNG_F32, 1, 1, scales + 1);
+    assert_int_equal(rung_quantize(from, to, &quantization), RUNG_OK);
+    quantization.scales.data = values + 15;
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "the scales overlap the floating-point matrix"));
+    quantization.scales.data = scales + 1;
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "the zero points overlap the scales"));
+    quantization.scales.row_stride = -1;
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID);
+    quantization.scales = (rung_matrix){.type = RUNG_TYPE_NONE}; /* zero points alone */
+    assert_int_equal(rung_quantize(from, to, &quantization), RUNG_OK);
+    quantization.zero_points = rung_matrix_of(RUNG_U8, 1, 1, codes);
+    assert_refused(rung_quantize(from, to, &quantization), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "the zero points overlap the quantized matrix"));
+}
+
 static void wrong_scales_are_refused(void **state)
 {
     float values[64] = {0}, scales[64];
@@ -738,6 +806,8 @@ int main(void)
         cmocka_unit_test(values_of_every_type),
         cmocka_unit_test(only_the_elements_are_written),
         cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(wrong_views_are_refused),
+        cmocka_unit_test(outputs_may_not_overlap),
         cmocka_unit_test(wrong_scales_are_refused),
         cmocka_unit_test(values_beyond_the_largest_scale_are_refused),
         cmocka_unit_test(values_beyond_the_largest_scale_of_ggml_are_refused),

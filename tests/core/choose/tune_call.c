@@ -156,6 +156,16 @@ static void accepts_any_problem(void **state)
     problem.activation = RUNG_ACTIVATION_GELU;
     assert_ok(rung_tune(device, &problem, &options, NULL));
 
+    static const struct {
+        rung_type in, out;
+    } types[] = {{RUNG_F16, RUNG_F16}, {RUNG_BF16, RUNG_BF16}, {RUNG_I8, RUNG_I32}, {RUNG_F64, RUNG_F64}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        problem = square(types[i].in, 24); /* a wrong reference, or too small a tolerance, fails */
+        problem.c.type = types[i].out;
+        problem.beta = 1;
+        problem.activation = types[i].out == RUNG_I32 ? RUNG_ACTIVATION_NONE : RUNG_ACTIVATION_GELU;
+        assert_ok(rung_tune(device, &problem, &options, NULL));
+    }
     static float data[33]; /* the problem's own memory is not touched */
     problem = rung_problem_of(rung_matrix_of(RUNG_F32, 1, 33, data), rung_matrix_of(RUNG_F32, 33, 1, data),
                               rung_matrix_of(RUNG_F32, 1, 1, data));
@@ -409,6 +419,8 @@ static void invalid_arguments(void **state)
     assert_non_null(strstr(rung_error_text(), "k = 0"));
     options.seconds = -1;
     assert_int_equal(rung_tune(device, &problem, &options, &report), RUNG_STATUS_INVALID);
+    options.seconds = 2e9;
+    assert_int_equal(rung_tune(device, &problem, &options, &report), RUNG_STATUS_INVALID);
     options.seconds = NAN;
     assert_int_equal(rung_tune(device, &problem, &options, &report), RUNG_STATUS_INVALID);
     options = short_options();
@@ -423,6 +435,17 @@ static void invalid_arguments(void **state)
     options.kernel = vendor;
     assert_int_equal(rung_tune(device, &problem, &options, &report), RUNG_STATUS_UNSUPPORTED);
     assert_non_null(strstr(rung_error_text(), "only by name"));
+    rung_context *other;
+    assert_ok(rung_context_create(NULL, &other));
+    assert_ok(rung_kernel_find(other, "cpu", "07", &vendor));
+    options.kernel = vendor;
+    assert_int_equal(rung_tune(device, &problem, &options, &report), RUNG_STATUS_INVALID);
+    assert_non_null(strstr(rung_error_text(), "of another context"));
+    rung_context_destroy(other);
+    options = short_options();
+    problem.b.type = RUNG_I8;
+    assert_int_equal(rung_tune(device, &problem, &options, &report), RUNG_STATUS_UNSUPPORTED);
+    problem.b.type = RUNG_F32;
     rung_tune_report_destroy(NULL);
     options = short_options();
     options.seconds = 0.02;

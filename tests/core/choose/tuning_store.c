@@ -936,6 +936,13 @@ static void records_that_are_not_saved(void **state)
     assert_int_equal(mkfifo(path_of("piped.lock"), 0700), 0);
     assert_not_saved("04_shared", "TILE=8", 1, path_of("piped"), "it is not a regular file");
     assert_int_equal(rung_tuning_save(&device, NULL, NULL, path), RUNG_STATUS_INVALID);
+    assert_not_saved(NULL, NULL, 1, path, "rung_tuning.kernel is NULL");
+    assert_int_equal(rung_tuning_path(context, NULL, 10), RUNG_STATUS_INVALID);
+    assert_int_equal(rung_tuning_path(context, text, 0), RUNG_STATUS_INVALID);
+    char long_path[8000];
+    memset(long_path, '/', sizeof long_path);
+    long_path[sizeof long_path - 1] = '\0';
+    assert_not_saved("04_shared", "TILE=8", 1, long_path, "the path of the tuning file has");
 }
 
 /* A kernel that computes in less than was asked for would be refused by every plan. */
