@@ -18,7 +18,7 @@ work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 # multiplications that each starts per clock.
 check() {
     object=$(find "$folder/CMakeFiles/rung_objects.dir" -name "$1.c.o")
-    [ -n "$object" ] || { echo "$folder has no $1.c.o; run the test build_aarch64 first"; exit 77; }
+    [ -n "$object" ] || { echo "$folder has no $1.c.o; run the test build_aarch64_all first"; exit 77; }
     aarch64-linux-gnu-objdump -d --no-show-raw-insn "$object" |
         inner_loop "$2" ' *(//|<).*' '^(b|cb|tb)' '^ [a-z]*mm?la ' b.ne > "$work/loop.s"
     multiplications=$(grep -c '^ [a-z]*mm\?la ' "$work/loop.s") instructions=$(($(wc -l < "$work/loop.s") - 1))
