@@ -6,11 +6,15 @@
  * and differ if k is small or if few elements of A and B are much larger than the others. With weights, the elements of each
  * row of A and column of B have the mean 1/k. If their variation coefficients are v and w, and if large elements of the one
  * meet elements of the other at random, the sums have a variation coefficient of v w / sqrt(k - 1). Lines for which it is too
- * large are computed again, as are all lines of a tile in which rounding errors can cancel an error of one element. */
+ * large are computed again. So are rows whose large elements do not meet those of a column, as in products of triangular
+ * matrices: the magnitudes in segments of k show it. And so are all rows of a tile in which rounding errors can cancel an error
+ * of one element. */
 #include <math.h>
 
 #include "core/checked/product_check_types.h"
 #include "core/matrix.h"
+
+/* ---- Uneven lines ------------------------------------------------------------------------------------------------ */
 
 /* An element with half the mean bound is this number of standard deviations away from the mean. */
 static const double deviations = 6;
@@ -50,6 +54,65 @@ static double median_variation(const rungi_product_check *check, const rungi_che
     return samples[count / 2];
 }
 
+/* ---- Lines that do not meet -------------------------------------------------------------------------------------- */
+
+/* The least bound of an element, relative to the mean, with the mean magnitudes of each segment. */
+static const double least_share = 0.7;
+
+static int64_t segment_length(const rungi_product_check *check, int segment)
+{
+    return rungi_max(0, rungi_min(check->segment, check->k - segment * check->segment));
+}
+
+/* Returns whether no segment of a line has much less than its share of the magnitudes. Such a line meets all others. */
+static bool is_spread(const rungi_product_check *check, const rungi_check_axis *axis, int64_t line)
+{
+    double total = 0;
+    for (int i = 0; i < RUNGI_CHECK_SEGMENTS; i++)
+        total += axis->parts[i * axis->padded + line];
+    for (int i = 0; i < RUNGI_CHECK_SEGMENTS; i++)
+        if (axis->parts[i * axis->padded + line] * (double)check->k <
+            least_share * total * (double)segment_length(check, i))
+            return false;
+    return true;
+}
+
+/* Returns whether a row meets a column: whether large elements of the one are in the same segments as large elements of the
+ * other. */
+static bool do_meet(const rungi_product_check *check, int64_t row, int64_t col)
+{
+    const rungi_check_axis *rows = &check->rows, *cols = &check->cols;
+    double row_total = 0, col_total = 0, sum = 0;
+    for (int i = 0; i < RUNGI_CHECK_SEGMENTS; i++) {
+        double x = rows->parts[i * rows->padded + row], y = cols->parts[i * cols->padded + col];
+        row_total += x;
+        col_total += y;
+        sum += x * y / (double)rungi_max(1, segment_length(check, i));
+    }
+    return !(sum * (double)check->k < least_share * row_total * col_total);
+}
+
+/* Flags the rows of a tile that do not meet all columns. */
+static void flag_apart(rungi_product_check *check, int64_t row, int64_t row_end, int64_t col, int64_t col_end,
+                       int64_t col_tile)
+{
+    rungi_check_axis *rows = &check->rows, *cols = &check->cols;
+    int64_t first = col;
+    while (first < col_end && is_spread(check, cols, first))
+        first++;
+    for (int64_t i = row; i < row_end && first < col_end; i++) {
+        if (rows->weights[i] == 0 || is_spread(check, rows, i))
+            continue;
+        for (int64_t j = first; j < col_end; j++)
+            if (!do_meet(check, i, j)) {
+                rows->flags[col_tile * rows->padded + i] = RUNGI_CHECK_INSENSITIVE;
+                break;
+            }
+    }
+}
+
+/* ---- Tiles ------------------------------------------------------------------------------------------------------- */
+
 static void flag_all(rungi_check_axis *axis, int64_t first, int64_t end, int64_t other_tile)
 {
     for (int64_t line = first; line < end; line++)
@@ -75,8 +138,9 @@ static double flag_uneven(const rungi_product_check *check, rungi_check_axis *ax
     return largest;
 }
 
-/* Flags all rows of a tile if neither its rows nor its columns have sharp sums; else the rows that are uneven where they meet most
- * columns, and then the columns that are uneven where they meet one of the other rows. */
+/* Flags all rows of a tile if neither its rows nor its columns have sharp sums. Else flags the rows that do not meet all columns,
+ * the rows that are uneven where they meet most columns, and then the columns that are uneven where they meet one of the other
+ * rows. */
 static void flag_tile(rungi_product_check *check, int64_t row_tile, int64_t col_tile)
 {
     rungi_check_axis *rows = &check->rows, *cols = &check->cols;
@@ -86,6 +150,7 @@ static void flag_tile(rungi_product_check *check, int64_t row_tile, int64_t col_
         flag_all(rows, row, row_end, col_tile);
         return;
     }
+    flag_apart(check, row, row_end, col, col_end, col_tile);
     double median = median_variation(check, cols, col, col_end);
     double largest = flag_uneven(check, rows, row, row_end, col_tile, median);
     (void)flag_uneven(check, cols, col, col_end, row_tile, largest);

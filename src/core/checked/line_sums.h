@@ -49,10 +49,11 @@ typedef struct rungi_line_sums {
     /* Add the magnitudes of each row or column. */
     void (*row_sizes)(const void *first, int64_t stride, int64_t cols, double sizes[RUNGI_PANEL_ROWS]);
     void (*col_sizes)(const void *first, int64_t stride, int64_t cols, double *sizes);
-    /* Add the squares of each row or column, multiplied by the weight of the row or column before. */
-    void (*row_squares)(const void *first, int64_t stride, int64_t cols, const double weights[RUNGI_PANEL_ROWS],
-                        double squares[RUNGI_PANEL_ROWS]);
-    void (*col_squares)(const void *first, int64_t stride, int64_t cols, const double *weights, double *squares);
+    /* Multiply each row or column by its weight, and add its magnitudes to `sizes` and its squares to `squares`. */
+    void (*row_spread)(const void *first, int64_t stride, int64_t cols, const double weights[RUNGI_PANEL_ROWS],
+                       double sizes[RUNGI_PANEL_ROWS], double squares[RUNGI_PANEL_ROWS]);
+    void (*col_spread)(const void *first, int64_t stride, int64_t cols, const double *weights, double *sizes,
+                       double *squares);
 } rungi_line_sums;
 
 /* Returns the functions for this processor: [0] for double, [1] for F32. */

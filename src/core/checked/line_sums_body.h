@@ -116,38 +116,44 @@ TARGET static void NAME(col_sizes)(const void *first, int64_t stride, int64_t co
     }
 }
 
-TARGET static void NAME(row_squares)(const void *first, int64_t stride, int64_t cols,
-                                     const double weights[RUNGI_PANEL_ROWS], double squares[RUNGI_PANEL_ROWS])
+TARGET static void NAME(row_spread)(const void *first, int64_t stride, int64_t cols,
+                                    const double weights[RUNGI_PANEL_ROWS], double sizes[RUNGI_PANEL_ROWS],
+                                    double squares[RUNGI_PANEL_ROWS])
 {
     for (int row = 0; row < RUNGI_PANEL_ROWS; row += 4) {
         const ELEMENT *rows = (const ELEMENT *)first + row * stride;
-        NAME(vector) square[4] = {{0}};
+        NAME(vector) size[4] = {{0}}, square[4] = {{0}};
         for (int64_t j = 0; j < cols; j += LANES)
             for (int i = 0; i < 4; i++) {
                 NAME(vector) x = LOAD(rows + i * stride + j) * weights[row + i];
+                size[i] += MAGNITUDE(x);
                 square[i] += x * x;
             }
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < 4; i++) {
+            sizes[row + i] += NAME(total)(&size[i]);
             squares[row + i] += NAME(total)(&square[i]);
+        }
     }
 }
 
-TARGET static void NAME(col_squares)(const void *first, int64_t stride, int64_t cols, const double *weights,
-                                     double *squares)
+TARGET static void NAME(col_spread)(const void *first, int64_t stride, int64_t cols, const double *weights,
+                                    double *sizes, double *squares)
 {
     const ELEMENT *rows = first;
     for (int64_t j = 0; j < cols; j += LANES) {
-        NAME(vector) square = AT(squares, j), weight = AT(weights, j);
+        NAME(vector) size = AT(sizes, j), square = AT(squares, j), weight = AT(weights, j);
         for (int row = 0; row < RUNGI_PANEL_ROWS; row++) {
             NAME(vector) x = LOAD(rows + row * stride + j) * weight;
+            size += MAGNITUDE(x);
             square += x * x;
         }
+        TO(sizes, j) = size;
         TO(squares, j) = square;
     }
 }
 
-static const rungi_line_sums NAME(sums) = {NAME(dot),       NAME(combine),     NAME(sum_both),   NAME(row_sizes),
-                                           NAME(col_sizes), NAME(row_squares), NAME(col_squares)};
+static const rungi_line_sums NAME(sums) = {NAME(dot),       NAME(combine),    NAME(sum_both),  NAME(row_sizes),
+                                           NAME(col_sizes), NAME(row_spread), NAME(col_spread)};
 
 #undef LANES
 #undef LOAD

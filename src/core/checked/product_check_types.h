@@ -6,13 +6,16 @@
 #include "core/checked/product_check.h"
 
 /* How much an element may differ from the exact one: `relative` times |A||B|, plus `absolute`, plus `vanished` times the
- * sums of the magnitudes of its row of A and its column of B, unless one of the two is zero. */
+ * sums of the magnitudes of its row of A and its column of B; not at all if all products are 0. */
 typedef struct rungi_error_bound {
     double relative, absolute, vanished;
     double largest;     /* the largest finite number of the accumulator */
     bool rounds_inputs; /* inputs near the largest number may become infinite */
     bool by_blocks;     /* elements of A count with the largest magnitude of their block (mode q8) */
 } rungi_error_bound;
+
+/* k is divided into segments, in which the magnitudes of A and B are compared. */
+enum { RUNGI_CHECK_SEGMENTS = 8 };
 
 /* Why the elements of a line in a tile are computed again. */
 typedef enum rungi_check_flag {
@@ -29,6 +32,7 @@ typedef struct rungi_check_axis {
     double *magnitudes;   /* |weights| */
     double *sizes;        /* the sums of magnitudes */
     double *squares;      /* the sums of the squares of the weighted elements in A or B */
+    double *parts;        /* per segment of k: the sums of the magnitudes of these elements */
     double *totals;       /* per tile: the sum of `magnitudes` */
     double *sums;         /* per tile, k elements: the weighted sum of the lines of A or B */
     double *sum_sizes;    /* the same of magnitudes */
@@ -54,7 +58,8 @@ struct rungi_product_check {
     rung_matrix a_sizes; /* `a`, or in mode q8 the largest magnitudes of its blocks */
     void *copies[3];     /* memory of `a`, `b` and `a_sizes`, if they are copies */
     int64_t k, k_padded;
-    int64_t sharp; /* sums of so many elements have small rounding errors */
+    int64_t segment; /* its length: a multiple of the rows of a panel */
+    int64_t sharp;   /* sums of so many elements have small rounding errors */
     rungi_check_axis rows, cols;
     const rung_matrix *product; /* during the comparison */
     void *memory;               /* all arrays */

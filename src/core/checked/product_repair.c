@@ -144,10 +144,11 @@ static bool is_right(const tile_lines_t *lines, int64_t line, int64_t element, d
     const rungi_product_check *check = lines->check;
     const rungi_error_bound *bound = &check->bound;
     double alpha = fabs(check->alpha), inputs = lines->axis->sizes[line] + lines->other->sizes[element];
-    if (lines->axis->sizes[line] == 0 || lines->other->sizes[element] == 0)
-        inputs = 0;
     double error = alpha * (bound->relative * size) +
                    (alpha > 1 ? alpha : 1) * (bound->absolute + bound->vanished * inputs);
+    bool may_vanish = check->sum_type == RUNG_F64; /* a product that is not 0 may be 0 in F64 */
+    if (lines->axis->sizes[line] == 0 || lines->other->sizes[element] == 0 || (size == 0 && !may_vanish))
+        error = 0;
     if (fabs(difference) <= error - uncertainty)
         return true;
     bool may_overflow = !(alpha * size + error < bound->largest * 0.999) || !(size < bound->largest * 0.999) ||

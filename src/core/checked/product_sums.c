@@ -50,6 +50,7 @@ static bool reserve_axis(const rungi_product_check *check, char *memory, int64_t
            reserve_doubles(memory, bytes, 1, lines, &axis->magnitudes) &&
            reserve_doubles(memory, bytes, 1, lines, &axis->sizes) &&
            reserve_doubles(memory, bytes, 1, lines, &axis->squares) &&
+           reserve_doubles(memory, bytes, RUNGI_CHECK_SEGMENTS, lines, &axis->parts) &&
            reserve_doubles(memory, bytes, 1, axis->tiles, &axis->totals) &&
            reserve_doubles(memory, bytes, axis->tiles, check->k_padded, &axis->sums) &&
            reserve_doubles(memory, bytes, axis->tiles, check->k_padded, &axis->sum_sizes) &&
@@ -201,7 +202,9 @@ double rungi_product_check_limit(const rungi_product_check *check, const rungi_c
                                  : axis->shares[tile * axis->tiles + line / axis->tile];
     double alpha = fabs(check->alpha);
     double sum = bound->relative * axis->bounds[tile * axis->padded + line];
-    double vanished = axis->sizes[line] > 0 ? bound->vanished * (axis->sizes[line] * other->totals[tile] + width) : 0;
+    double vanished = bound->vanished * (axis->sizes[line] * other->totals[tile] + width);
+    if (axis->sizes[line] == 0) /* all products are 0 */
+        return 0;
     return alpha * share * sum + (alpha > 1 ? alpha : 1) * (bound->absolute * other->totals[tile] + vanished);
 }
 
@@ -291,6 +294,28 @@ static bool is_tile_finite(const rungi_product_check *check, const rungi_check_a
     return true;
 }
 
+static void clear_spread(rungi_check_axis *axis, int64_t first, int64_t count)
+{
+    memset(&axis->squares[first], 0, (size_t)count * sizeof(double));
+    for (int segment = 0; segment < RUNGI_CHECK_SEGMENTS; segment++)
+        memset(&axis->parts[segment * axis->padded + first], 0, (size_t)count * sizeof(double));
+}
+
+/* Adds up the magnitudes and the squares of rows of A, from column `col` on. */
+static void measure_spread(const rungi_product_check *check, rungi_panel_rows found, int64_t row, int64_t col,
+                           int64_t width)
+{
+    const rungi_check_axis *rows = &check->rows;
+    const int64_t size = found.is_f32 ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
+    for (int64_t at = col, end; at < col + width; at = end) {
+        int64_t segment = at / check->segment;
+        end = rungi_min((segment + 1) * check->segment, col + width);
+        sums_for(check, found)
+            ->row_spread((const char *)found.first + (at - col) * size, found.stride, end - at, &rows->magnitudes[row],
+                         &rows->parts[segment * rows->padded + row], &rows->squares[row]);
+    }
+}
+
 /* Adds up the magnitudes of columns of B; of a sample of rows, if that is enough to choose weights. Returns whether the
  * sample shows that all columns can have weights. */
 static bool measure_columns(rungi_product_check *check, int64_t col, int64_t width, bool is_sample)
@@ -327,7 +352,7 @@ static bool sum_columns(rungi_product_check *check, int64_t tile, bool is_sample
         if (!measure_columns(check, col, width, is_sample))
             return false;
         set_weights(cols, col, width, false);
-        memset(&cols->squares[col], 0, (size_t)padded * sizeof(double));
+        clear_spread(cols, col, padded);
         bool clears = has_unchecked(cols, col, width);
         for (int64_t row = 0; row < check->k; row += RUNGI_PANEL_ROWS) {
             rungi_panel_rows found = find_rows(&check->b, row, rungi_min(RUNGI_PANEL_ROWS, check->k - row), col, width,
@@ -335,7 +360,8 @@ static bool sum_columns(rungi_product_check *check, int64_t tile, bool is_sample
             const rungi_line_sums *line_sums = sums_for(check, found);
             line_sums->dot(found.first, found.stride, padded, &cols->weights[col], &cols->magnitudes[col], &sums[row],
                            &sizes[row]);
-            line_sums->col_squares(found.first, found.stride, padded, &cols->magnitudes[col], &cols->squares[col]);
+            line_sums->col_spread(found.first, found.stride, padded, &cols->magnitudes[col],
+                                  &cols->parts[row / check->segment * cols->padded + col], &cols->squares[col]);
         }
     }
     return is_tile_finite(check, cols, tile);
@@ -379,7 +405,7 @@ static bool sum_panel_of_a(rungi_product_check *check, int64_t tile, int64_t row
     if (!measure_rows(check, row, height, is_sample))
         return false;
     set_weights(rows, row, height, true);
-    memset(&rows->squares[row], 0, RUNGI_PANEL_ROWS * sizeof(double));
+    clear_spread(rows, row, RUNGI_PANEL_ROWS);
     bool clears = has_unchecked(rows, row, height);
     for (int64_t col = 0; col < check->k; col += RUNGI_PANEL_COLS) {
         int64_t width = rungi_min(RUNGI_PANEL_COLS, check->k - col), padded = rungi_round_up(width, RUNGI_PANEL_LANES);
@@ -388,7 +414,7 @@ static bool sum_panel_of_a(rungi_product_check *check, int64_t tile, int64_t row
         const rungi_line_sums *line_sums = sums_for(check, found);
         line_sums->combine(found.first, found.stride, padded, &rows->weights[row], &rows->magnitudes[row],
                            &rows->sums[at], &rows->sum_sizes[at]);
-        line_sums->row_squares(found.first, found.stride, padded, &rows->magnitudes[row], &rows->squares[row]);
+        measure_spread(check, found, row, col, padded);
         for (int64_t other = 0; other < cols->tiles; other++)
             line_sums->dot(found.first, found.stride, padded, &cols->sums[other * check->k_padded + col],
                            &cols->sum_sizes[other * check->k_padded + col], &rows->expected[other * rows->padded + row],
@@ -562,6 +588,7 @@ static rung_status prepare(rungi_product_check *check, const rung_problem *probl
     TRY(make_readable(check, problem->a_quantization, &check->a, &check->copies[0]));
     TRY(make_readable(check, problem->b_quantization, &check->b, &check->copies[1]));
     TRY(make_block_sizes(check));
+    check->segment = rungi_round_up(rungi_ceil_divide(check->k, RUNGI_CHECK_SEGMENTS), RUNGI_PANEL_ROWS);
     check->sharp = check->k / (check->bound.rounds_inputs ? 16 : 2);
     divide(&check->rows, problem->a.rows, check);
     divide(&check->cols, problem->b.cols, check);
