@@ -20,6 +20,13 @@ typedef struct cancelled_thread {
     bool has_returned, has_continued;
 } cancelled_thread_t;
 
+/* Waits although signals may arrive. */
+static inline void cancelled_thread_wait(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0)
+        continue;
+}
+
 static inline void *cancelled_thread_main(void *user)
 {
     cancelled_thread_t *self = user;
@@ -27,14 +34,14 @@ static inline void *cancelled_thread_main(void *user)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     sem_post(&self->is_ready);
     if (self->is_pending)
-        sem_wait(&self->is_cancelled);
+        cancelled_thread_wait(&self->is_cancelled);
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state); /* is no cancellation point */
     self->call(self->user);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     assert_int_equal(state, PTHREAD_CANCEL_ENABLE); /* the call restored it */
     self->has_returned = true;
     if (!self->is_pending)
-        sem_wait(&self->is_cancelled);
+        cancelled_thread_wait(&self->is_cancelled);
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
     pthread_testcancel();
     self->has_continued = true;
@@ -53,8 +60,7 @@ static inline void cancelled_thread_call(const char *name, cancelled_call_t *cal
     sem_init(&self.is_ready, 0, 0);
     sem_init(&self.is_cancelled, 0, 0);
     assert_int_equal(pthread_create(&thread, NULL, cancelled_thread_main, &self), 0);
-    while (sem_wait(&self.is_ready) != 0)
-        continue;
+    cancelled_thread_wait(&self.is_ready);
     if (after_ns > 0)
         nanosleep(&(struct timespec){.tv_nsec = after_ns}, NULL);
     pthread_cancel(thread);
