@@ -67,11 +67,18 @@ static const void *part(const elf_view_t *view, uint64_t offset, uint64_t bytes)
     return offset <= view->size && bytes <= view->size - offset ? view->bytes + offset : NULL;
 }
 
+/* Returns structures of the file, which are aligned in every valid file, or NULL. */
+static const void *structures(const elf_view_t *view, uint64_t offset, uint64_t bytes)
+{
+    const void *first = part(view, offset, bytes);
+    return (uintptr_t)first % _Alignof(Elf64_Shdr) == 0 ? first : NULL;
+}
+
 static const Elf64_Shdr *section_at(const elf_view_t *view, unsigned index)
 {
     if (index >= view->header->e_shnum || view->header->e_shentsize != sizeof(Elf64_Shdr))
         return NULL;
-    return part(view, view->header->e_shoff + (uint64_t)index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr));
+    return structures(view, view->header->e_shoff + (uint64_t)index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr));
 }
 
 /* Returns a string of a table of strings; "" if the offset is invalid. */
@@ -96,7 +103,7 @@ static const Elf64_Shdr *section_called(const elf_view_t *view, const char *name
 static bool needs_library(const elf_view_t *view, const char *prefix)
 {
     const Elf64_Shdr *dynamic = section_called(view, ".dynamic");
-    const Elf64_Dyn *entries = dynamic ? part(view, dynamic->sh_offset, dynamic->sh_size) : NULL;
+    const Elf64_Dyn *entries = dynamic ? structures(view, dynamic->sh_offset, dynamic->sh_size) : NULL;
     const Elf64_Shdr *strings = dynamic ? section_at(view, dynamic->sh_link) : NULL;
     for (size_t i = 0; entries && i < dynamic->sh_size / sizeof *entries; i++)
         if (entries[i].d_tag == DT_NEEDED &&
@@ -110,7 +117,7 @@ static bool defines(const elf_view_t *view, const char *name)
 {
     const Elf64_Shdr *table = section_called(view, ".symtab");
     const Elf64_Shdr *strings = table ? section_at(view, table->sh_link) : NULL;
-    const Elf64_Sym *symbols = table ? part(view, table->sh_offset, table->sh_size) : NULL;
+    const Elf64_Sym *symbols = table ? structures(view, table->sh_offset, table->sh_size) : NULL;
     for (size_t i = 0; symbols && i < table->sh_size / sizeof *symbols; i++)
         if (symbols[i].st_shndx != SHN_UNDEF && strcmp(string_at(view, strings, symbols[i].st_name), name) == 0)
             return true;
