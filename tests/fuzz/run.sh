@@ -14,7 +14,7 @@ mkdir -p "$build/crashes" "$build/found/$target"
 program=$(find "$build" -name "fuzz_$target" -type f -perm -u+x)
 code=0 commit=$(git -C "$source" log -1 --format=%h 2> /dev/null || echo unknown)
 TIMEFORMAT='%U %S'
-{ time RUNG_TUNING=off "$program" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
+{ time RUNG_TUNING=off ASAN_OPTIONS=allocator_may_return_null=1 "$program" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
     -dict="$source/tests/fuzz/$target.dict" -print_final_stats=1 -artifact_prefix="$build/crashes/" \
     "$build/found/$target" "$source/tests/fuzz/corpus/$target" > "$build/$target.log" 2>&1 || code=$?; } \
     2> "$build/$target.time"
