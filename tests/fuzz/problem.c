@@ -142,8 +142,10 @@ static void run_plan(byte_reader_t *reader)
     prepare_memory(&memory, &problem);
     rung_status status = RUNG_OK;
     if (options.packed_b) {
-        MUST(rung_buffer_create(device, rung_plan_describe(plan)->packed_b_bytes, &packed) == RUNG_OK);
-        status = rung_plan_pack_b(plan, queue, &problem.b, packed, NULL);
+        status = rung_buffer_create(device, rung_plan_describe(plan)->packed_b_bytes, &packed);
+        MUST(status == RUNG_OK || status == RUNG_STATUS_NO_MEMORY); /* a broadcast B can have any size */
+        if (status == RUNG_OK)
+            status = rung_plan_pack_b(plan, queue, &problem.b, packed, NULL);
         run.packed_b = packed;
     }
     if (status == RUNG_OK)
