@@ -4,10 +4,11 @@
 # without the shared ones. build_install does the same with the shared libraries.
 set -eu
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
-cmake -S "$RUNG_SOURCE" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$RUNG_BUILD/CMakeCache.txt")" \
+cmake -G 'Unix Makefiles' -S "$RUNG_SOURCE" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$RUNG_BUILD/CMakeCache.txt")" \
     -DBUILD_SHARED_LIBS=OFF -DRUNG_TESTS=OFF -DRUNG_EXAMPLES=OFF -DRUNG_LAB=OFF -DRUNG_IMAGES=OFF -DRUNG_MPI=OFF \
     -DRUNG_WERROR="$(sed -n 's/^RUNG_WERROR:BOOL=//p' "$RUNG_BUILD/CMakeCache.txt")" > "$work/log" || { cat "$work/log"; exit 1; }
-# Both kinds of libraries have the same objects: make takes those of this build and compiles none.
+# Both kinds of libraries have the same objects: make takes those of this build and compiles none. (Ninja would compile all, since
+# its log does not have them.)
 (cd "$RUNG_BUILD" && find . -path '*.dir/*.o' \( -path '*_objects.dir/*' -o -path '*rung_executors_*' \) | tar -c -T -) | tar -x -m -C "$work/build"
 cmake --build "$work/build" --target rung_library rung_outofcore rung_cluster rung_emulator rung_weights -j 2 > "$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
 echo "$(grep -c 'Building C object' "$work/log" || true) objects compiled"
