@@ -64,15 +64,25 @@ static int64_t segment_length(const rungi_product_check *check, int segment)
     return rungi_max(0, rungi_min(check->segment, check->k - segment * check->segment));
 }
 
+/* Divides the parts of each line by their sum. A line of zeros counts as one of equal elements. */
+static void divide_parts(const rungi_product_check *check, rungi_check_axis *axis)
+{
+    for (int64_t line = 0; line < axis->count; line++) {
+        double total = 0;
+        for (int i = 0; i < RUNGI_CHECK_SEGMENTS; i++)
+            total += axis->parts[i * axis->padded + line];
+        for (int i = 0; i < RUNGI_CHECK_SEGMENTS; i++) {
+            double *part = &axis->parts[i * axis->padded + line];
+            *part = total == 0 ? (double)segment_length(check, i) / (double)check->k : *part / total;
+        }
+    }
+}
+
 /* Returns whether no segment of a line has much less than its share of the magnitudes. Such a line meets all others. */
 static bool is_spread(const rungi_product_check *check, const rungi_check_axis *axis, int64_t line)
 {
-    double total = 0;
     for (int i = 0; i < RUNGI_CHECK_SEGMENTS; i++)
-        total += axis->parts[i * axis->padded + line];
-    for (int i = 0; i < RUNGI_CHECK_SEGMENTS; i++)
-        if (axis->parts[i * axis->padded + line] * (double)check->k <
-            least_share * total * (double)segment_length(check, i))
+        if (axis->parts[i * axis->padded + line] * (double)check->k < least_share * (double)segment_length(check, i))
             return false;
     return true;
 }
@@ -82,14 +92,11 @@ static bool is_spread(const rungi_product_check *check, const rungi_check_axis *
 static bool do_meet(const rungi_product_check *check, int64_t row, int64_t col)
 {
     const rungi_check_axis *rows = &check->rows, *cols = &check->cols;
-    double row_total = 0, col_total = 0, sum = 0;
-    for (int i = 0; i < RUNGI_CHECK_SEGMENTS; i++) {
-        double x = rows->parts[i * rows->padded + row], y = cols->parts[i * cols->padded + col];
-        row_total += x;
-        col_total += y;
-        sum += x * y / (double)rungi_max(1, segment_length(check, i));
-    }
-    return !(sum * (double)check->k < least_share * row_total * col_total);
+    double sum = 0;
+    for (int i = 0; i < RUNGI_CHECK_SEGMENTS; i++)
+        sum += rows->parts[i * rows->padded + row] * cols->parts[i * cols->padded + col] /
+               (double)rungi_max(1, segment_length(check, i));
+    return !(sum * (double)check->k < least_share);
 }
 
 /* Flags the rows of a tile that do not meet all columns. */
@@ -138,15 +145,15 @@ static double flag_uneven(const rungi_product_check *check, rungi_check_axis *ax
     return largest;
 }
 
-/* Flags all rows of a tile if neither its rows nor its columns have sharp sums. Else flags the rows that do not meet all columns,
- * the rows that are uneven where they meet most columns, and then the columns that are uneven where they meet one of the other
- * rows. */
+/* Flags all rows of a tile if the sums of its rows and of its columns have too many elements. Else flags the rows that do not
+ * meet all columns, the rows that are uneven where they meet most columns, and then the columns that are uneven where they
+ * meet one of the other rows. */
 static void flag_tile(rungi_product_check *check, int64_t row_tile, int64_t col_tile)
 {
     rungi_check_axis *rows = &check->rows, *cols = &check->cols;
     int64_t row = row_tile * rows->tile, row_end = rungi_min(row + rows->tile, rows->count);
     int64_t col = col_tile * cols->tile, col_end = rungi_min(col + cols->tile, cols->count);
-    if (row_end - row > check->sharp && col_end - col > check->sharp) {
+    if (row_end - row > check->max_summed && col_end - col > check->max_summed) {
         flag_all(rows, row, row_end, col_tile);
         return;
     }
@@ -158,6 +165,8 @@ static void flag_tile(rungi_product_check *check, int64_t row_tile, int64_t col_
 
 void rungi_product_flag_insensitive(rungi_product_check *check)
 {
+    divide_parts(check, &check->rows);
+    divide_parts(check, &check->cols);
     for (int64_t row_tile = 0; row_tile < check->rows.tiles; row_tile++)
         for (int64_t col_tile = 0; col_tile < check->cols.tiles; col_tile++)
             flag_tile(check, row_tile, col_tile);

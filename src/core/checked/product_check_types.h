@@ -27,14 +27,14 @@ typedef enum rungi_check_flag {
 /* Rows or columns of a product, in tiles of `tile` lines. All arrays are padded with zeros. */
 typedef struct rungi_check_axis {
     int64_t count, tile, tiles;
-    int64_t padded;       /* elements per array of lines */
-    double *weights;      /* a random sign divided by the sum of magnitudes in A or B; 0: the line is not checked */
-    double *magnitudes;   /* |weights| */
-    double *sizes;        /* the sums of magnitudes */
-    double *squares;      /* the sums of the squares of the weighted elements in A or B */
-    double *parts;        /* per segment of k: the sums of the magnitudes of these elements */
-    double *totals;       /* per tile: the sum of `magnitudes` */
-    double *sums;         /* per tile, k elements: the weighted sum of the lines of A or B */
+    int64_t padded;     /* elements per array of lines */
+    double *weights;    /* a random sign divided by the sum of magnitudes in A or B; 0: the line is not checked */
+    double *magnitudes; /* |weights| */
+    double *sizes;      /* the sums of magnitudes */
+    double *squares;    /* the sums of the squares of the weighted elements in A or B */
+    double *parts;  /* per segment of k: the sums of the magnitudes of these elements, at last divided by their sum */
+    double *totals; /* per tile: the sum of `magnitudes` */
+    double *sums;   /* per tile, k elements: the weighted sum of the lines of A or B */
     double *sum_sizes;    /* the same of magnitudes */
     double *expected;     /* per tile of the other axis: the expected sum of each line in the tile */
     double *bounds;       /* the same of |A||B| */
@@ -58,8 +58,8 @@ struct rungi_product_check {
     rung_matrix a_sizes; /* `a`, or in mode q8 the largest magnitudes of its blocks */
     void *copies[3];     /* memory of `a`, `b` and `a_sizes`, if they are copies */
     int64_t k, k_padded;
-    int64_t segment; /* its length: a multiple of the rows of a panel */
-    int64_t sharp;   /* sums of so many elements have small rounding errors */
+    int64_t segment;    /* its length: a multiple of the rows of a panel */
+    int64_t max_summed; /* in a sum of more elements, rounding errors can cancel an error of one element */
     rungi_check_axis rows, cols;
     const rung_matrix *product; /* during the comparison */
     void *memory;               /* all arrays */

@@ -100,38 +100,26 @@ static double exact_error(const tile_lines_t *lines, int64_t line, int64_t eleme
     return fma(-alpha, sum, got) - alpha * lost;
 }
 
-/* Adds the products of a group of lines and a panel of y, whose first row is row k of y, and their magnitudes. */
-static void add_products(const tile_lines_t *lines, const int64_t *group, int count, int64_t k, int64_t first,
-                         int64_t width, element_sums_t *to)
+enum { PRODUCTS = 1, MAGNITUDES = 2 };
+
+/* Adds the products of a group of lines of x and a panel of y, whose first row is row k of y, or their magnitudes, or both. */
+static void add_panel(const tile_lines_t *lines, const rung_matrix *x, const rung_matrix *y, int what,
+                      const int64_t *group, int count, int64_t k, int64_t first, int64_t width, element_sums_t *to)
 {
     int64_t depth = rungi_min(RUNGI_PANEL_ROWS, lines->check->k - k);
     rungi_panel panel;
-    rungi_panel_rows rows = rungi_panel_find(&lines->y, k, depth, first, width, &panel);
+    rungi_panel_rows rows = rungi_panel_find(y, k, depth, first, width, &panel);
     for (int line = 0; line < count; line++) {
         double values[RUNGI_PANEL_ROWS] = {0}, magnitudes[RUNGI_PANEL_ROWS] = {0};
         for (int64_t i = 0; i < depth; i++) {
-            values[i] = read_value(&lines->x, group[line], k + i);
-            magnitudes[i] = lines->check->bound.by_blocks ? 0 : fabs(values[i]);
+            double value = read_value(x, group[line], k + i);
+            values[i] = what & PRODUCTS ? value : 0;
+            magnitudes[i] = what & MAGNITUDES ? fabs(value) : 0;
         }
         lines->check->line_sums[rows.is_f32 != 0]->combine(rows.first, rows.stride,
                                                            rungi_round_up(width, RUNGI_PANEL_LANES), values, magnitudes,
                                                            to->sums[line], to->sizes[line]);
     }
-}
-
-/* Adds the magnitudes in mode q8, in which other elements count. */
-static void add_block_sizes(const tile_lines_t *lines, const int64_t *group, int count, int64_t k, int64_t first,
-                            int64_t width, element_sums_t *to)
-{
-    int64_t depth = rungi_min(RUNGI_PANEL_ROWS, lines->check->k - k);
-    rungi_panel panel;
-    rungi_panel_load(&lines->y_sizes, k, depth, first, width, &panel);
-    for (int line = 0; line < count; line++)
-        for (int64_t i = 0; i < depth; i++) {
-            double x = fabs(read_value(&lines->x_sizes, group[line], k + i));
-            for (int64_t j = 0; j < width; j++)
-                to->sizes[line][j] += x * fabs(panel.rows[i][j]);
-        }
 }
 
 /* ---- Lines of floating-point numbers ----------------------------------------------------------------------------- */
@@ -189,12 +177,14 @@ static void correct_elements(const tile_lines_t *lines, int64_t line, int64_t fi
 static void verify_block(const tile_lines_t *lines, const int64_t *group, int count, int64_t first, int64_t width,
                          int64_t *corrected)
 {
+    const bool by_blocks = lines->check->bound.by_blocks;
     element_sums_t sums;
     memset(&sums, 0, sizeof sums);
     for (int64_t k = 0; k < lines->check->k; k += RUNGI_PANEL_ROWS) {
-        add_products(lines, group, count, k, first, width, &sums);
-        if (lines->check->bound.by_blocks)
-            add_block_sizes(lines, group, count, k, first, width, &sums);
+        add_panel(lines, &lines->x, &lines->y, by_blocks ? PRODUCTS : PRODUCTS | MAGNITUDES, group, count, k, first,
+                  width, &sums);
+        if (by_blocks) /* other magnitudes count */
+            add_panel(lines, &lines->x_sizes, &lines->y_sizes, MAGNITUDES, group, count, k, first, width, &sums);
     }
     for (int i = 0; i < count; i++)
         correct_elements(lines, group[i], first, width, sums.sums[i], sums.sizes[i], corrected);

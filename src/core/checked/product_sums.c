@@ -571,13 +571,13 @@ static void run_parts(const rungi_product_check *check, int64_t parts, rungi_par
     rungi_product_check_run(check, elements, parts, work, (void *)(uintptr_t)check);
 }
 
-/* Chooses the number of lines per tile: up to `sharp`, but not too few. */
+/* Chooses the number of lines per tile: `max_summed` or slightly fewer, but at least LEAST. */
 static void divide(rungi_check_axis *axis, int64_t count, const rungi_product_check *check)
 {
     enum { LEAST = 16 };
     axis->count = count;
     axis->padded = rungi_round_up(count, RUNGI_PANEL_LANES);
-    axis->tile = rungi_max(check->sharp / LEAST * LEAST, LEAST);
+    axis->tile = rungi_max(check->max_summed / LEAST * LEAST, LEAST);
     if (check->is_integer)
         axis->tile = rungi_max(count, 1);
     axis->tiles = rungi_ceil_divide(count, axis->tile);
@@ -589,7 +589,7 @@ static rung_status prepare(rungi_product_check *check, const rung_problem *probl
     TRY(make_readable(check, problem->b_quantization, &check->b, &check->copies[1]));
     TRY(make_block_sizes(check));
     check->segment = rungi_round_up(rungi_ceil_divide(check->k, RUNGI_CHECK_SEGMENTS), RUNGI_PANEL_ROWS);
-    check->sharp = check->k / (check->bound.rounds_inputs ? 16 : 2);
+    check->max_summed = check->k / (check->bound.rounds_inputs ? 16 : 2);
     divide(&check->rows, problem->a.rows, check);
     divide(&check->cols, problem->b.cols, check);
     TRY(allocate(check));
