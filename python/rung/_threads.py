@@ -42,10 +42,15 @@ def options_of(threads) -> object:
 
 def multiply_options(threads, checked) -> object:
     """Returns the argument `options` of rung_multiply for the arguments `threads` and `checked` of a call."""
-    if not checked and threads is None:
+    if checked:
+        return checked_options_of(threads)
+    if threads is None:
         return current_options
-    if not checked:
-        return options_of(threads)
+    return options_of(threads)
+
+
+def checked_options_of(threads) -> object:
+    """Returns the argument `options` of a multiplication whose product is checked."""
     key = (requested(threads), "checked")
     if key not in _options:
         _options[key] = byref(_library.versioned(_library.MultiplyOptions, threads=key[0], checked=1))
