@@ -282,23 +282,38 @@ static void names_defined_by_themselves(void **state)
         assert_int_equal(evaluate(texts[i], names, &value), RUNG_STATUS_INVALID);
 }
 
+enum { CHAIN_MAX = 200 };
+
+/* Names that are defined by the next one: N0, N1 and so on. The last one is 1. */
+typedef struct name_chain {
+    char name[CHAIN_MAX][8], text[CHAIN_MAX][24];
+    definition_t names[CHAIN_MAX + 1];
+} name_chain_t;
+
+/* Defines each name as the next one plus 1, or plus itself. */
+static void create_chain(name_chain_t *chain, int count, bool doubles)
+{
+    for (int i = 0; i < count; i++) {
+        snprintf(chain->name[i], sizeof chain->name[i], "N%d", i);
+        if (doubles)
+            snprintf(chain->text[i], sizeof chain->text[i], "N%d + N%d", i + 1, i + 1);
+        else
+            snprintf(chain->text[i], sizeof chain->text[i], "N%d + 1", i + 1);
+        chain->names[i] = (definition_t){chain->name[i], 1, i + 1 < count ? chain->text[i] : NULL};
+    }
+    chain->names[count] = (definition_t){NULL, 0, NULL};
+}
+
 /* A name within the text of a name, and so on: each but the last text has something left to read. */
 static void chains_of_names(void **state)
 {
-    enum { CHAIN = 200 };
-    char name[CHAIN][8], text[CHAIN][24];
-    definition_t names[CHAIN + 1];
+    name_chain_t chain;
     int64_t value;
     (void)state;
-    for (int i = 0; i < CHAIN; i++) {
-        snprintf(name[i], sizeof name[i], "N%d", i);
-        snprintf(text[i], sizeof text[i], "N%d + 1", i + 1);
-        names[i] = (definition_t){name[i], 1, i + 1 < CHAIN ? text[i] : NULL};
-    }
-    names[CHAIN] = (definition_t){NULL, 0, NULL};
-    assert_int_equal(evaluate("N190", names, &value), RUNG_OK);
+    create_chain(&chain, CHAIN_MAX, false);
+    assert_int_equal(evaluate("N190", chain.names, &value), RUNG_OK);
     assert_int_equal(value, 10);
-    assert_int_equal(evaluate("N0", names, &value), RUNG_STATUS_INVALID);
+    assert_int_equal(evaluate("N0", chain.names, &value), RUNG_STATUS_INVALID);
     assert_non_null(strstr(rung_error_text(), "deep"));
 }
 
@@ -325,21 +340,14 @@ static void deep_nesting(void **state)
 /* N0 = N1 + N1, N1 = N2 + N2, ...: 2^29 additions if nobody counts. */
 static void doubling_names_end_quickly(void **state)
 {
-    enum { CHAIN = 30 };
-    char name[CHAIN][8], text[CHAIN][24];
-    definition_t names[CHAIN + 1];
+    name_chain_t chain;
     int64_t value;
     (void)state;
-    for (int i = 0; i < CHAIN; i++) {
-        snprintf(name[i], sizeof name[i], "N%d", i);
-        snprintf(text[i], sizeof text[i], "N%d + N%d", i + 1, i + 1);
-        names[i] = (definition_t){name[i], 1, i + 1 < CHAIN ? text[i] : NULL};
-    }
-    names[CHAIN] = (definition_t){NULL, 0, NULL};
+    create_chain(&chain, 30, true);
     clock_t start = clock();
-    assert_int_equal(evaluate("N0", names, &value), RUNG_STATUS_INVALID);
+    assert_int_equal(evaluate("N0", chain.names, &value), RUNG_STATUS_INVALID);
     assert_true(clock() - start < CLOCKS_PER_SEC);
-    assert_int_equal(evaluate("N22", names, &value), RUNG_OK);
+    assert_int_equal(evaluate("N22", chain.names, &value), RUNG_OK);
     assert_int_equal(value, 128);
 }
 
