@@ -573,7 +573,8 @@ RUNG_API rung_status rung_multiply(rung_context *context, const rung_problem *pr
  * beta * C, and the result after the call. If beta is not 0, if there is an epilogue, or if C is narrower than the
  * accumulator, the product is computed in temporary memory of the accumulator's type and the host computes the rest.
  * Inputs other than F32, F64, BF16, I8 and I32 are also copied in F32. Every k x n product of m rows needs O(mk + kn + mn)
- * additional operations, and more if elements are computed again. The results have the same error bounds as without checks, but may have other bits.
+ * additional operations, and more if elements are computed again. The results have the same error bounds as without checks,
+ * but may have other bits.
  *
  * Runs of plans on the CPU can be checked, too (rung_run_options.checked). The host needs A and B, so a run with `checked`
  * fails with RUNG_STATUS_UNSUPPORTED on a device with its own memory, and with a packed B. */
