@@ -384,9 +384,10 @@ extern "C" {
  *             usable.
  *           - If MPI fails, or a rank does not answer and therefore counts as lost, the call fails
  *             with RUNG_STATUS_DEVICE_LOST. C is undefined, every later call on the communicator
- *             fails, and the job should end. The library does not call MPI_Abort. Messages may
- *             still be in flight: if A and B are shares, keep their memory until the process ends.
- *             Other memory may be freed.
+ *             fails, and the job should end. Only if MPI fails on another rank at the very end of
+ *             the call, a rank may succeed; its part of C is then right. The library does not call
+ *             MPI_Abort. Messages may still be in flight: if A and B are shares, keep their memory
+ *             until the process ends. Other memory may be freed.
  * Report    `report` may be NULL. Otherwise *report receives a report even if the call fails, with
  *           the fields that were known by then. *report is NULL if there is no memory for the
  *           report. Destroy the report with rung_cluster_report_destroy(). */

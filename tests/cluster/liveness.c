@@ -27,6 +27,8 @@ static struct {
     double away;                                             /* for so many seconds */
     bool has_news;                                           /* about to come */
     bool is_barrier_done, is_duplicate_done;
+    int without_memory; /* a rank that votes for itself when a state is created; NOBODY */
+    bool has_no_key, cannot_attach;
     /* What was done with it. */
     int questions[RANKS], asked, news[RANKS], answers, probes, asked_at;
     int duplicates, barriers, freed;
@@ -38,7 +40,7 @@ static struct {
 static void begin(void)
 {
     memset(&mpi, 0, sizeof mpi);
-    mpi.dead = NOBODY;
+    mpi.dead = mpi.without_memory = NOBODY;
     mpi.is_barrier_done = mpi.is_duplicate_done = true;
 }
 
@@ -153,6 +155,8 @@ int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_at
 {
     (void)copy;
     (void)extra;
+    if (mpi.has_no_key)
+        return MPI_ERR_OTHER;
     *key = 7;
     delete_function = forget;
     return MPI_SUCCESS;
@@ -173,7 +177,7 @@ int MPI_Comm_set_attr(MPI_Comm comm, int key, void *value)
     (void)comm;
     (void)key;
     mpi.attribute = value;
-    return MPI_SUCCESS;
+    return mpi.cannot_attach ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
 int MPI_Comm_rank(MPI_Comm comm, int *rank)
@@ -198,6 +202,26 @@ int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *copy, MPI_Request *request)
     return MPI_SUCCESS;
 }
 
+int MPI_Iallreduce(const void *own, void *all, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm,
+                   MPI_Request *request)
+{
+    (void)type;
+    (void)operation;
+    (void)comm;
+    assert_int_equal(count, 1);
+    int vote = *(const int *)own;
+    *(int *)all = mpi.without_memory != NOBODY && mpi.without_memory < vote ? mpi.without_memory : vote;
+    *request = some_request();
+    return MPI_SUCCESS;
+}
+
+int MPI_Error_string(int code, char *text, int *length)
+{
+    (void)code;
+    *length = snprintf(text, MPI_MAX_ERROR_STRING, "the network is down");
+    return MPI_SUCCESS;
+}
+
 int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
 {
     (void)comm;
@@ -219,6 +243,16 @@ int MPI_Comm_free(MPI_Comm *comm)
     *comm = MPI_COMM_NULL;
     mpi.freed++;
     return MPI_SUCCESS;
+}
+
+static bool is_memory_used_up;
+
+void *__real_calloc(size_t count, size_t bytes);
+/* Visible, because the linker renames calloc in a sanitizer's library, too. */
+__attribute__((visibility("default"))) void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return is_memory_used_up ? NULL : __real_calloc(count, bytes);
 }
 
 /* ---- Waiting -------------------------------------------------------------------------------------- */
@@ -356,6 +390,68 @@ static void first_call_without_others_breaks_communicator(void **state)
     assert_int_equal(mpi.freed, 0);
 }
 
+/* No rank has a state, and the next call creates it. */
+static void expect_no_memory(const char *sentence)
+{
+    rungi_cluster_comm *team = NULL;
+    assert_int_equal(rungi_cluster_comm_get(MPI_COMM_WORLD, silence, &team), RUNG_STATUS_NO_MEMORY);
+    assert_string_equal(rung_error_text(), sentence);
+    assert_int_equal(mpi.duplicates, 2);
+    assert_int_equal(mpi.freed, 2);
+    assert_null(mpi.attribute);
+    is_memory_used_up = false;
+    free_comm(create_comm());
+    assert_int_equal(mpi.freed, 2);
+}
+
+/* First of all: a key is created once. */
+static void missing_key_is_created_again(void **state)
+{
+    (void)state;
+    begin();
+    mpi.has_no_key = true;
+    expect_no_memory("rank 0: no memory for a communicator");
+}
+
+static void missing_memory_fails_on_all_ranks(void **state)
+{
+    (void)state;
+    begin();
+    is_memory_used_up = true;
+    expect_no_memory("rank 0: no memory for a communicator");
+    begin();
+    mpi.without_memory = 63;
+    expect_no_memory("rank 63: no memory for a communicator");
+}
+
+static void state_that_is_not_attached_is_reported(void **state)
+{
+    rungi_cluster_comm *team = NULL;
+    (void)state;
+    begin();
+    mpi.cannot_attach = true;
+    assert_int_equal(rungi_cluster_comm_get(MPI_COMM_WORLD, silence, &team), RUNG_STATUS_DEVICE_LOST);
+    assert_non_null(strstr(rung_error_text(), "the network is down"));
+    for (int rank = 1; rank < RANKS; rank++)
+        assert_int_equal(mpi.news[rank], 1);
+    broken[broken_count++] = mpi.attribute;
+}
+
+/* Last of all: from then on, MPI may write to what a rank without memory uses. */
+static void lost_rank_is_reported_without_memory(void **state)
+{
+    rungi_cluster_comm *team = NULL;
+    (void)state;
+    begin();
+    is_memory_used_up = true;
+    mpi.is_duplicate_done = false;
+    assert_int_equal(rungi_cluster_comm_get(MPI_COMM_WORLD, silence, &team), RUNG_STATUS_DEVICE_LOST);
+    assert_null(mpi.attribute);
+    assert_int_equal(rungi_cluster_comm_get(MPI_COMM_WORLD, 1000.0, &team), RUNG_STATUS_NO_MEMORY);
+    assert_int_equal(mpi.duplicates, 1);
+    is_memory_used_up = false;
+}
+
 static void replies_are_drained_before_free(void **state)
 {
     rungi_cluster_comm *team = create_comm();
@@ -421,6 +517,9 @@ static void cached_memory_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(missing_key_is_created_again),
+        cmocka_unit_test(missing_memory_fails_on_all_ranks),
+        cmocka_unit_test(state_that_is_not_attached_is_reported),
         cmocka_unit_test(dead_rank_is_identified),
         cmocka_unit_test(responding_rank_is_not_lost),
         cmocka_unit_test(own_pause_is_not_counted),
@@ -428,6 +527,7 @@ int main(void)
         cmocka_unit_test(first_call_without_others_breaks_communicator),
         cmocka_unit_test(replies_are_drained_before_free),
         cmocka_unit_test(cached_memory_is_bounded),
+        cmocka_unit_test(lost_rank_is_reported_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, free_broken_comms);
 }

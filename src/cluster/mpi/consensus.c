@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* consensus.c - all ranks send their status to rank 0, which sends the common result back.
  *
- * A star instead of a tree: rank 0 then knows which rank has not reported and can name it. */
+ * A star instead of a tree: rank 0 then knows which rank has not reported and can name it. The memory belongs to the state of the
+ * communicator: ranks can agree that one of them has no memory. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/try.h"
 #include "cluster/mpi/liveness.h"
@@ -27,68 +27,44 @@ static rungi_cluster_rank_status decide(const rungi_cluster_rank_status *reports
     return reports[0];
 }
 
-/* Sends one status to all other ranks, or receives one from each. */
-static rung_status exchange_status(rungi_cluster_comm *comm, bool is_in, rungi_cluster_rank_status *statuses,
-                                   MPI_Request *requests, int *ranks)
+/* Sends the status of rank 0 to all other ranks, or receives the status of each. */
+static rung_status exchange_status(rungi_cluster_comm *comm, bool is_in)
 {
+    rungi_cluster_rank_status *statuses = comm->statuses;
     int code = MPI_SUCCESS;
     for (int i = 1; i < comm->ranks && code == MPI_SUCCESS; i++) {
-        ranks[i - 1] = i;
-        code = is_in ? MPI_Irecv(&statuses[i], sizeof *statuses, MPI_BYTE, i, TAG_REPORT, comm->data_comm,
-                                 &requests[i - 1])
-                     : MPI_Isend(statuses, sizeof *statuses, MPI_BYTE, i, TAG_DECISION, comm->data_comm,
-                                 &requests[i - 1]);
+        MPI_Request *request = &comm->requests[i - 1];
+        comm->peers[i - 1] = i;
+        code = is_in ? MPI_Irecv(&statuses[i], sizeof *statuses, MPI_BYTE, i, TAG_REPORT, comm->data_comm, request)
+                     : MPI_Isend(statuses, sizeof *statuses, MPI_BYTE, i, TAG_DECISION, comm->data_comm, request);
     }
-    return code == MPI_SUCCESS ? rungi_cluster_comm_wait(comm, comm->ranks - 1, requests, ranks)
+    return code == MPI_SUCCESS ? rungi_cluster_comm_wait(comm, comm->ranks - 1, comm->requests, comm->peers)
                                : rungi_cluster_comm_break(comm, rungi_mpi_error_set(code));
 }
 
 /* Receives all statuses and sends the decision. */
-static rung_status decide_for_all(rungi_cluster_comm *comm, rungi_cluster_rank_status *rank_status,
-                                  rungi_cluster_rank_status *reports, MPI_Request *requests, int *others)
-{
-    if (!reports || !requests || !others)
-        return rungi_cluster_comm_break(comm,
-                                        rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for the status of all ranks"));
-    reports[0] = *rank_status;
-    TRY(exchange_status(comm, true, reports, requests, others));
-    *rank_status = reports[0] = decide(reports, comm->ranks);
-    return exchange_status(comm, false, reports, requests, others);
-}
-
 static rung_status run_root(rungi_cluster_comm *comm, rungi_cluster_rank_status *rank_status)
 {
-    size_t ranks = (size_t)comm->ranks;
-    rungi_cluster_rank_status *reports = calloc(ranks, sizeof *reports);
-    MPI_Request *requests = calloc(ranks, sizeof *requests);
-    int *others = calloc(ranks, sizeof *others);
-    rung_status status = decide_for_all(comm, rank_status, reports, requests, others);
-    if (!comm->is_broken) { /* else MPI may still write to this memory */
-        free(reports);
-        free(requests);
-        free(others);
-    }
-    return status;
+    comm->statuses[0] = *rank_status;
+    TRY(exchange_status(comm, true));
+    *rank_status = comm->statuses[0] = decide(comm->statuses, comm->ranks);
+    return exchange_status(comm, false);
 }
 
 static rung_status run_other(rungi_cluster_comm *comm, rungi_cluster_rank_status *rank_status)
 {
-    /* Allocated, because the two statuses must outlive a failure. */
-    rungi_cluster_rank_status *statuses = malloc(2 * sizeof *statuses);
-    MPI_Request requests[2];
-    if (!statuses)
-        return rungi_cluster_comm_break(comm, rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory to report to rank 0"));
+    rungi_cluster_rank_status *statuses = comm->statuses;
+    MPI_Request *requests = comm->requests;
     statuses[0] = *rank_status;
+    comm->peers[0] = comm->peers[1] = 0;
     int code = MPI_Irecv(&statuses[1], sizeof *statuses, MPI_BYTE, 0, TAG_DECISION, comm->data_comm, &requests[0]);
     if (code == MPI_SUCCESS)
         code = MPI_Isend(&statuses[0], sizeof *statuses, MPI_BYTE, 0, TAG_REPORT, comm->data_comm, &requests[1]);
-    rung_status status = code == MPI_SUCCESS ? rungi_cluster_comm_wait(comm, 2, requests, (const int[]){0, 0})
-                                             : rungi_cluster_comm_break(comm, rungi_mpi_error_set(code));
-    if (status == RUNG_OK)
-        *rank_status = statuses[1];
-    if (!comm->is_broken)
-        free(statuses);
-    return status;
+    if (code != MPI_SUCCESS)
+        return rungi_cluster_comm_break(comm, rungi_mpi_error_set(code));
+    TRY(rungi_cluster_comm_wait(comm, 2, requests, comm->peers));
+    *rank_status = statuses[1];
+    return RUNG_OK;
 }
 
 rung_status rungi_cluster_comm_agree(rungi_cluster_comm *comm, rung_status status, uint64_t fingerprint)

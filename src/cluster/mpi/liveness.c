@@ -2,7 +2,6 @@
 /* liveness.c - see liveness.h. */
 #include "cluster/mpi/liveness.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +29,6 @@ double rungi_cluster_now_seconds(void)
 /* ---- Creating ------------------------------------------------------------------------------- */
 
 static int comm_keyval = MPI_KEYVAL_INVALID;
-static pthread_once_t keyval_once = PTHREAD_ONCE_INIT;
 
 /* Frees the buffers that no call uses. */
 static void free_cached_buffers(rungi_cluster_comm *comm)
@@ -64,6 +62,12 @@ static bool drain(rungi_cluster_comm *comm)
     return done && !comm->is_broken;
 }
 
+static int free_duplicates(rungi_cluster_comm *comm)
+{
+    int code = MPI_Comm_free(&comm->data_comm);
+    return code == MPI_SUCCESS ? MPI_Comm_free(&comm->control_comm) : code;
+}
+
 /* MPI calls this function when the communicator is freed. A broken state is leaked: messages may still arrive. */
 static int delete_attribute(MPI_Comm mpi_comm, int key, void *value, void *user)
 {
@@ -73,28 +77,19 @@ static int delete_attribute(MPI_Comm mpi_comm, int key, void *value, void *user)
     (void)user;
     if (comm->is_broken || !drain(comm))
         return MPI_SUCCESS;
-    int code = MPI_Comm_free(&comm->data_comm);
-    if (code == MPI_SUCCESS)
-        code = MPI_Comm_free(&comm->control_comm);
+    int code = free_duplicates(comm);
     free_cached_buffers(comm);
     free(comm);
     return code;
 }
 
-static void create_keyval(void)
+/* Completes a collective of the creation. No rank can be probed yet, so only the time limits the wait. */
+static rung_status complete(int code, MPI_Request *request, double timeout_seconds)
 {
-    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &comm_keyval, NULL) != MPI_SUCCESS)
-        comm_keyval = MPI_KEYVAL_INVALID;
-}
-
-/* Duplicates a communicator, together with all ranks. No rank can be probed yet, so only the time limits the wait. */
-static rung_status duplicate(MPI_Comm mpi_comm, double timeout_seconds, MPI_Comm *copy)
-{
-    MPI_Request request;
-    int code = MPI_Comm_idup(mpi_comm, copy, &request), done = 0;
     double start = rungi_cluster_now_seconds();
+    int done = 0;
     while (code == MPI_SUCCESS && !done) {
-        code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (!done && rungi_cluster_now_seconds() - start > timeout_seconds)
             return rungi_fail(RUNG_STATUS_DEVICE_LOST,
                               "a rank of the communicator has not called rung_cluster_gemm for %g s; all ranks "
@@ -103,8 +98,16 @@ static rung_status duplicate(MPI_Comm mpi_comm, double timeout_seconds, MPI_Comm
         if (!done)
             sched_yield();
     }
-    if (code == MPI_SUCCESS)
-        code = MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN);
+    return code == MPI_SUCCESS ? RUNG_OK : rungi_mpi_error_set(code);
+}
+
+/* Duplicates a communicator, together with all ranks. */
+static rung_status duplicate(MPI_Comm mpi_comm, double timeout_seconds, MPI_Comm *copy)
+{
+    MPI_Request request;
+    int code = MPI_Comm_idup(mpi_comm, copy, &request);
+    TRY(complete(code, &request, timeout_seconds));
+    code = MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN);
     return code == MPI_SUCCESS ? RUNG_OK : rungi_mpi_error_set(code);
 }
 
@@ -116,60 +119,98 @@ static void set_failure(rungi_cluster_comm *comm, rung_status status)
     snprintf(comm->failure.text, sizeof comm->failure.text, "%s", rung_error_text());
 }
 
-static rung_status init_comm(MPI_Comm mpi_comm, double timeout_seconds, rungi_cluster_comm *comm)
+/* Allocates an empty state. Returns NULL without memory. */
+static rungi_cluster_comm *allocate_comm(int rank, int ranks)
 {
-    rung_status status = duplicate(mpi_comm, timeout_seconds, &comm->data_comm);
-    if (status == RUNG_OK)
-        status = duplicate(mpi_comm, timeout_seconds, &comm->control_comm);
-    /* Other ranks cannot be notified, and MPI may still write the duplicate to this memory: broken, and leaked. */
-    if (status != RUNG_OK)
-        set_failure(comm, status);
-    return status;
+    size_t statuses = rank == 0 && ranks > 2 ? (size_t)ranks : 2;
+    size_t per_status = sizeof(rungi_cluster_rank_status) + sizeof(MPI_Request) + sizeof(int);
+    rungi_cluster_comm *comm = calloc(1, sizeof *comm + statuses * per_status + (size_t)ranks);
+    if (!comm)
+        return NULL;
+    comm->requests = (MPI_Request *)(comm->statuses + statuses);
+    comm->peers = (int *)(comm->requests + statuses);
+    comm->probe_states = (char *)(comm->peers + statuses);
+    return comm;
 }
 
-/* Creates an empty state and attaches it to the communicator. */
-static rung_status attach_comm(MPI_Comm mpi_comm, rungi_cluster_comm **comm)
+/* Duplicates the communicator, and finds the lowest rank that votes for itself, or `ranks` if no rank does. */
+static rung_status connect(MPI_Comm mpi_comm, double timeout_seconds, rungi_cluster_comm *comm)
 {
+    MPI_Request request;
+    TRY(duplicate(mpi_comm, timeout_seconds, &comm->data_comm));
+    TRY(duplicate(mpi_comm, timeout_seconds, &comm->control_comm));
+    int code = MPI_Iallreduce(&comm->own_vote, &comm->lowest_vote, 1, MPI_INT, MPI_MIN, comm->data_comm, &request);
+    return complete(code, &request, timeout_seconds);
+}
+
+/* Attaches the state to the communicator, so that the next call finds it. */
+static rung_status attach_comm(MPI_Comm mpi_comm, rungi_cluster_comm *comm)
+{
+    int code = MPI_Comm_set_attr(mpi_comm, comm_keyval, comm);
+    return code == MPI_SUCCESS ? RUNG_OK : rungi_cluster_comm_break(comm, rungi_mpi_error_set(code));
+}
+
+/* Creates a state, together with all ranks. A rank without memory takes part with a static state, so that the other ranks do
+ * not wait for it. */
+static rung_status create_comm(MPI_Comm mpi_comm, double timeout_seconds, rungi_cluster_comm **comm)
+{
+    static rungi_cluster_comm without_memory;
     int rank, ranks, code = MPI_Comm_rank(mpi_comm, &rank);
     if (code == MPI_SUCCESS)
         code = MPI_Comm_size(mpi_comm, &ranks);
     if (code != MPI_SUCCESS)
         return rungi_mpi_error_set(code);
-    rungi_cluster_comm *made = calloc(1, sizeof *made + (size_t)ranks);
-    if (!made)
-        return rung_error_set(RUNG_STATUS_NO_MEMORY, "no memory for a communicator");
-    made->rank = rank;
-    made->ranks = ranks;
-    code = MPI_Comm_set_attr(mpi_comm, comm_keyval, made);
-    if (code != MPI_SUCCESS) {
-        free(made);
-        return rungi_mpi_error_set(code);
+    rungi_cluster_comm *made = comm_keyval == MPI_KEYVAL_INVALID ? NULL : allocate_comm(rank, ranks);
+    rungi_cluster_comm *used = made ? made : &without_memory;
+    if (used->is_broken) /* MPI may still write to the static state */
+        return rungi_fail(RUNG_STATUS_NO_MEMORY, "no memory for a communicator");
+    used->rank = rank;
+    used->ranks = ranks;
+    used->own_vote = made ? ranks : rank;
+    rung_status status = connect(mpi_comm, timeout_seconds, used);
+    /* The other ranks cannot be notified, and MPI may still write to this memory: broken, and leaked. */
+    if (status != RUNG_OK) {
+        set_failure(used, status);
+        if (made)
+            MPI_Comm_set_attr(mpi_comm, comm_keyval, made);
+        return status;
     }
-    *comm = made;
-    return RUNG_OK;
+    if (used->lowest_vote == ranks) {
+        *comm = made;
+        return attach_comm(mpi_comm, made);
+    }
+    int lowest = used->lowest_vote;
+    free_duplicates(used);
+    free(made);
+    return rungi_fail(RUNG_STATUS_NO_MEMORY, "rank %d: no memory for a communicator", lowest);
+}
+
+/* Creates the key of the states, if it does not exist yet. */
+static void create_keyval(void)
+{
+    if (comm_keyval == MPI_KEYVAL_INVALID &&
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &comm_keyval, NULL) != MPI_SUCCESS)
+        comm_keyval = MPI_KEYVAL_INVALID;
 }
 
 rung_status rungi_cluster_comm_get(MPI_Comm mpi_comm, double timeout_seconds, rungi_cluster_comm **comm)
 {
-    int found = 0, is_ready = 0;
+    int found = 0, is_ready = 0, code = MPI_SUCCESS;
     *comm = NULL;
     if (MPI_Initialized(&is_ready) != MPI_SUCCESS || !is_ready)
         return rungi_invalid("MPI is not initialised; call MPI_Init first");
-    pthread_once(&keyval_once, create_keyval);
-    if (comm_keyval == MPI_KEYVAL_INVALID)
-        return rungi_fail(RUNG_STATUS_NO_MEMORY, "MPI could not create a key for communicator attributes");
-    int code = MPI_Comm_get_attr(mpi_comm, comm_keyval, comm, &found);
+    create_keyval();
+    if (comm_keyval != MPI_KEYVAL_INVALID)
+        code = MPI_Comm_get_attr(mpi_comm, comm_keyval, comm, &found);
     if (code != MPI_SUCCESS)
         return rungi_mpi_error_set(code);
-    if (!found) {
-        TRY(attach_comm(mpi_comm, comm));
-        TRY(init_comm(mpi_comm, timeout_seconds, *comm));
-    } else if ((*comm)->is_broken) {
+    if (!found)
+        TRY(create_comm(mpi_comm, timeout_seconds, comm));
+    else if ((*comm)->is_broken)
         return rungi_fail(RUNG_STATUS_DEVICE_LOST,
                           "an earlier call on this communicator failed with data in flight, so it cannot be used "
                           "again; end the job. The failure was: %s",
                           (*comm)->failure.text);
-    }
     (*comm)->timeout_seconds = timeout_seconds;
     (*comm)->wait_seconds = 0.0;
     return RUNG_OK;

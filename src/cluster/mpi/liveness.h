@@ -39,11 +39,17 @@ typedef struct rungi_cluster_comm {
     rungi_cluster_rank_status failure; /* why it is broken */
     int64_t pending_probes;            /* probes without a reply */
     rungi_cluster_cached_buffer cached_buffers[RUNGI_CLUSTER_MAX_CACHED_BUFFERS];
-    char probe_states[]; /* one per rank */
+    int own_vote, lowest_vote; /* while the state is created */
+    /* For consensus.c, in the memory of this struct: once a communicator exists, agreeing needs no more memory. */
+    MPI_Request *requests;
+    int *peers;
+    char *probe_states;                   /* one per rank */
+    rungi_cluster_rank_status statuses[]; /* rank 0: one per rank; other ranks: their own and the decision */
 } rungi_cluster_comm;
 
-/* Returns the state of a communicator. The first call creates it, on all ranks together. If that fails, the state stays,
- * broken: MPI may still write to it. */
+/* Returns the state of a communicator. The first call creates it, on all ranks together. If a rank has no memory for it, the
+ * call fails on all ranks, and the next call creates it again. After other failures the state stays, broken: MPI may still
+ * write to it. */
 rung_status rungi_cluster_comm_get(MPI_Comm mpi_comm, double timeout_seconds, rungi_cluster_comm **comm);
 
 /* Waits until all requests are complete (then MPI_REQUEST_NULL), one fails, or a rank is lost. ranks[i] is the peer of
