@@ -3,9 +3,11 @@
 #include "core/checked/line_sums.h"
 
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "base/float16.h"
-#include "base/x86_features.h"
 #include "core/matrix.h"
 #include "core/quantization.h"
 
@@ -66,12 +68,17 @@ rungi_panel_rows rungi_panel_find(const rung_matrix *view, int64_t row, int64_t 
 
 /* ---- Sums -------------------------------------------------------------------------------------------------------- */
 
+#define READ_DOUBLE(address, raw, vector) ((vector) * (const raw *)(address))
+#define CONVERT(address, raw, vector) __builtin_convertvector(*(const raw *)(address), vector)
+
 #define TARGET
 #define VECTOR_BYTES 16
 #define ELEMENT double
+#define WIDEN READ_DOUBLE
 #define NAME(function) function##_f64_portable
 #include "core/checked/line_sums_body.h"
 #define ELEMENT float
+#define WIDEN CONVERT
 #define NAME(function) function##_f32_portable
 #include "core/checked/line_sums_body.h"
 #undef TARGET
@@ -79,13 +86,16 @@ rungi_panel_rows rungi_panel_find(const rung_matrix *view, int64_t row, int64_t 
 
 static const rungi_line_sums *const portable[] = {&sums_f64_portable, &sums_f32_portable};
 
+/* GCC 12 needs several instructions for __builtin_convertvector, and intrinsics one. */
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx2,fma")))
 #define VECTOR_BYTES 32
 #define ELEMENT double
+#define WIDEN READ_DOUBLE
 #define NAME(function) function##_f64_avx2
 #include "core/checked/line_sums_body.h"
 #define ELEMENT float
+#define WIDEN(address, raw, vector) (vector) _mm256_cvtps_pd(_mm_loadu_ps(address))
 #define NAME(function) function##_f32_avx2
 #include "core/checked/line_sums_body.h"
 #undef TARGET
@@ -94,24 +104,26 @@ static const rungi_line_sums *const portable[] = {&sums_f64_portable, &sums_f32_
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
 #define VECTOR_BYTES 64
 #define ELEMENT double
+#define WIDEN READ_DOUBLE
 #define NAME(function) function##_f64_avx512
 #include "core/checked/line_sums_body.h"
 #define ELEMENT float
+#define WIDEN(address, raw, vector) (vector) _mm512_cvtps_pd(_mm256_loadu_ps(address))
 #define NAME(function) function##_f32_avx512
 #include "core/checked/line_sums_body.h"
 #undef TARGET
 #undef VECTOR_BYTES
 
-const rungi_line_sums *const *rungi_line_sums_select(void)
+const rungi_line_sums *const *rungi_line_sums_for(rungi_x86_features features)
 {
     static const rungi_line_sums *const avx2[] = {&sums_f64_avx2, &sums_f32_avx2};
     static const rungi_line_sums *const avx512[] = {&sums_f64_avx512, &sums_f32_avx512};
-    rungi_x86_features features = rungi_x86_features_detect();
     return features.has_avx512 ? avx512 : features.has_avx2_fma ? avx2 : portable;
 }
 #else
-const rungi_line_sums *const *rungi_line_sums_select(void)
+const rungi_line_sums *const *rungi_line_sums_for(rungi_x86_features features)
 {
+    (void)features;
     return portable;
 }
 #endif

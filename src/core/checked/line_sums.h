@@ -2,6 +2,7 @@
 /* line_sums.h - weighted sums over a few rows of a block of columns, in double: the arithmetic of checked products. */
 #pragma once
 
+#include "base/x86_features.h"
 #include "rung/rung.h"
 
 enum {
@@ -33,28 +34,37 @@ rungi_panel_rows rungi_panel_find(const rung_matrix *view, int64_t row, int64_t 
 /* Returns the rows of a loaded panel. */
 rungi_panel_rows rungi_panel_loaded(const rungi_panel *panel);
 
+/* Sums over weighted lines, and over the magnitudes of their elements times `sizes_of`. */
+typedef struct rungi_weighted_sums {
+    const double *weights, *sizes_of;
+    double *sums, *sizes;
+} rungi_weighted_sums;
+
 /* Functions for an instruction set of the processor and a type of elements. `cols` is rounded up to a multiple of
  * RUNGI_PANEL_LANES. */
 typedef struct rungi_line_sums {
-    /* Adds to sums[i] the products of row i and `weights`, and to sizes[i] those of the magnitudes of row i and `sizes_of`. */
-    void (*dot)(const void *first, int64_t stride, int64_t cols, const double *weights, const double *sizes_of,
-                double sums[RUNGI_PANEL_ROWS], double sizes[RUNGI_PANEL_ROWS]);
-    /* Adds to sums[j] the products of column j and `weights`, and to sizes[j] those of its magnitudes and `sizes_of`. The products
-     * of a column are added to each other first, so that few roundings meet in a sum of many panels. */
-    void (*combine)(const void *first, int64_t stride, int64_t cols, const double weights[RUNGI_PANEL_ROWS],
-                    const double sizes_of[RUNGI_PANEL_ROWS], double *sums, double *sizes);
+    /* For each of one or two `sets`: adds to sums[i] the products of row i and `weights`, and to sizes[i] those of the magnitudes of
+     * row i and `sizes_of`. */
+    void (*dot)(const void *first, int64_t stride, int64_t cols, int sets, const rungi_weighted_sums *to);
+    /* For each of one or two `sets`: adds to sums[j] the products of column j and `weights`, and to sizes[j] those of its magnitudes
+     * and `sizes_of`. The products of a column are added to each other first, so that few roundings meet in a sum of many panels. */
+    void (*combine)(const void *first, int64_t stride, int64_t cols, int sets, const rungi_weighted_sums *to);
     /* Like `dot` and `combine`, without sizes. */
     void (*sum_both)(const void *first, int64_t stride, int64_t cols, const double *col_weights,
                      const double row_weights[RUNGI_PANEL_ROWS], double row_sums[RUNGI_PANEL_ROWS], double *col_sums);
     /* Add the magnitudes of each row or column. */
     void (*row_sizes)(const void *first, int64_t stride, int64_t cols, double sizes[RUNGI_PANEL_ROWS]);
     void (*col_sizes)(const void *first, int64_t stride, int64_t cols, double *sizes);
-    /* Multiply each row or column by its weight, and add its magnitudes to `sizes` and its squares to `squares`. */
-    void (*row_spread)(const void *first, int64_t stride, int64_t cols, const double weights[RUNGI_PANEL_ROWS],
-                       double sizes[RUNGI_PANEL_ROWS], double squares[RUNGI_PANEL_ROWS]);
-    void (*col_spread)(const void *first, int64_t stride, int64_t cols, const double *weights, double *sizes,
-                       double *squares);
+    /* Multiplies each row by its weight. Adds the columns of the result to `col_sums`, the magnitudes of the columns and rows to
+     * `col_sizes` and `row_sizes`, and the squares of the rows to `row_squares`. */
+    void (*weigh_rows)(const void *first, int64_t stride, int64_t cols, const double weights[RUNGI_PANEL_ROWS],
+                       double *col_sums, double *col_sizes, double row_sizes[RUNGI_PANEL_ROWS],
+                       double row_squares[RUNGI_PANEL_ROWS]);
+    /* The same with rows and columns exchanged. */
+    void (*weigh_cols)(const void *first, int64_t stride, int64_t cols, const double *weights,
+                       double row_sums[RUNGI_PANEL_ROWS], double row_sizes[RUNGI_PANEL_ROWS], double *col_sizes,
+                       double *col_squares);
 } rungi_line_sums;
 
-/* Returns the functions for this processor: [0] for double, [1] for F32. */
-const rungi_line_sums *const *rungi_line_sums_select(void);
+/* Returns the functions for a processor: [0] for double, [1] for F32. */
+const rungi_line_sums *const *rungi_line_sums_for(rungi_x86_features features);

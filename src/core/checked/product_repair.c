@@ -116,9 +116,9 @@ static void add_panel(const tile_lines_t *lines, const rung_matrix *x, const run
             values[i] = what & PRODUCTS ? value : 0;
             magnitudes[i] = what & MAGNITUDES ? fabs(value) : 0;
         }
+        const rungi_weighted_sums line_sums = {values, magnitudes, to->sums[line], to->sizes[line]};
         lines->check->line_sums[rows.is_f32 != 0]->combine(rows.first, rows.stride,
-                                                           rungi_round_up(width, RUNGI_PANEL_LANES), values, magnitudes,
-                                                           to->sums[line], to->sizes[line]);
+                                                           rungi_round_up(width, RUNGI_PANEL_LANES), 1, &line_sums);
     }
 }
 

@@ -301,19 +301,34 @@ static void clear_spread(rungi_check_axis *axis, int64_t first, int64_t count)
         memset(&axis->parts[segment * axis->padded + first], 0, (size_t)count * sizeof(double));
 }
 
-/* Adds up the magnitudes and the squares of rows of A, from column `col` on. */
-static void measure_spread(const rungi_product_check *check, rungi_panel_rows found, int64_t row, int64_t col,
-                           int64_t width)
+/* Weighs rows of A from column `col` on: sums up their columns, and measures the spread of each row. */
+static void weigh_rows_of_a(const rungi_product_check *check, rungi_panel_rows found, int64_t tile, int64_t row,
+                            int64_t col, int64_t width)
 {
     const rungi_check_axis *rows = &check->rows;
     const int64_t size = found.is_f32 ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
     for (int64_t at = col, end; at < col + width; at = end) {
-        int64_t segment = at / check->segment;
+        int64_t segment = at / check->segment, sum = tile * check->k_padded + at;
         end = rungi_min((segment + 1) * check->segment, col + width);
         sums_for(check, found)
-            ->row_spread((const char *)found.first + (at - col) * size, found.stride, end - at, &rows->magnitudes[row],
-                         &rows->parts[segment * rows->padded + row], &rows->squares[row]);
+            ->weigh_rows((const char *)found.first + (at - col) * size, found.stride, end - at, &rows->weights[row],
+                         &rows->sums[sum], &rows->sum_sizes[sum], &rows->parts[segment * rows->padded + row],
+                         &rows->squares[row]);
     }
+}
+
+/* Describes the sums that lines of one axis have in the tiles `tile` and `tile` + 1, if it exists: they are weights for the expected
+ * sums of the other axis. Returns the number of tiles. */
+static int expected_sums(const rungi_product_check *check, const rungi_check_axis *summed, int64_t tile, int64_t k,
+                         const rungi_check_axis *expected, int64_t line, rungi_weighted_sums sums[2])
+{
+    int count = (int)rungi_min(2, summed->tiles - tile);
+    for (int i = 0; i < count; i++) {
+        int64_t from = (tile + i) * check->k_padded + k, to = (tile + i) * expected->padded + line;
+        sums[i] = (rungi_weighted_sums){&summed->sums[from], &summed->sum_sizes[from], &expected->expected[to],
+                                        &expected->bounds[to]};
+    }
+    return count;
 }
 
 /* Adds up the magnitudes of columns of B; of a sample of rows, if that is enough to choose weights. Returns whether the
@@ -357,11 +372,9 @@ static bool sum_columns(rungi_product_check *check, int64_t tile, bool is_sample
         for (int64_t row = 0; row < check->k; row += RUNGI_PANEL_ROWS) {
             rungi_panel_rows found = find_rows(&check->b, row, rungi_min(RUNGI_PANEL_ROWS, check->k - row), col, width,
                                                NULL, clears ? cols : NULL, &panel);
-            const rungi_line_sums *line_sums = sums_for(check, found);
-            line_sums->dot(found.first, found.stride, padded, &cols->weights[col], &cols->magnitudes[col], &sums[row],
-                           &sizes[row]);
-            line_sums->col_spread(found.first, found.stride, padded, &cols->magnitudes[col],
-                                  &cols->parts[row / check->segment * cols->padded + col], &cols->squares[col]);
+            sums_for(check, found)
+                ->weigh_cols(found.first, found.stride, padded, &cols->weights[col], &sums[row], &sizes[row],
+                             &cols->parts[row / check->segment * cols->padded + col], &cols->squares[col]);
         }
     }
     return is_tile_finite(check, cols, tile);
@@ -409,16 +422,13 @@ static bool sum_panel_of_a(rungi_product_check *check, int64_t tile, int64_t row
     bool clears = has_unchecked(rows, row, height);
     for (int64_t col = 0; col < check->k; col += RUNGI_PANEL_COLS) {
         int64_t width = rungi_min(RUNGI_PANEL_COLS, check->k - col), padded = rungi_round_up(width, RUNGI_PANEL_LANES);
-        int64_t at = tile * check->k_padded + col;
         rungi_panel_rows found = find_rows(&check->a, row, height, col, width, clears ? rows : NULL, NULL, &panel);
-        const rungi_line_sums *line_sums = sums_for(check, found);
-        line_sums->combine(found.first, found.stride, padded, &rows->weights[row], &rows->magnitudes[row],
-                           &rows->sums[at], &rows->sum_sizes[at]);
-        measure_spread(check, found, row, col, padded);
-        for (int64_t other = 0; other < cols->tiles; other++)
-            line_sums->dot(found.first, found.stride, padded, &cols->sums[other * check->k_padded + col],
-                           &cols->sum_sizes[other * check->k_padded + col], &rows->expected[other * rows->padded + row],
-                           &rows->bounds[other * rows->padded + row]);
+        weigh_rows_of_a(check, found, tile, row, col, padded);
+        for (int64_t other = 0; other < cols->tiles; other += 2) {
+            rungi_weighted_sums sums[2];
+            int count = expected_sums(check, cols, other, col, rows, row, sums);
+            sums_for(check, found)->dot(found.first, found.stride, padded, count, sums);
+        }
     }
     return true;
 }
@@ -460,11 +470,11 @@ static void expect_columns(void *user, int64_t tile)
         for (int64_t row = 0; row < check->k; row += RUNGI_PANEL_ROWS) {
             rungi_panel_rows found = find_rows(&check->b, row, rungi_min(RUNGI_PANEL_ROWS, check->k - row), col, width,
                                                NULL, clears ? cols : NULL, &panel);
-            for (int64_t other = 0; other < rows->tiles; other++)
-                sums_for(check, found)
-                    ->combine(found.first, found.stride, padded, &rows->sums[other * check->k_padded + row],
-                              &rows->sum_sizes[other * check->k_padded + row],
-                              &cols->expected[other * cols->padded + col], &cols->bounds[other * cols->padded + col]);
+            for (int64_t other = 0; other < rows->tiles; other += 2) {
+                rungi_weighted_sums sums[2];
+                int count = expected_sums(check, rows, other, row, cols, col, sums);
+                sums_for(check, found)->combine(found.first, found.stride, padded, count, sums);
+            }
         }
     }
 }
@@ -613,7 +623,7 @@ rung_status rungi_product_check_begin(rung_context *context, const rungi_part_ru
     rungi_product_check *check = rungi_allocate_zeroed(context, sizeof *check);
     TRY(rungi_allocated(check));
     *check = (rungi_product_check){.context = context,
-                                   .line_sums = rungi_line_sums_select(),
+                                   .line_sums = rungi_line_sums_for(rungi_x86_features_detect()),
                                    .bound = error_bound(problem, sum_type, has_engine),
                                    .sum_type = sum_type,
                                    .is_integer = rungi_type_is_integer(sum_type),
