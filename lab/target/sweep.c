@@ -133,6 +133,8 @@ static bool check_values(const rung_kernel *const *kernels, int count, const cha
 {
     const char *values = word->values.text;
     rungi_string_view value;
+    if (!values) /* a preset */
+        return true;
     while (values < word->values.text + word->values.length && lab_list_next(&values, &value)) {
         char single[LAB_PARAMETERS_BYTES];
         snprintf(single, sizeof single, "%.*s=%.*s", (int)word->name.length, word->name.text, (int)value.length,

@@ -171,6 +171,8 @@ RUNGI_AMX_INLINE void begin_32x32(const amx_run_t *e, bool is_i8, bool is_b_stre
 /* Continues the copy of A after a panel of B. */
 static inline void advance_copy(amx_run_t *e)
 {
+    if (e->copy.rows == 0)
+        return; /* the addresses may be NULL */
     e->copied_rows += e->copy.rows;
     e->copy.from += e->copy.rows * e->copy.stride;
     e->copy.to += e->copy.rows * RUNGI_AMX_STEP_BYTES;

@@ -78,10 +78,10 @@ typedef struct rungi_amx_copy {
 
 RUNGI_AMX_INLINE void rungi_amx_copy_line(const rungi_amx_copy *copy, int64_t step)
 {
+    if (step >= copy->steps)
+        return; /* without steps, the addresses may be NULL */
     const char *from = copy->from + step * RUNGI_AMX_STEP_BYTES;
     char *to = copy->to + step * RUNGI_AMX_PANEL_STEP_BYTES;
-    if (step >= copy->steps)
-        return;
     for (int64_t r = 0; r < copy->rows; r++, from += copy->stride, to += RUNGI_AMX_STEP_BYTES)
         _mm512_store_si512(to, _mm512_loadu_si512(from));
 }

@@ -510,14 +510,15 @@ static void test_no_tiles(void **state)
 
 /* ---- Where it is not worth it -------------------------------------------------------------------------------------- */
 
-/* The kernel of a multiply of zeros in bf16x3: the library's choice, or this one. */
-static const char *selected_kernel(rung_device *device, const rung_kernel *named, int64_t m, int64_t n, int64_t k)
+/* Returns the kernel of a plan for bf16x3: `named`, or the library's choice. */
+static const char *selected_kernel(rung_device *device, const rung_kernel *named, bool packs_b, int64_t m, int64_t n,
+                                   int64_t k)
 {
     static float zeros[96 * 3000], c[96 * 300];
     static char name[64];
     rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, m, k, zeros), rung_matrix_of(RUNG_F32, k, n, zeros),
                                            rung_matrix_of(RUNG_F32, m, n, c));
-    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = named};
+    rung_plan_options options = {.size = sizeof(rung_plan_options), .kernel = named, .packed_b = packs_b};
     rung_plan *plan;
     problem.compute = RUNG_COMPUTE_BF16X3;
     assert_int_equal(rung_plan_create(device, &problem, &options, &plan), RUNG_OK);
@@ -537,13 +538,18 @@ static void test_few_rows(void **state)
         return;
     assert_int_equal(rung_device_open(NULL, "cpu", &device), RUNG_OK);
     assert_int_equal(rung_kernel_find(NULL, "cpu", "12", &kernel), RUNG_OK);
-    assert_string_equal(selected_kernel(device, NULL, 64, 64, 64), "12_matrix");
-    assert_string_equal(selected_kernel(device, NULL, 96, 280, 950), "12_matrix");
-    assert_string_equal(selected_kernel(device, NULL, 95, 280, 950), "10_pipeline");
-    assert_string_equal(selected_kernel(device, NULL, 1, 300, 300), "10_pipeline");
-    assert_string_equal(selected_kernel(device, NULL, 64, 47, 64), "10_pipeline");
-    assert_string_equal(selected_kernel(device, NULL, 64, 64, 31), "10_pipeline");
-    assert_string_equal(selected_kernel(device, kernel, 1, 300, 300), "12_matrix");
+    assert_string_equal(selected_kernel(device, NULL, false, 64, 64, 64), "12_matrix");
+    assert_string_equal(selected_kernel(device, NULL, false, 96, 280, 950), "12_matrix");
+    assert_string_equal(selected_kernel(device, NULL, false, 95, 280, 950), "10_pipeline");
+    assert_string_equal(selected_kernel(device, NULL, false, 1, 300, 300), "10_pipeline");
+    assert_string_equal(selected_kernel(device, NULL, false, 64, 47, 64), "10_pipeline");
+    assert_string_equal(selected_kernel(device, NULL, false, 64, 64, 31), "10_pipeline");
+    assert_string_equal(selected_kernel(device, kernel, false, 1, 300, 300), "12_matrix");
+    /* A packed B is used with any number of rows. */
+    assert_string_equal(selected_kernel(device, NULL, true, 64, 48, 32), "12_matrix");
+    assert_string_equal(selected_kernel(device, NULL, true, 1, 300, 300), "12_matrix");
+    assert_string_equal(selected_kernel(device, NULL, true, 64, 47, 64), "10_pipeline");
+    assert_string_equal(selected_kernel(device, NULL, true, 64, 64, 31), "10_pipeline");
     rung_device_close(device);
 }
 
