@@ -36,7 +36,7 @@ static atomic_int module_count;
 /* The libraries and programs of rung; not the tests' replacements of other libraries. */
 static bool is_rung_file(const char *path)
 {
-    static const char *const programs[] = {"rung", "rung_cluster_bench"};
+    static const char *const programs[] = {"rung", "rung-cluster"};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     if (strncmp(name, "librung", 7) == 0)
         return true;

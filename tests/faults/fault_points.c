@@ -17,108 +17,37 @@
  *
  * A point may take RUNG_FAULTS_SECONDS (60). RUNG_FAULTS_LIST=1 prints the callers of leaked allocations. The exit code is 1
  * unless every outcome is one of the first two. */
-#define _GNU_SOURCE /* nftw, RTLD_NEXT */
+#define _GNU_SOURCE /* mkdtemp */
 #include "fault_calls.h"
+#include "fault_outcome.h"
 #include "fault_session.h"
 
-#include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-enum { SECONDS_MAX = 60, PATIENCE_MS = 500 };
-
-typedef enum outcome { NOT_REACHED, REPORTED, WORKED, WRONG, LEAKED, ABORTED, HUNG } outcome_t;
-
-static const char *const outcome_names[] = {"-", "reported", "worked", "wrong", "leaked", "aborted", "hung"};
-
-/* What a process holds. */
-typedef struct held {
-    int64_t allocations, objects, descriptors, threads, files;
-} held_t;
 
 /* Shared with the child. */
 typedef struct shared {
     fault_state state;
-    outcome_t outcome;
-    char detail[256];
-    held_t held, expected;
+    fault_outcome outcome;
+    char detail[FAULT_DETAIL_BYTES];
+    fault_held held, expected;
 } shared_t;
 
 static shared_t *shared;
 
-/* ---- What is held ---------------------------------------------------------------------------------------------------- */
-
-static int64_t count_entries(const char *path)
-{
-    DIR *folder = opendir(path);
-    int64_t count = 0;
-    while (folder && readdir(folder))
-        count++;
-    if (folder)
-        closedir(folder);
-    return count;
-}
-
-static int64_t file_count;
-
-static int count_file(const char *path, const struct stat *status, int type, struct FTW *at)
-{
-    (void)path, (void)status, (void)at;
-    file_count += type == FTW_F;
-    return 0;
-}
-
-static held_t measure_held(void)
-{
-    file_count = 0;
-    nftw(getenv("HOME"), count_file, 8, FTW_PHYS);
-    return (held_t){fault_live_allocations(), fault_live_driver_objects(), count_entries("/proc/self/fd"),
-                    count_entries("/proc/self/task"), file_count};
-}
-
-static bool holds_more(const held_t *held, const held_t *expected)
-{
-    return held->allocations > expected->allocations || held->objects > expected->objects ||
-           held->descriptors > expected->descriptors || held->threads > expected->threads ||
-           held->files > expected->files;
-}
-
-/* Threads may end a little after they were joined or detached. */
-static held_t wait_until_released(const held_t *expected)
-{
-    const struct timespec moment = {0, 5000000};
-    held_t held = measure_held();
-    for (int i = 0; i < PATIENCE_MS / 5 && holds_more(&held, expected); i++) {
-        nanosleep(&moment, NULL);
-        held = measure_held();
-    }
-    return held;
-}
-
 /* ---- One point, in a child -------------------------------------------------------------------------------------------- */
 
-static void finish(outcome_t outcome, const char *text)
+static void finish(fault_outcome outcome, const char *text)
 {
     shared->outcome = outcome;
     snprintf(shared->detail, sizeof shared->detail, "%s", text);
-    for (char *at = shared->detail; *at; at++)
-        if (*at == '\n' || *at == '\t')
-            *at = ' ';
-}
-
-static bool leaves_output(rung_status status)
-{
-    return status == RUNG_STATUS_INVALID || status == RUNG_STATUS_ALIASED || status == RUNG_STATUS_TOO_LARGE ||
-           status == RUNG_STATUS_UNSUPPORTED;
+    fault_make_one_line(shared->detail);
 }
 
 /* Runs without a fault. After a lost device, all objects must be opened again. */
@@ -133,21 +62,21 @@ static bool works_again(const fault_scenario *scenario)
     return false;
 }
 
-static outcome_t judge(const fault_scenario *scenario, rung_status status)
+static fault_outcome judge(const fault_scenario *scenario, rung_status status)
 {
     if (status == RUNG_OK && !scenario->is_right()) {
-        finish(WRONG, "the result is wrong");
-        return WRONG;
+        finish(FAULT_WRONG, "the result is wrong");
+        return FAULT_WRONG;
     }
     if (status != RUNG_OK && strlen(rung_error_text()) < 10) {
-        finish(WRONG, "there is no sentence");
-        return WRONG;
+        finish(FAULT_WRONG, "there is no sentence");
+        return FAULT_WRONG;
     }
-    if (leaves_output(status) && !fault_c_is_clear()) {
-        finish(WRONG, "the output was changed");
-        return WRONG;
+    if (fault_leaves_output(status) && !fault_c_is_clear()) {
+        finish(FAULT_WRONG, "the output was changed");
+        return FAULT_WRONG;
     }
-    finish(status == RUNG_OK ? WORKED : REPORTED, status == RUNG_OK ? "" : rung_error_text());
+    finish(status == RUNG_OK ? FAULT_WORKED : FAULT_REPORTED, status == RUNG_OK ? "" : rung_error_text());
     return shared->outcome;
 }
 
@@ -164,46 +93,33 @@ static void run_point(const fault_scenario *scenario, int64_t fail_at, fault_mod
     fault_disarm();
     is_reached = fault_has_failed();
     if (!is_reached && fail_at != 0) {
-        finish(status == RUNG_OK ? NOT_REACHED : WRONG, status == RUNG_OK ? "" : rung_error_text());
+        finish(status == RUNG_OK ? FAULT_NOT_REACHED : FAULT_WRONG, status == RUNG_OK ? "" : rung_error_text());
         return;
     }
-    if (judge(scenario, status) == WRONG)
+    if (judge(scenario, status) == FAULT_WRONG)
         return;
     if (status == RUNG_STATUS_DEVICE_LOST)
         scenario->close();
     if (!works_again(scenario)) {
         char text[200];
         snprintf(text, sizeof text, "the next calls fail: %.170s", rung_error_text());
-        finish(WRONG, text);
+        finish(FAULT_WRONG, text);
         return;
     }
     scenario->close();
-    shared->held = wait_until_released(&shared->expected);
-    if (fail_at != 0 && holds_more(&shared->held, &shared->expected)) {
+    shared->held = fault_wait_until_released(&shared->expected);
+    if (fail_at != 0 && fault_holds_more(&shared->held, &shared->expected)) {
         char text[200];
-        snprintf(text, sizeof text, "left: %lld allocations, %lld objects, %lld descriptors, %lld threads, %lld files",
-                 (long long)(shared->held.allocations - shared->expected.allocations),
-                 (long long)(shared->held.objects - shared->expected.objects),
-                 (long long)(shared->held.descriptors - shared->expected.descriptors),
-                 (long long)(shared->held.threads - shared->expected.threads),
-                 (long long)(shared->held.files - shared->expected.files));
-        if (getenv("RUNG_FAULTS_LIST"))
-            fault_print_live();
-        finish(LEAKED, text);
+        fault_describe_leak(&shared->held, &shared->expected, text, sizeof text);
+        finish(FAULT_LEAKED, text);
     }
 }
 
 /* ---- The parent ------------------------------------------------------------------------------------------------------- */
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *at)
-{
-    (void)status, (void)type, (void)at;
-    return remove(path);
-}
-
 static void run_child(const fault_scenario *scenario, int64_t fail_at, fault_mode mode, int classes)
 {
-    shared->outcome = ABORTED;
+    shared->outcome = FAULT_ABORTED;
     shared->detail[0] = '\0';
     memset(&shared->state, 0, sizeof shared->state);
     char home[] = "/tmp/rung-faults-XXXXXX";
@@ -213,8 +129,7 @@ static void run_child(const fault_scenario *scenario, int64_t fail_at, fault_mod
     pid_t child = fork();
     if (child == 0) {
         setenv("HOME", home, 1);
-        const char *seconds = getenv("RUNG_FAULTS_SECONDS");
-        alarm(seconds ? (unsigned)atoi(seconds) : SECONDS_MAX);
+        alarm(fault_seconds_max());
         fault_use_state(&shared->state);
         run_point(scenario, fail_at, mode, classes);
         _exit(0);
@@ -222,12 +137,12 @@ static void run_child(const fault_scenario *scenario, int64_t fail_at, fault_mod
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    nftw(home, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    fault_remove_folder(home);
     if (WIFSIGNALED(status)) {
-        shared->outcome = WTERMSIG(status) == SIGALRM ? HUNG : ABORTED;
+        shared->outcome = WTERMSIG(status) == SIGALRM ? FAULT_HUNG : FAULT_ABORTED;
         snprintf(shared->detail, sizeof shared->detail, "signal %d", WTERMSIG(status));
     } else if (WEXITSTATUS(status) != 0) {
-        shared->outcome = ABORTED;
+        shared->outcome = FAULT_ABORTED;
         snprintf(shared->detail, sizeof shared->detail, "exit code %d", WEXITSTATUS(status));
     }
 }
@@ -237,7 +152,7 @@ static bool run_without_faults(const fault_scenario *scenario)
 {
     run_child(scenario, 0, FAULT_ONCE, FAULT_ALL_CLASSES);
     shared->expected = shared->held;
-    if (shared->outcome == WORKED)
+    if (shared->outcome == FAULT_WORKED)
         return true;
     fprintf(stderr, "%s: it does not work without a fault, either: %s\n", scenario->name, shared->detail);
     return false;
@@ -258,11 +173,11 @@ static int run_points(const fault_scenario *scenario, fault_mode mode, int64_t f
         return 77;
     for (int64_t i = first; count > 0; i += every, count--) {
         run_child(scenario, i, mode, FAULT_ALL_CLASSES);
-        if (shared->outcome == NOT_REACHED)
+        if (shared->outcome == FAULT_NOT_REACHED)
             break;
-        printf("%lld\t%s\t%s\t%s\n", (long long)i, shared->state.record, outcome_names[shared->outcome],
+        printf("%lld\t%s\t%s\t%s\n", (long long)i, shared->state.record, fault_outcome_names[shared->outcome],
                shared->detail);
-        if (shared->outcome != WORKED && shared->outcome != REPORTED)
+        if (shared->outcome != FAULT_WORKED && shared->outcome != FAULT_REPORTED)
             code = 1;
     }
     return code;
@@ -282,17 +197,6 @@ static const fault_scenario *find_scenario(const char *name)
     return NULL;
 }
 
-/* The replaced dlsym must search for the next definition after this program, which is in the library of replaced functions. */
-static bool finds_next_function(void)
-{
-    void *expected = dlopen(NULL, RTLD_NOW | RTLD_NOLOAD);
-    void *found = dlsym(RTLD_NEXT, "malloc");
-    bool is_right = expected && found == dlsym(expected, "malloc");
-    if (expected)
-        dlclose(expected);
-    return is_right;
-}
-
 int main(int count, char **words)
 {
     const fault_scenario *scenario = count > 2 ? find_scenario(words[1]) : NULL;
@@ -309,7 +213,7 @@ int main(int count, char **words)
         execv("/proc/self/exe", words);
         return 2;
     }
-    if (!finds_next_function()) {
+    if (!fault_finds_next_function()) {
         fprintf(stderr, "fault_points: dlsym(RTLD_NEXT) does not begin after its caller\n");
         return 2;
     }
