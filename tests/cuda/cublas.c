@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cublas.c - cuBLAS as kernel 00: which of its compute types a problem gets, that the plan says
- * so, and that operands are swapped rightly in every storage order. */
+ * so, that operands are swapped rightly in every storage order, and that threads share one handle. */
 #include "cuda_unit.h"
+
+#include <pthread.h>
 
 static long (*last_compute)(void);
 static long (*handles)(void);
@@ -262,6 +264,52 @@ static void misaligned_int8_is_not_passed_to_cublas(void **state)
     close_it(context, device);
 }
 
+enum { THREADS = 8 };
+
+typedef struct plan_thread {
+    pthread_t thread;
+    rung_device *device;
+    pthread_barrier_t *begin;
+    rung_status status;
+    rung_plan *plan;
+} plan_thread_t;
+
+static void *create_plan(void *user)
+{
+    plan_thread_t *own = user;
+    const cuda_product_t trial = {RUNG_F32, RUNG_F32, 12, 16, 20, .batch = 1, .alpha = 1, .beta = 0, .kernel = "00"};
+    rung_problem problem = rung_problem_of(rung_matrix_of(RUNG_F32, 12, 20, NULL),
+                                           rung_matrix_of(RUNG_F32, 20, 16, NULL),
+                                           rung_matrix_of(RUNG_F32, 12, 16, NULL)); /* a plan needs no data */
+    pthread_barrier_wait(own->begin);
+    own->status = cuda_product_plan(own->device, &trial, &problem, &own->plan);
+    return NULL;
+}
+
+/* Creating a handle takes a while: all threads ask for it meanwhile. */
+static void threads_share_a_handle(void **state)
+{
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *device = open_it(context);
+    plan_thread_t threads[THREADS];
+    pthread_barrier_t begin;
+    (void)state;
+    assert_int_equal(pthread_barrier_init(&begin, NULL, THREADS), 0);
+    for (int i = 0; i < THREADS; i++) {
+        threads[i] = (plan_thread_t){.device = device, .begin = &begin};
+        assert_int_equal(pthread_create(&threads[i].thread, NULL, create_plan, &threads[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i].thread, NULL), 0);
+        assert_int_equal(threads[i].status, RUNG_OK);
+    }
+    assert_int_equal(handles(), 1);
+    for (int i = 0; i < THREADS; i++)
+        rung_plan_destroy(threads[i].plan);
+    pthread_barrier_destroy(&begin);
+    close_it(context, device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +319,7 @@ int main(void)
         cmocka_unit_test_setup(unsupported_problems_are_rejected, emulated_driver_reset),
         cmocka_unit_test_setup(misaligned_int8_is_not_passed_to_cublas, emulated_driver_reset),
         cmocka_unit_test_setup(empty_k_is_handled, emulated_driver_reset),
+        cmocka_unit_test_setup(threads_share_a_handle, emulated_driver_reset),
     };
     unit_clean_environment();
     void *blas = dlopen("libcublas.so.12", RTLD_NOW | RTLD_LOCAL);

@@ -393,6 +393,32 @@ static void carveouts(void **state)
     close_all(context, device);
 }
 
+/* Two tiles of TILE x TILE elements in 04_shared, and none in 01_naive. */
+static void candidates_report_shared_memory(void **state)
+{
+    static const struct {
+        const char *number, *parameters;
+        int64_t bytes;
+    } kernels[] = {{"01", NULL, 0}, {"04", "TILE=32", 2 * 32 * 32 * 4}};
+    rung_context *context = fresh_context("cuda", -1);
+    rung_device *device = open_emulated_gpu(context, "86");
+    rung_matrix form = rung_matrix_of(RUNG_F32, 64, 64, NULL); /* candidates need no data */
+    rung_problem problem = rung_problem_of(form, form, form);
+    (void)state;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        rung_candidate_list *list;
+        rung_kernel *kernel;
+        assert_ok(rung_kernel_find(context, "cuda", kernels[i].number, &kernel));
+        rung_plan_options options = {
+            .size = sizeof(rung_plan_options), .kernel = kernel, .parameters = kernels[i].parameters};
+        assert_ok(rung_candidate_list_create(device, &problem, &options, &list));
+        assert_int_equal(rung_candidate_list_at(list, 0)->status, RUNG_OK);
+        assert_int_equal(rung_candidate_list_at(list, 0)->shared_bytes_per_block, kernels[i].bytes);
+        rung_candidate_list_destroy(list);
+    }
+    close_all(context, device);
+}
+
 /* The driver has the carve-out that the plan asked for, and another plan its own. */
 static void carveouts_reach_the_driver(void **state)
 {
@@ -469,6 +495,7 @@ int main(void)
         cmocka_unit_test_setup(wgmma_rejects_what_it_cannot_multiply, emulated_driver_reset),
         cmocka_unit_test_setup(fast_path_images_are_embedded, emulated_driver_reset),
         cmocka_unit_test_setup(an_unsupported_gpu_is_reported, emulated_driver_reset),
+        cmocka_unit_test_setup(candidates_report_shared_memory, emulated_driver_reset),
         cmocka_unit_test_setup(carveouts, emulated_driver_reset),
         cmocka_unit_test_setup(carveouts_reach_the_driver, emulated_driver_reset),
         cmocka_unit_test_setup(events_of_copies, emulated_driver_reset),

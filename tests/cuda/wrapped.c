@@ -289,6 +289,11 @@ static void what_is_of_another_context_is_refused(void **state)
     assert_non_null(strstr(rung_error_text(), "not point to memory of this CUcontext"));
     assert_null(buffer);
     assert_fails(rung_buffer_wrap(caller.device, memory, 0, MEMORY + 1, &buffer), RUNG_STATUS_INVALID, "4096 bytes");
+    /* A whole allocation is enough: what lies behind it does not matter. */
+    long queries = emulated_driver.calls("cuMemGetAddressRange_v2");
+    assert_ok(rung_buffer_wrap(caller.device, memory, 0, MEMORY, &buffer));
+    assert_int_equal(emulated_driver.calls("cuMemGetAddressRange_v2"), queries + 1);
+    rung_buffer_destroy(buffer);
     assert_fails(rung_buffer_wrap(caller.device, memory, MEMORY, 1, &buffer), RUNG_STATUS_INVALID, "4096 bytes");
     assert_int_not_equal(rung_queue_wrap(caller.device, memory, &queue), RUNG_OK); /* no stream at all */
     assert_null(queue);

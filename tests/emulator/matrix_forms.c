@@ -286,6 +286,8 @@ static void test_refused(void **state)
         {"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5,%r6,%r7}, "
          "{%r4,%r5,%r6,%r7}, {%r0,%r1,%r2,%r3}, %r8, 2;",
          "0 to 1"},
+        {"mma.sync.aligned.m0016n8k8.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r6}, {%r0,%r1,%r2,%r3};",
+         "m0016n8k8"},
         {"ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0}, [%r1];", "registers"},
         {"ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%r0,%r2,%r3}, [%r1];", ""},
     };

@@ -307,13 +307,30 @@ static void vectors_may_have_unused_elements(void **state)
         assert_int_equal(out[i], i + 1);
 }
 
+static void conversions_take_constants(void **state)
+{
+    static const char text[] = PTX_HEADER PTX_KERNEL
+        "cvt.rn.f32.s32 %r0, -5; st.global.b32 [%rd0], %r0;\n"
+        "cvt.rzi.s32.f32 %r1, 0f40600000; st.global.b32 [%rd0+4], %r1; ret; }\n";
+    uint32_t out[2];
+    (void)state;
+    assert_int_equal(run_ptx(text, 1, out, 2, 0, 1000000).status, RUNG_OK);
+    assert_int_equal(out[0], 0xc0a00000); /* -5.0 */
+    assert_int_equal(out[1], 3);          /* of 3.5 */
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_stale_pointers),           cmocka_unit_test(reuses_addresses),
-        cmocka_unit_test(refuses_what_does_not_fit),      cmocka_unit_test(vectors_may_have_unused_elements),
-        cmocka_unit_test(copies_land_at_the_wait),        cmocka_unit_test(atomics_are_deterministic),
-        cmocka_unit_test(separates_allocations),          cmocka_unit_test(exchanges_may_only_store),
-        cmocka_unit_test(finds_registers_without_values), cmocka_unit_test(limits_are_findings)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(finds_stale_pointers),
+                                       cmocka_unit_test(reuses_addresses),
+                                       cmocka_unit_test(conversions_take_constants),
+                                       cmocka_unit_test(refuses_what_does_not_fit),
+                                       cmocka_unit_test(vectors_may_have_unused_elements),
+                                       cmocka_unit_test(copies_land_at_the_wait),
+                                       cmocka_unit_test(atomics_are_deterministic),
+                                       cmocka_unit_test(separates_allocations),
+                                       cmocka_unit_test(exchanges_may_only_store),
+                                       cmocka_unit_test(finds_registers_without_values),
+                                       cmocka_unit_test(limits_are_findings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

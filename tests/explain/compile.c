@@ -150,6 +150,24 @@ static void counts_dynamic_memory(void **state)
     rung_code_destroy(code);
 }
 
+/* The value of an address names its operand: 1 is A, 2 is B, 3 is C, 4 is the bias. A missing operand has 0. */
+static void arguments_name_their_operands(void **state)
+{
+    static const int addresses[] = {4, 6, 9, 13, 14};
+    static const uint64_t with_bias[] = {1, 2, 3, 4, 0};
+    rung_problem problem = square(RUNG_F32, RUNG_F32, 64);
+    (void)state;
+    problem.bias = rung_matrix_broadcast(rung_matrix_of(RUNG_F32, 1, 64, NULL), 64, 64);
+    rung_code *code = compile("07_tile2d", problem, "sm_86");
+    assert_true(code->argument_count > 14);
+    for (int i = 0; i < 5; i++) {
+        uint64_t operand;
+        memcpy(&operand, code->arguments[addresses[i]], sizeof operand);
+        assert_int_equal(operand, with_bias[i]);
+    }
+    rung_code_destroy(code);
+}
+
 /* ---- Loops and spills -------------------------------------------------------------------------- */
 
 static void finds_the_loops(void **state)
@@ -319,11 +337,9 @@ static void failures_have_a_reason(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compiles_to_the_tables_resources),
-        cmocka_unit_test(counts_dynamic_memory),
-        cmocka_unit_test(finds_the_loops),
-        cmocka_unit_test(reports_where_it_spills),
-        cmocka_unit_test(block_sizes_are_reported),
+        cmocka_unit_test(compiles_to_the_tables_resources), cmocka_unit_test(counts_dynamic_memory),
+        cmocka_unit_test(arguments_name_their_operands),    cmocka_unit_test(finds_the_loops),
+        cmocka_unit_test(reports_where_it_spills),          cmocka_unit_test(block_sizes_are_reported),
         cmocka_unit_test(failures_have_a_reason),
     };
     char nvdisasm[1024];

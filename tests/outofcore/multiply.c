@@ -947,6 +947,19 @@ static int truncate_a(void *user, const rung_outofcore_progress *progress)
     return 0;
 }
 
+/* Shortened after the matrix was opened: reported before any work. */
+static void input_truncated_before_multiply(void **state)
+{
+    rung_matrix a, b;
+    (void)state;
+    rung_outofcore_problem problem = file_problem(&a, &b);
+    assert_int_equal(truncate(path_of("a.npy"), 1000), 0);
+    assert_int_equal(rung_outofcore_multiply(NULL, &problem, NULL, NULL), RUNG_STATUS_IO);
+    assert_non_null(strstr(rung_error_text(), "of its file, which is shorter"));
+    assert_false(file_exists("c.npy") || file_exists("c.npy.part") || file_exists("c.npy.journal"));
+    destroy_problem(&a, &b);
+}
+
 static void input_truncated_during_multiply(void **state)
 {
     rung_matrix a, b;
@@ -1013,9 +1026,12 @@ static void wrong_problems(void **state)
     options = with_memory(0);
     options.device_count = 1;
     assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
-    options.device_count = 1000;
-    assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
-    assert_non_null(strstr(rung_error_text(), "device_count is 1000"));
+    static const int64_t wrong_counts[] = {-1, 1000};
+    for (int i = 0; i < 2; i++) {
+        options.device_count = wrong_counts[i];
+        assert_int_equal(rung_outofcore_multiply(NULL, &problem, &options, NULL), RUNG_STATUS_INVALID);
+        assert_non_null(strstr(rung_error_text(), "it must be 0 to"));
+    }
 }
 
 /* A program may have been compiled for a header with fewer fields, or with more. */
@@ -1194,6 +1210,7 @@ static int run_all(void)
         cmocka_unit_test(concurrent_calls_are_rejected),
         cmocka_unit_test(unstable_inode_numbers_are_rejected),
         cmocka_unit_test(input_changed_during_multiply),
+        cmocka_unit_test(input_truncated_before_multiply),
         cmocka_unit_test(input_truncated_during_multiply),
         cmocka_unit_test(wrong_problems),
         cmocka_unit_test(structs_are_read_by_their_size),

@@ -700,6 +700,52 @@ static void paths_for_few_rows(void **state)
     assert_true(path.wide && !path.guarded && !path.b_mn_major);
 }
 
+/* Units of eight elements of B are loaded at once, in either layout. */
+static void paths_of_a_narrow_b(void **state)
+{
+    const unsigned aligned = RUNGI_NARROW_B_ALIGNED | RUNGI_ALIGNED_4_ELEMENTS;
+    rung_kernel *kernel;
+    rungi_parameter_values values;
+    rungi_simt_path path;
+    rung_problem problem = rung_problem_of(of(32, 64), rung_matrix_of(RUNG_I8, 64, 32, NULL), of(32, 32));
+    (void)state;
+    assert_int_equal(rung_kernel_find(context, "opencl", "15", &kernel), RUNG_OK);
+    assert_int_equal(rungi_kernel_parse_parameters(kernel, NULL, RUNGI_DEFAULT_IN_BYTES, &values), RUNG_OK);
+    assert_int_equal(rungi_simt_path_choose(kernel, &values, &problem, aligned, &path), RUNG_OK);
+    assert_true(path.narrow_b.has_units && path.b_mn_major);
+    assert_int_equal(rungi_simt_path_choose(kernel, &values, &problem, RUNGI_ALIGNED_4_ELEMENTS, &path), RUNG_OK);
+    assert_false(path.narrow_b.has_units);
+    problem.b = rung_matrix_transpose(rung_matrix_of(RUNG_I8, 32, 64, NULL));
+    assert_int_equal(rungi_simt_path_choose(kernel, &values, &problem, aligned, &path), RUNG_OK);
+    assert_true(path.narrow_b.has_units && !path.b_mn_major);
+    problem = rung_problem_of(of(32, 60), rung_matrix_of(RUNG_I8, 60, 28, NULL), of(32, 28)); /* partial units */
+    assert_int_equal(rungi_simt_path_choose(kernel, &values, &problem, aligned, &path), RUNG_OK);
+    assert_false(path.narrow_b.has_units);
+}
+
+/* The names appear in traces and in the table of embedded images. */
+static void paths_have_names(void **state)
+{
+    static const struct {
+        rungi_simt_path path;
+        const char *name;
+    } cases[] = {
+        {{.has_paths = false}, "-"},
+        {{.has_paths = true}, "general"},
+        {{.has_paths = true, .guarded = true, .split = true}, "general_split"},
+        {{.has_paths = true, .wide = true, .b_mn_major = true}, "wide"},
+        {{.has_paths = true, .wide = true, .guarded = true, .a_mn_major = true}, "wide_guarded_turned"},
+        {{.has_paths = true, .wide = true, .has_partial_chunks = true, .bias = true}, "wide_along_k_partly_epilogue"},
+        {{.has_paths = true, .narrow_b.has_units = true, .is_group = true}, "general_units_group"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char name[128];
+        rungi_simt_path_name(&cases[i].path, name, sizeof name);
+        assert_string_equal(name, cases[i].name);
+    }
+}
+
 /* Bits of a float mean nothing to a kernel that sums in double or in whole numbers. */
 static void scalars_in_the_type_of_sums(void **state)
 {
@@ -770,6 +816,8 @@ int main(void)
         cmocka_unit_test(transposed_problems),
         cmocka_unit_test(few_rows),
         cmocka_unit_test(paths_for_few_rows),
+        cmocka_unit_test(paths_of_a_narrow_b),
+        cmocka_unit_test(paths_have_names),
         cmocka_unit_test(scalars_in_the_type_of_sums),
         cmocka_unit_test(presets_fit_the_types_they_are_for),
     };

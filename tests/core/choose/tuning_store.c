@@ -749,6 +749,17 @@ static void non_regular_files_at_the_path(void **state)
     free(large);
 }
 
+/* A file of /proc has the size 0, so that it seems to grow while it is read. */
+static void growing_files_are_rejected(void **state)
+{
+    rungi_tuning_records *records;
+    (void)state;
+    logged[0] = '\0';
+    assert_int_equal(rungi_tuning_file_read(context, "/proc/self/status", &records), RUNG_OK);
+    assert_null(records);
+    assert_has(logged, "it changed while it was read");
+}
+
 /* ---- Saving ---------------------------------------------------------------------------------------- */
 
 static void save(int64_t m, const char *parameters, double gflops, const char *path)
@@ -1328,6 +1339,7 @@ int main(int argc, char **argv)
         TEST(the_last_of_many),
         TEST(paths_of_the_environment),
         TEST(non_regular_files_at_the_path),
+        TEST(growing_files_are_rejected),
         TEST(saved_records_replace),
         TEST(records_are_removed),
         TEST(records_that_are_not_removed),

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fault_injection.h"
 
@@ -165,6 +166,7 @@ static int create(cublasHandle_t *out)
 
 int cublasCreate_v2(cublasHandle_t *handle)
 {
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* cuBLAS takes longer */
     pthread_mutex_lock(&lock);
     int status = begin("cublasCreate_v2");
     if (status == CUBLAS_STATUS_SUCCESS)

@@ -194,6 +194,7 @@ static void memory_is_by_pointer(void **state)
 
 static void pools_and_host_memory(void **state)
 {
+    static char plain[256];
     CUdeviceptr memory;
     CUstream stream;
     void *host;
@@ -203,6 +204,9 @@ static void pools_and_host_memory(void **state)
     memset(host, 7, 256);
     assert_good(cuMemAllocAsync(&memory, 256, stream));
     assert_good(cuMemcpyHtoDAsync_v2(memory, host, 256, stream));
+    /* Other memory of the host is not on the device. */
+    assert_cuda(cuMemcpyDtoHAsync_v2(host, (CUdeviceptr)(uintptr_t)plain, 256, stream), CUDA_ERROR_INVALID_VALUE);
+    assert_cuda(cuMemcpyHtoDAsync_v2((CUdeviceptr)(uintptr_t)plain, host, 256, stream), CUDA_ERROR_INVALID_VALUE);
     assert_good(cuMemFreeAsync(memory, stream));
     assert_int_equal(rung_emulated_live_objects("memory"), 0);
     assert_cuda(cuMemFreeAsync(memory, stream), CUDA_ERROR_INVALID_VALUE);
@@ -212,6 +216,37 @@ static void pools_and_host_memory(void **state)
     assert_int_equal(rung_emulated_live_objects("host_memory"), 1);
     assert_good(cuMemFreeHost(host));
     assert_good(cuStreamDestroy_v2(stream));
+}
+
+/* A pool counts what is allocated from it, and may be destroyed before its memory is freed. */
+static void pools_count_their_memory(void **state)
+{
+    enum { BYTES = 4096 };
+    CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    CUdeviceptr memory[2];
+    CUmemoryPool pool;
+    cuuint64_t used = 1;
+    (void)state;
+    assert_good(cuMemPoolCreate(&pool, &properties));
+    assert_good(cuMemPoolGetAccess(&flags, pool, &properties.location));
+    assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    assert_cuda(cuMemPoolGetAccess(NULL, pool, &properties.location), CUDA_ERROR_INVALID_VALUE);
+    assert_cuda(cuMemPoolGetAccess(&flags, pool, NULL), CUDA_ERROR_INVALID_VALUE);
+    for (int i = 0; i < 2; i++)
+        assert_good(cuMemAllocFromPoolAsync(&memory[i], BYTES, pool, NULL));
+    assert_good(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    assert_int_equal(used, 2 * BYTES);
+    assert_good(cuMemFreeAsync(memory[0], NULL));
+    assert_good(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    assert_int_equal(used, BYTES);
+    assert_good(cuMemPoolDestroy(pool));
+    flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    assert_cuda(cuMemPoolGetAccess(&flags, pool, &properties.location), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    assert_good(cuMemFreeAsync(memory[1], NULL));
+    assert_good(cuStreamSynchronize(NULL));
 }
 
 /* ---- Streams and events --------------------------------------------------------------------------- */
@@ -480,6 +515,7 @@ int main(void)
         fresh(a_child_has_no_driver),
         fresh(memory_is_by_pointer),
         fresh(pools_and_host_memory),
+        fresh(pools_count_their_memory),
         fresh(events_follow_their_stream),
         fresh(a_stream_may_be_destroyed_before_its_work_ends),
         fresh(memory_lives_until_its_work_is_done),

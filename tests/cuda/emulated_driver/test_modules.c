@@ -113,6 +113,22 @@ static int attribute(CUfunction function, CUfunction_attribute what)
     return value;
 }
 
+/* The GPU limits shared memory, not the architecture that a module was compiled for. */
+static void limits_are_those_of_the_gpu(void **state)
+{
+    static const char text[] = ".version 8.0\n.target sm_52\n.address_size 64\n.visible .entry f() {\n    ret;\n}\n";
+    enum { BYTES = 100000 };
+    CUmodule module;
+    CUfunction function;
+    (void)state;
+    assert_good(cuModuleLoadData(&module, text));
+    assert_good(cuModuleGetFunction(&function, module, "f"));
+    assert_good(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, BYTES));
+    assert_good(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, BYTES, NULL, NULL, NULL));
+    assert_good(cuStreamSynchronize(NULL));
+    assert_good(cuModuleUnload(module));
+}
+
 static void function_attributes_are_reported(void **state)
 {
     CUfunction other;
@@ -343,6 +359,47 @@ static void captures_are_invalidated(void **state)
     product_end(&product);
 }
 
+static char coverage_path[] = "/tmp/rung-coverage-XXXXXX";
+static int coverage_file = -1;
+
+static int coverage_begins(void **state)
+{
+    coverage_file = mkstemp(coverage_path);
+    setenv("RUNG_EMULATED_COVERAGE", coverage_path, 1);
+    return coverage_file < 0 ? -1 : driver_begin(state);
+}
+
+static int coverage_ends(void **state)
+{
+    unsetenv("RUNG_EMULATED_COVERAGE");
+    close(coverage_file);
+    unlink(coverage_path);
+    return driver_end(state);
+}
+
+/* RUNG_EMULATED_COVERAGE names a file of the statements of inline PTX that were executed. Each is written once. */
+static void executed_inline_ptx_is_recorded(void **state)
+{
+    static const char text[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f()\n{\n"
+        "    .reg .b32 %r<4>;\n    mov.u32 %r0, 3;\n    // begin inline asm\n    mov.u32 %r1, 5;\n"
+        "    // end inline asm\n    mov.u32 %r2, 7;\n    ret;\n    // begin inline asm\n"
+        "    mov.u32 %r3, 9;\n    // end inline asm\n}\n";
+    char found[200] = "";
+    CUmodule module;
+    CUfunction function;
+    (void)state;
+    assert_good(cuModuleLoadData(&module, text));
+    assert_good(cuModuleGetFunction(&function, module, "f"));
+    for (int i = 0; i < 2; i++) {
+        assert_good(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+        assert_good(cuStreamSynchronize(NULL));
+    }
+    assert_good(cuModuleUnload(module));
+    assert_true(pread(coverage_file, found, sizeof found - 1, 0) > 0);
+    assert_string_equal(found, "\t0\tmov.u32 %r1, 5;\n");
+}
+
 #define fresh(test) cmocka_unit_test_setup_teardown(test, driver_begin, driver_end)
 
 int main(void)
@@ -353,6 +410,8 @@ int main(void)
         fresh(damaged_images_are_rejected),
         fresh(unknown_instructions_are_rejected),
         fresh(every_function_loads_modules),
+        cmocka_unit_test_setup_teardown(executed_inline_ptx_is_recorded, coverage_begins, coverage_ends),
+        fresh(limits_are_those_of_the_gpu),
         fresh(function_attributes_are_reported),
         fresh(a_launch_computes),
         fresh(a_launch_with_everything_computes),
