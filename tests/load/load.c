@@ -248,13 +248,14 @@ static bool limit_memory(rlim_t *before)
     return setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
-static bool run_mixed(double seconds)
+static bool run_mixed(double seconds, int thread_count)
 {
     static counts_t counts;
     pthread_t threads[MIXED_THREADS];
     int64_t before = load_done();
     int files = open_files();
     rlim_t unlimited;
+    (void)thread_count; /* it has MIXED_THREADS */
     if (!limit_memory(&unlimited))
         return false;
     atomic_store(&is_over, false);
@@ -368,11 +369,12 @@ static void remove_folder(const char *path)
         perror(path);
 }
 
-static bool run_processes(double seconds)
+static bool run_processes(double seconds, int thread_count)
 {
     char folder[] = "/tmp/rung-load-XXXXXX", text[32];
     pid_t children[2];
     bool right = true;
+    (void)thread_count; /* it has two processes */
     if (!mkdtemp(folder))
         return false;
     setenv("XDG_CONFIG_HOME", folder, 1);
@@ -410,19 +412,33 @@ static int run_child(void)
     return right ? 0 : 1;
 }
 
-/* Runs one part, or each of them for a third of the time if `part` is NULL. */
-static bool run_parts(const char *part, double seconds, int threads)
+typedef struct load_part {
+    const char *name;
+    bool (*run)(double seconds, int threads);
+} load_part_t;
+
+enum { PARTS = 3 };
+
+static const load_part_t parts[PARTS] = {{"mixed", run_mixed}, {"threads", run_threads}, {"processes", run_processes}};
+
+static bool is_part(const char *name)
 {
-    double each = part ? seconds : seconds / 3;
+    for (int i = 0; i < PARTS; i++)
+        if (strcmp(name, parts[i].name) == 0)
+            return true;
+    return false;
+}
+
+/* Runs one part, or each of them for a third of the time if `name` is NULL. */
+static bool run_parts(const char *name, double seconds, int threads)
+{
     bool right = true;
-    if (!part || strcmp(part, "mixed") == 0)
-        right = run_mixed(each);
-    fflush(stdout);
-    if (!part || strcmp(part, "threads") == 0)
-        right = run_threads(each, threads) && right;
-    fflush(stdout);
-    if (!part || strcmp(part, "processes") == 0)
-        right = run_processes(each) && right;
+    for (int i = 0; i < PARTS; i++) {
+        if (name && strcmp(name, parts[i].name) != 0)
+            continue;
+        right = parts[i].run(name ? seconds : seconds / PARTS, threads) && right;
+        fflush(stdout);
+    }
     return right;
 }
 
@@ -438,6 +454,10 @@ int main(int count, char **words)
         return run_child();
     if (count > 2 && strcmp(words[1], "--tune") == 0)
         return tune_and_cache(atof(words[2]));
+    if (count > 3 && !is_part(words[3])) {
+        fprintf(stderr, "load: there is no part %s; the parts are mixed, threads and processes\n", words[3]);
+        return 2;
+    }
     unit_clean_environment();
     options.threads = 2;
     if (rung_context_create(&options, &shared_context) != RUNG_OK)
