@@ -495,6 +495,26 @@ static void every_format(void **state)
     printf("%lld problems\n", (long long)computed);
 }
 
+/* FP4 by FP8, in chunks of 16 bytes along k: all 16 elements of a chunk of FP4 get a byte each. */
+static void every_element_of_chunks(void **state)
+{
+    (void)state;
+    if (kernel_name && !has_fp4)
+        return;
+    for (int fp4 = 0; fp4 < 2; fp4++) {
+        shape_t shape = {.a = {.format = &formats[fp4 == 0 ? 2 : 0], .layout = ALONG_K},
+                         .b = {.format = &formats[fp4 == 0 ? 0 : 2], .layout = ALONG_K},
+                         .c_type = RUNG_F32,
+                         .compute = kernel_name ? RUNG_COMPUTE_BF16X1 : RUNG_COMPUTE_STRICT,
+                         .m = 16,
+                         .n = 16,
+                         .k = 64,
+                         .items = 1,
+                         .alpha = 1};
+        check_shape(&shape, 7, false);
+    }
+}
+
 /* Compiles a kernel for operands in chunks of 16 bytes, or for any, and prints what it needs. */
 static void check_registers(const format_t *a, const format_t *b, layout_t layout, const char *architecture)
 {
@@ -727,6 +747,7 @@ int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_format),
+        cmocka_unit_test(every_element_of_chunks),
         cmocka_unit_test(sums_stay_in_registers),
         cmocka_unit_test(calls_choose_a_kernel),
         cmocka_unit_test(sizes_may_be_zero),
