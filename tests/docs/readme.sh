@@ -9,8 +9,8 @@ work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 git -C "$RUNG_SOURCE" ls-files -z -co --exclude-standard | (cd "$RUNG_SOURCE" && tar -c --null -T - --ignore-failed-read) |
     tar -x -C "$work"
 cd "$work"
-export CCACHE_BASEDIR=$work # if a caller compiles with ccache
-unset CMAKE_GENERATOR # a newcomer has the one that CMake chooses
+# If a caller compiles with ccache, and with the generator of the release build, this build finds the compiled files.
+export CCACHE_BASEDIR=$work
 
 # A newcomer answers yes, and is not root; here sudo may be missing.
 export DEBIAN_FRONTEND=noninteractive APT_CONFIG=$work/apt.conf
