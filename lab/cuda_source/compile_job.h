@@ -9,7 +9,7 @@
 typedef enum lab_cuda_compile_status {
     LAB_CUDA_COMPILED,
     LAB_CUDA_REJECTED,    /* the compiler found errors; the log has them */
-    LAB_CUDA_NO_COMPILER, /* NVRTC was not found */
+    LAB_CUDA_NO_COMPILER, /* NVRTC was not found, or it does not work */
     LAB_CUDA_NO_HEADERS, /* the file includes headers of NVIDIA that were not found; the sentence says what to install */
     LAB_CUDA_LIMIT,      /* time or memory of the compiler exceeded a limit */
     LAB_CUDA_NO_RESOURCES, /* this machine has no memory, files or processes left; the file is not at fault */

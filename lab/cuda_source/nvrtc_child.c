@@ -25,6 +25,8 @@
 enum {
     NVRTC_OUT_OF_MEMORY = 1,
     NVRTC_INVALID_OPTION = 5,
+    NVRTC_BUILTINS_MISSING = 7, /* NVRTC cannot load a library of its own */
+    NO_MEMORY_FOR_CODE = -1,    /* no error of NVRTC */
     OPTIONS_MAX = 160,
     STUB_PARTS_MAX = 16,
     NOTE_BYTES = 512,
@@ -202,8 +204,8 @@ static lab_cuda_compile_status prepare_headers(nvrtc_work_t *work, char *why, si
     work->header_names = calloc(room, sizeof *work->header_names);
     work->header_texts = calloc(room, sizeof *work->header_texts);
     if (list.out_of_memory || !work->header_names || !work->header_texts) {
-        lab_set_reason(why, capacity, "out of memory");
-        return LAB_CUDA_FAILED;
+        lab_set_reason(why, capacity, "no memory for the headers of %s", work->job->file);
+        return lab_sandbox_is_memory_exhausted() ? LAB_CUDA_LIMIT : LAB_CUDA_NO_RESOURCES;
     }
     for (int i = 0; i < STUB_PARTS_MAX && lab_stub_part_name(i); i++)
         add_header(work, lab_stub_part_name(i), lab_stub_part_text(i));
@@ -274,36 +276,40 @@ static char *get_text(rungi_nvrtc_program *program, int (*size_of)(rungi_nvrtc_p
     return text;
 }
 
-static bool get_lowered_names(const nvrtc_work_t *work, rungi_nvrtc_program *program, lab_cuda_code *code)
+/* Returns NVRTC's error, NO_MEMORY_FOR_CODE, or 0. */
+static int get_lowered_names(const nvrtc_work_t *work, rungi_nvrtc_program *program, lab_cuda_code *code)
 {
     const lab_cuda_job *job = work->job;
     code->lowered = calloc((size_t)job->name_count + 1, sizeof *code->lowered);
     for (int i = 0; code->lowered && i < job->name_count; i++) {
         const char *lowered = NULL;
-        if (work->nvrtc.lowered_name(program, job->names[i], &lowered) != 0 || !lowered)
-            return false;
-        code->lowered[i] = strdup(lowered);
+        int error = work->nvrtc.lowered_name(program, job->names[i], &lowered);
+        if (error != 0)
+            return error;
+        code->lowered[i] = lowered ? strdup(lowered) : NULL;
         if (!code->lowered[i])
-            return false;
+            return NO_MEMORY_FOR_CODE;
         code->name_count = i + 1;
     }
-    return code->lowered != NULL;
+    return code->lowered ? 0 : NO_MEMORY_FOR_CODE;
 }
 
-/* Gets the result of a successful compilation. */
-static bool get_code(const nvrtc_work_t *work, rungi_nvrtc_program *program, lab_cuda_code *code)
+/* Gets the result of a successful compilation. Returns NVRTC's error, NO_MEMORY_FOR_CODE, or 0. */
+static int get_code(const nvrtc_work_t *work, rungi_nvrtc_program *program, lab_cuda_code *code)
 {
     const rungi_nvrtc *nvrtc = &work->nvrtc;
     code->ptx = get_text(program, nvrtc->ptx_size, nvrtc->ptx, &code->ptx_bytes);
     if (!code->ptx)
-        return false;
+        return NO_MEMORY_FOR_CODE;
     code->ptx_bytes = (int64_t)strlen(code->ptx);
     if (work->job->wants_cubin)
         code->cubin = get_text(program, nvrtc->cubin_size, nvrtc->cubin, &code->cubin_bytes);
-    return (!work->job->wants_cubin || code->cubin) && get_lowered_names(work, program, code);
+    if (work->job->wants_cubin && !code->cubin)
+        return NO_MEMORY_FOR_CODE;
+    return get_lowered_names(work, program, code);
 }
 
-/* Compiles one text. Returns NVRTC's error, or 0. */
+/* Compiles one text. Returns NVRTC's error, NO_MEMORY_FOR_CODE, or 0. */
 static int compile_text(const nvrtc_work_t *work, const char *text, lab_cuda_code *code)
 {
     const rungi_nvrtc *nvrtc = &work->nvrtc;
@@ -316,8 +322,8 @@ static int compile_text(const nvrtc_work_t *work, const char *text, lab_cuda_cod
     if (error == 0)
         error = nvrtc->compile(program, work->option_count, work->options);
     code->log = program ? get_text(program, nvrtc->log_size, nvrtc->log, &bytes) : NULL;
-    if (error == 0 && !get_code(work, program, code))
-        error = -1;
+    if (error == 0)
+        error = get_code(work, program, code);
     if (program)
         nvrtc->destroy(&program);
     return error;
@@ -369,7 +375,7 @@ static char *text_of(const lab_cuda_job *job, lab_cuda_way way)
 static int compile_in_turn(nvrtc_work_t *work, lab_cuda_code *code)
 {
     const int header_count = work->header_count;
-    int error = -1;
+    int error = NO_MEMORY_FOR_CODE;
     for (int way = LAB_CUDA_WHOLE; way <= LAB_CUDA_DEVICE_ONLY; way++) {
         char *text = text_of(work->job, (lab_cuda_way)way);
         if (!text)
@@ -380,7 +386,7 @@ static int compile_in_turn(nvrtc_work_t *work, lab_cuda_code *code)
             add_header_views(work, way == LAB_CUDA_HELPERS);
         error = compile_text(work, text, code);
         if (error == 0 || error == NVRTC_INVALID_OPTION || error == NVRTC_OUT_OF_MEMORY ||
-            lab_sandbox_is_memory_exhausted())
+            error == NVRTC_BUILTINS_MISSING || lab_sandbox_is_memory_exhausted())
             return error;
     }
     return error;
@@ -399,7 +405,7 @@ static void add_notes(const nvrtc_work_t *work, lab_cuda_code *code)
 static lab_cuda_compile_status describe(const nvrtc_work_t *work, int error, const lab_cuda_code *code, char *why,
                                         size_t capacity)
 {
-    const char *file = work->job->file;
+    const char *file = work->job->file, *log = code->log ? code->log : "";
     if (error == 0)
         return LAB_CUDA_COMPILED;
     if (error == NVRTC_OUT_OF_MEMORY || lab_sandbox_is_memory_exhausted()) {
@@ -409,9 +415,18 @@ static lab_cuda_compile_status describe(const nvrtc_work_t *work, int error, con
                        file);
         return LAB_CUDA_LIMIT;
     }
+    if (error == NO_MEMORY_FOR_CODE) {
+        lab_set_reason(why, capacity, "no memory for the compiled code of %s", file);
+        return LAB_CUDA_NO_RESOURCES;
+    }
+    if (error == NVRTC_BUILTINS_MISSING) {
+        lab_set_reason(why, capacity, "NVRTC %d.%d does not work (%.*s); to install it again: %s", work->nvrtc.major,
+                       work->nvrtc.minor, (int)strcspn(log, "\n"), log, rungi_nvrtc_install_hint());
+        return LAB_CUDA_NO_COMPILER;
+    }
     if (error == NVRTC_INVALID_OPTION) {
         lab_set_reason(why, capacity, "NVRTC %d.%d rejects an option: %.300s", work->nvrtc.major, work->nvrtc.minor,
-                       code->log ? code->log : "");
+                       log);
         return LAB_CUDA_FAILED;
     }
     lab_set_reason(why, capacity, "%s did not compile with NVRTC %d.%d", file, work->nvrtc.major, work->nvrtc.minor);

@@ -288,6 +288,20 @@ static void names_missing_tools(void **state)
     free(packages);
 }
 
+/* NVRTC alone in a folder, without the libraries that it loads. The file is not at fault. */
+static void names_broken_nvrtc(void **state)
+{
+    char alone[1024];
+    (void)state;
+    snprintf(alone, sizeof alone, "%s/libnvrtc.so.12", folder);
+    assert_int_equal(symlink(nvrtc, alone), 0);
+    snprintf(nvrtc, sizeof nvrtc, "%s", alone);
+    expect(compile("__global__ void k() {}\n"), LAB_CUDA_NO_COMPILER,
+           "does not work (nvrtc: error: failed to open libnvrtc-builtins");
+    assert_non_null(strstr(why, "pip install nvidia-cuda-nvrtc-cu12"));
+    assert_int_equal(unlink(alone), 0);
+}
+
 /* Headers of CUDA, where the test tools have them. */
 static void compiles_with_cuda_headers(void **state)
 {
@@ -311,7 +325,8 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-int main(void)
+/* With an argument, NVRTC must not find its other libraries through LD_LIBRARY_PATH. */
+int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compiles_a_kernel),
@@ -328,6 +343,8 @@ int main(void)
         cmocka_unit_test(names_missing_tools),
         cmocka_unit_test(compiles_with_cuda_headers),
     };
+    const struct CMUnitTest tests_of_broken[] = {cmocka_unit_test(names_broken_nvrtc)};
+    (void)arguments;
     glob_t found;
     unit_clean_environment();
     if (glob(TOOLS "/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12", 0, NULL, &found) != 0) {
@@ -344,5 +361,6 @@ int main(void)
     unsetenv("CONDA_PREFIX");
     if (!mkdtemp(folder))
         return 1;
-    return cmocka_run_group_tests(tests, NULL, remove_folder);
+    return count > 1 ? cmocka_run_group_tests(tests_of_broken, NULL, remove_folder)
+                     : cmocka_run_group_tests(tests, NULL, remove_folder);
 }
