@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/matrix.h"
-#include "simt/simt.h"
+#include "simt/simt_launch.h"
 #include "sources.h"
 
 static rung_context *context;
@@ -220,6 +220,51 @@ static void every_shipped_source_expands(void **state)
     }
 }
 
+static rung_matrix of(int64_t rows, int64_t cols)
+{
+    return rung_matrix_of(RUNG_F32, rows, cols, NULL);
+}
+
+static rung_status record_launch(void *recorded, const rungi_simt_launch *launch)
+{
+    *(rungi_simt_launch *)recorded = *launch;
+    return RUNG_OK;
+}
+
+static uintptr_t no_handle(const rung_buffer *buffer)
+{
+    (void)buffer;
+    return 0;
+}
+
+/* A kernel for a narrow B, and one for a narrow A and B, get all of their arguments. */
+static void narrow_matrices_have_arguments(void **state)
+{
+    static const int counts[] = {RUNGI_SIMT_QUANTIZED_ARGUMENTS, RUNGI_SIMT_PAIR_ARGUMENTS};
+    const rungi_gemm_sizes sizes = {32, 16, 8, 1};
+    const rung_run_options options = {.size = sizeof options};
+    rung_kernel *kernel;
+    (void)state;
+    assert_int_equal(rung_kernel_find(context, "opencl", "15", &kernel), RUNG_OK);
+    for (int pair = 0; pair < 2; pair++) {
+        rung_type a_type = pair ? RUNG_F8E4M3 : RUNG_F32;
+        rungi_simt_plan simt = {.path = {.narrow_a.type = pair ? a_type : RUNG_TYPE_NONE, .narrow_b.type = RUNG_F8E4M3},
+                                .shape = {.threads = 32, .bm = 32, .bn = 16, .rows = 32, .cols = 16, .blocks = 1},
+                                .split = {.splits = 1, .k_per_slice = 8},
+                                .arguments = counts[pair]};
+        rungi_simt_launch launch = {.count = 0};
+        rungi_simt_run run = {.simt = &simt, .device_state = &launch, .handle = no_handle, .launch = record_launch};
+        rung_plan plan = {.kernel = kernel};
+        rung_problem problem = rung_problem_of(rung_matrix_of(a_type, 32, 8, NULL),
+                                               rung_matrix_of(RUNG_F8E4M3, 8, 16, NULL), of(32, 16));
+        assert_int_equal(rungi_simt_launch_all(&run, &plan, &problem, sizes, &options), RUNG_OK);
+        assert_int_equal(launch.count, counts[pair]);
+        for (int i = 0; i < launch.count; i++)
+            assert_true(launch.arguments[i].size > 0);
+        assert_int_equal(launch.arguments[RUNGI_SIMT_PAIR_ARGUMENTS - 1].size > 0, pair); /* how A is quantized */
+    }
+}
+
 /* ---- Paths ------------------------------------------------------------------------ */
 
 static rungi_simt_path path_of(rung_matrix a, rung_matrix b, rung_matrix c, unsigned aligned)
@@ -234,11 +279,6 @@ static rungi_simt_path path_of(rung_matrix a, rung_matrix b, rung_matrix c, unsi
     assert_int_equal(rungi_simt_path_choose(kernel, &values, &turned, aligned, &path), RUNG_OK);
     assert_true(path.has_paths);
     return path;
-}
-
-static rung_matrix of(int64_t rows, int64_t cols)
-{
-    return rung_matrix_of(RUNG_F32, rows, cols, NULL);
 }
 
 static rung_matrix transposed_view(int64_t rows, int64_t cols)
@@ -800,6 +840,7 @@ int main(void)
         cmocka_unit_test(smallest_and_largest_sizes),
         cmocka_unit_test(incomplete_kernel_files),
         cmocka_unit_test(every_shipped_source_expands),
+        cmocka_unit_test(narrow_matrices_have_arguments),
         cmocka_unit_test(paths_follow_the_layout),
         cmocka_unit_test(paths_by_chunks),
         cmocka_unit_test(host_and_kernels_agree_on_scratch),
