@@ -17,7 +17,8 @@ static inline rung_status rungi_versioned_struct_check(const void *given, const 
     if (!given)
         return rungi_invalid("%s is NULL; create it with %s()", name, initialiser);
     memcpy(&size, given, sizeof size);
-    if (size <= sizeof size || size > RUNGI_STRUCT_SIZE_MAX)
+    /* Other multiples would split a field, such as a pointer. */
+    if (size <= sizeof size || size > RUNGI_STRUCT_SIZE_MAX || size % sizeof size != 0)
         return rungi_invalid("%s.size is %zu, which no version uses; create it with %s(), which sets its size", name,
                              size, initialiser);
     return RUNG_OK;

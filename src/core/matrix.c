@@ -140,6 +140,21 @@ bool rungi_matrix_span(const rung_matrix *matrix, int64_t *elements)
            rungi_checked_multiply(end, size, &bytes);
 }
 
+/* Any valid batch stride suits a single item. */
+static bool has_same_items(const rung_matrix *x, const rung_matrix *y, int64_t batch)
+{
+    if (x->batch_stride == y->batch_stride)
+        return true;
+    return batch < 2 && y->batch_stride >= 0 &&
+           (y->type == RUNG_TYPE_NONE || y->batch_stride % rung_type_block_elements(y->type) == 0);
+}
+
+bool rungi_matrix_has_same_form(const rung_matrix *x, const rung_matrix *y, int64_t batch)
+{
+    return x->type == y->type && x->rows == y->rows && x->cols == y->cols && x->row_stride == y->row_stride &&
+           x->col_stride == y->col_stride && has_same_items(x, y, batch) && !x->batch_offsets == !y->batch_offsets;
+}
+
 bool rungi_matrix_batch_span(const rung_matrix *matrix, int64_t batch, int64_t *elements)
 {
     int64_t last = 0, end = matrix->offset, bytes;

@@ -125,6 +125,9 @@ static inline bool rungi_matrix_is_absent(const rung_matrix *matrix)
     return matrix->type == RUNG_TYPE_NONE && matrix->rows == 0 && matrix->cols == 0 && !matrix->data && !matrix->buffer;
 }
 
+/* Compares two views of a batch, except for their memory. If the form is the same and x is valid, so is y. */
+bool rungi_matrix_has_same_form(const rung_matrix *x, const rung_matrix *y, int64_t batch);
+
 /* Returns the number of elements from the view's offset to the first element of an item of a batch. */
 static inline int64_t rungi_matrix_item_offset(const rung_matrix *matrix, int64_t item)
 {

@@ -112,10 +112,14 @@ static bool are_disjoint(byte_range_t x, byte_range_t y)
     return x.end <= y.first || y.end <= x.first;
 }
 
+/* Like rungi_matrix_has_same_form() for a single item, but inline. */
 static bool has_form(const rung_matrix *view, const rung_matrix *form)
 {
+    bool has_valid_items = view->batch_stride == 0 ||
+                           (view->batch_stride > 0 && view->batch_stride % rung_type_block_elements(form->type) == 0);
     return view->type == form->type && view->rows == form->rows && view->cols == form->cols &&
-           view->row_stride == form->row_stride && view->col_stride == form->col_stride && !view->batch_offsets;
+           view->row_stride == form->row_stride && view->col_stride == form->col_stride && has_valid_items &&
+           !view->batch_offsets;
 }
 
 /* Returns whether a view in host memory has the plan's form, and the range of its bytes. */

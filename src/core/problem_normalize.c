@@ -123,18 +123,10 @@ bool rungi_problem_has_batch_offsets(const rung_problem *normalized)
            rungi_problem_addend(normalized)->batch_offsets;
 }
 
-/* Compares two views. The batch stride counts only if there are several items. */
-static bool has_same_form(const rung_matrix *x, const rung_matrix *y, int64_t batch)
-{
-    return x->type == y->type && x->rows == y->rows && x->cols == y->cols && x->row_stride == y->row_stride &&
-           x->col_stride == y->col_stride && (batch < 2 || x->batch_stride == y->batch_stride) &&
-           !x->batch_offsets == !y->batch_offsets;
-}
-
 bool rungi_problem_has_same_form(const rung_problem *x, const rung_problem *y)
 {
     for (int i = 0; i < RUNGI_OPERAND_COUNT; i++)
-        if (!has_same_form(rungi_problem_view(x, i), rungi_problem_view(y, i), x->batch))
+        if (!rungi_matrix_has_same_form(rungi_problem_view(x, i), rungi_problem_view(y, i), x->batch))
             return false;
     return x->batch == y->batch && x->compute == y->compute && x->activation == y->activation &&
            rungi_quantization_has_same_form(x->a_quantization, y->a_quantization, x->batch) &&

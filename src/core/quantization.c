@@ -104,13 +104,6 @@ rung_status rungi_quantization_check_in_memory(const char *name, const rung_quan
     return RUNG_OK;
 }
 
-static bool has_same_form(const rung_matrix *x, const rung_matrix *y, int64_t batch)
-{
-    return x->type == y->type && x->rows == y->rows && x->cols == y->cols && x->row_stride == y->row_stride &&
-           x->col_stride == y->col_stride && (batch < 2 || x->batch_stride == y->batch_stride) &&
-           !x->batch_offsets == !y->batch_offsets;
-}
-
 bool rungi_quantization_has_same_form(const rung_quantization *x, const rung_quantization *y, int64_t batch)
 {
     rung_quantization first, second;
@@ -118,6 +111,6 @@ bool rungi_quantization_has_same_form(const rung_quantization *x, const rung_qua
         return x == y;
     return rungi_quantization_read(x, &first) == RUNG_OK && rungi_quantization_read(y, &second) == RUNG_OK &&
            first.block_rows == second.block_rows && first.block_cols == second.block_cols &&
-           has_same_form(&first.scales, &second.scales, batch) &&
-           has_same_form(&first.zero_points, &second.zero_points, batch);
+           rungi_matrix_has_same_form(&first.scales, &second.scales, batch) &&
+           rungi_matrix_has_same_form(&first.zero_points, &second.zero_points, batch);
 }

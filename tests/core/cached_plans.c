@@ -257,6 +257,7 @@ static bool slow_problem(int index, rung_problem *problem)
     case 24: problem->c.data = fast_memory[0] + 15; break;    /* the last element of A */
     case 25: problem->c.data = fast_memory[1] - 15; break;    /* the first one of B */
     case 26: problem->a.data = (void *)(uintptr_t)-32; break; /* ends behind the last address */
+    case 27: problem->b.batch_stride = -1; break;
     default: return false;
     }
     return true;

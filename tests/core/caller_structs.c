@@ -8,7 +8,7 @@
 /* A struct of this version, and the same struct in a later version. */
 typedef struct known {
     size_t size;
-    int first, second;
+    int64_t first, second;
 } known_t;
 
 typedef struct newer {
@@ -18,7 +18,7 @@ typedef struct newer {
 
 static void a_smaller_struct_is_filled_with_zeros(void **state)
 {
-    known_t given = {sizeof(size_t) + sizeof(int), 7, 9}, read;
+    known_t given = {sizeof(size_t) + sizeof(int64_t), 7, 9}, read;
     (void)state;
     memset(&read, 0xff, sizeof read);
     assert_int_equal(rungi_versioned_struct_read(&given, &read, sizeof read, "known", "known_default"), RUNG_OK);
@@ -43,7 +43,8 @@ static void a_larger_struct_must_be_zero_beyond(void **state)
 
 static void a_size_that_was_not_set_is_invalid(void **state)
 {
-    const size_t wrong[] = {0, 1, sizeof(size_t), (size_t)1 << 40, (size_t)-1};
+    const size_t wrong[] = {0,         1, sizeof(size_t), sizeof(known_t) - 1, sizeof(known_t) + 4, (size_t)1 << 40,
+                            (size_t)-1};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         known_t given = {wrong[i], 7, 9}, read;
