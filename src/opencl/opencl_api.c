@@ -145,15 +145,6 @@ void rungi_cl_track(rungi_cl *cl, rungi_cl_kind kind)
     X(CL_INVALID_GLOBAL_WORK_SIZE,         UNSUPPORTED, ": the device does not support this number of threads in a grid")
 /* clang-format on */
 
-rung_status rungi_cl_check_waiting(cl_int error, const char *function)
-{
-    /* Not a lack of memory: drivers report a kernel that accessed invalid memory in this way. */
-    if (error == CL_OUT_OF_RESOURCES)
-        return rungi_fail(RUNG_STATUS_DEVICE_LOST,
-                          "%s: CL_OUT_OF_RESOURCES: the work failed on the device" DEVICE_FAILED, function);
-    return rungi_cl_check(error, function);
-}
-
 rung_status rungi_cl_check(cl_int error, const char *function)
 {
     switch (error) {
@@ -166,4 +157,18 @@ rung_status rungi_cl_check(cl_int error, const char *function)
     if (error <= CL_INVALID_VALUE && error >= CL_INVALID_DEVICE_PARTITION_COUNT)
         return rungi_invalid("%s: OpenCL error %d", function, (int)error);
     return rungi_fail(RUNG_STATUS_DEVICE_LOST, "%s: OpenCL error %d" DEVICE_FAILED, function, (int)error);
+}
+
+rung_status rungi_cl_status_submitted(rung_status status)
+{
+    return status == RUNG_STATUS_INVALID || status == RUNG_STATUS_UNSUPPORTED ? RUNG_STATUS_DEVICE_LOST : status;
+}
+
+rung_status rungi_cl_check_waiting(cl_int error, const char *function)
+{
+    /* Not a lack of memory: drivers report a kernel that accessed invalid memory in this way. */
+    if (error == CL_OUT_OF_RESOURCES)
+        return rungi_fail(RUNG_STATUS_DEVICE_LOST,
+                          "%s: CL_OUT_OF_RESOURCES: the work failed on the device" DEVICE_FAILED, function);
+    return rungi_cl_status_submitted(rungi_cl_check(error, function));
 }

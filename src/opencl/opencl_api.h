@@ -70,7 +70,11 @@ RUNGI_CL_KIND_LIST(X)
 /* Returns RUNG_OK for CL_SUCCESS. Otherwise sets the error text and returns the status. */
 rung_status rungi_cl_check(cl_int error, const char *function);
 
-/* The same for functions that wait for work. */
+/* Returns the status of a failure after work was submitted. The work may change the output, so no status may promise that the output
+ * is unchanged. */
+rung_status rungi_cl_status_submitted(rung_status status);
+
+/* Like rungi_cl_check(), for functions that wait for submitted work. */
 rung_status rungi_cl_check_waiting(cl_int error, const char *function);
 
 /* Calls a function of OpenCL and checks its result: RUNGI_CL_CALL(cl, Flush, queue). */

@@ -192,12 +192,13 @@ static rung_status upload(void *device_state, rung_buffer *workspace, int64_t of
 static rung_status end_run(opencl_run_t *run, const rung_run_options *options, rung_status status)
 {
     if (status != RUNG_OK) {
+        bool was_submitted = run->last != NULL;
         rungi_cl_release_event(run->cl, run->first);
         rungi_cl_release_event(run->cl, run->last);
-        return status;
+        return was_submitted ? rungi_cl_status_submitted(status) : status;
     }
     rungi_opencl_signal(run->cl, options, run->first, run->last);
-    return RUNGI_CL_CALL(run->cl, Flush, run->queue);
+    return rungi_cl_status_submitted(RUNGI_CL_CALL(run->cl, Flush, run->queue));
 }
 
 rung_status rungi_opencl_plan_run(rung_plan *plan, rung_queue *queue, const rung_problem *problem,

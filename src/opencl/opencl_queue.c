@@ -325,7 +325,7 @@ static rung_status submit_command(rung_queue *queue, const rung_run_options *opt
     TRY(rungi_cl_check(error, function));
     rungi_cl_track(cl, RUNGI_CL_EVENT);
     rungi_opencl_signal(cl, options, event_retain(cl, event), event);
-    return RUNGI_CL_CALL(cl, Flush, rungi_opencl_native_queue(queue));
+    return rungi_cl_status_submitted(RUNGI_CL_CALL(cl, Flush, rungi_opencl_native_queue(queue)));
 }
 
 rung_status rungi_opencl_submit_marker(rung_queue *queue, const rung_run_options *options)

@@ -305,6 +305,8 @@ static const opencl_failure_t failures[] = {
     {break_write, CL_MEM_OBJECT_ALLOCATION_FAILURE, RUNG_STATUS_NO_MEMORY, "clEnqueueWriteBuffer"},
     {break_read, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clEnqueueReadBuffer"},
     {break_flush, CL_OUT_OF_RESOURCES, RUNG_STATUS_NO_MEMORY, "clFlush"},
+    {break_flush, CL_INVALID_COMMAND_QUEUE, RUNG_STATUS_DEVICE_LOST, "clFlush"}, /* the work was submitted */
+    {break_finish, CL_INVALID_COMMAND_QUEUE, RUNG_STATUS_DEVICE_LOST, "clFinish"},
     {break_finish, CL_OUT_OF_HOST_MEMORY, RUNG_STATUS_NO_MEMORY, "clFinish"},
     {break_finish, CL_OUT_OF_RESOURCES, RUNG_STATUS_DEVICE_LOST, "open it again"}, /* a wild kernel */
 };
