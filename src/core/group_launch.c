@@ -23,14 +23,21 @@ typedef struct row_major {
     bool a_mn_major, b_mn_major;
 } row_major_t;
 
+/* Returns whether the elements of B, or its blocks, lie along rows. Repeated columns have the stride 0, as those of an empty B
+ * may have. */
+static bool is_b_by_rows(const rung_matrix *b)
+{
+    if (rung_type_block_elements(b->type) > 1)
+        return !rungi_matrix_is_empty(b) && rungi_matrix_has_blocks_in_rows(b);
+    return b->col_stride < b->row_stride;
+}
+
 static row_major_t row_major_of(const rung_problem *problem)
 {
     bool has_narrow_b = problem->a.type != problem->b.type; /* only B may have its type */
     bool is_transposed = problem->c.row_stride < problem->c.col_stride && !has_narrow_b;
     bool a_by_columns = problem->a.row_stride < problem->a.col_stride;
-    bool b_by_rows = rung_type_block_elements(problem->b.type) > 1 /* repeated columns have the stride 0 */
-                         ? rungi_matrix_has_blocks_in_rows(&problem->b)
-                         : problem->b.col_stride < problem->b.row_stride;
+    bool b_by_rows = is_b_by_rows(&problem->b);
     double rows = (double)problem->c.rows, cols = (double)problem->c.cols, k = (double)problem->a.cols;
     return is_transposed ? (row_major_t){cols, rows, k, b_by_rows, a_by_columns}
                          : (row_major_t){rows, cols, k, a_by_columns, b_by_rows};
