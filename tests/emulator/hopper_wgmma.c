@@ -309,14 +309,32 @@ static void missing_proxy_fence_is_found(void **state)
     run_instruction(9, 3);
 }
 
+/* A dimension has at most three digits, also if its value is valid. */
+static void long_dimensions_are_rejected(void **state)
+{
+    rung_emulator *emulator;
+    rung_emulator_module *module;
+    size_t bytes;
+    char *text = hopper_read("hopper_wgmma.ptx", &bytes), *shape = strstr(text, ".m64n64k16");
+    (void)state;
+    assert_non_null(shape);
+    memmove(shape + 4, shape + 2, bytes - (size_t)(shape + 2 - text) + 1);
+    shape[2] = shape[3] = '0';
+    assert_int_equal(rung_emulator_create(NULL, &emulator), RUNG_OK);
+    assert_int_equal(rung_emulator_module_load(emulator, "long.ptx", text, bytes + 2, &module),
+                     RUNG_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(rung_error_text(), "m0064n64k16"));
+    rung_emulator_destroy(emulator);
+    free(text);
+}
+
 int main(void)
 {
     unit_clean_environment();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pipelines_are_right),
-        cmocka_unit_test(pipeline_bugs_are_found),
-        cmocka_unit_test(instructions_are_right),
-        cmocka_unit_test(missing_proxy_fence_is_found),
+        cmocka_unit_test(pipelines_are_right),          cmocka_unit_test(pipeline_bugs_are_found),
+        cmocka_unit_test(instructions_are_right),       cmocka_unit_test(missing_proxy_fence_is_found),
+        cmocka_unit_test(long_dimensions_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
