@@ -27,6 +27,7 @@ enum {
     NVRTC_INVALID_OPTION = 5,
     NVRTC_BUILTINS_MISSING = 7, /* NVRTC cannot load a library of its own */
     NO_MEMORY_FOR_CODE = -1,    /* no error of NVRTC */
+    NO_CODE = -2,               /* NVRTC reports success without a result, as for some names of kernels */
     OPTIONS_MAX = 160,
     STUB_PARTS_MAX = 16,
     NOTE_BYTES = 512,
@@ -259,24 +260,27 @@ static void prepare_options(nvrtc_work_t *work)
 
 /* ---- Compilation ---- */
 
-/* Returns a text of NVRTC with a terminating 0. */
-static char *get_text(rungi_nvrtc_program *program, int (*size_of)(rungi_nvrtc_program *, size_t *),
-                      int (*get)(rungi_nvrtc_program *, char *), int64_t *bytes)
+/* Gets a text of NVRTC with a terminating 0. Returns 0, NO_MEMORY_FOR_CODE, or NO_CODE. */
+static int get_text(rungi_nvrtc_program *program, int (*size_of)(rungi_nvrtc_program *, size_t *),
+                    int (*get)(rungi_nvrtc_program *, char *), char **text, int64_t *bytes)
 {
     size_t size = 0;
+    *text = NULL;
     *bytes = 0;
     if (size_of(program, &size) != 0 || size == 0)
-        return NULL;
-    char *text = calloc(size + 1, 1);
-    if (!text || get(program, text) != 0) {
-        free(text);
-        return NULL;
+        return NO_CODE;
+    *text = calloc(size + 1, 1);
+    if (*text && get(program, *text) == 0) {
+        *bytes = (int64_t)size;
+        return 0;
     }
-    *bytes = (int64_t)size;
-    return text;
+    int error = *text ? NO_CODE : NO_MEMORY_FOR_CODE;
+    free(*text);
+    *text = NULL;
+    return error;
 }
 
-/* Returns NVRTC's error, NO_MEMORY_FOR_CODE, or 0. */
+/* Returns NVRTC's error, NO_MEMORY_FOR_CODE, NO_CODE, or 0. */
 static int get_lowered_names(const nvrtc_work_t *work, rungi_nvrtc_program *program, lab_cuda_code *code)
 {
     const lab_cuda_job *job = work->job;
@@ -284,9 +288,9 @@ static int get_lowered_names(const nvrtc_work_t *work, rungi_nvrtc_program *prog
     for (int i = 0; code->lowered && i < job->name_count; i++) {
         const char *lowered = NULL;
         int error = work->nvrtc.lowered_name(program, job->names[i], &lowered);
-        if (error != 0)
-            return error;
-        code->lowered[i] = lowered ? strdup(lowered) : NULL;
+        if (error != 0 || !lowered)
+            return error != 0 ? error : NO_CODE;
+        code->lowered[i] = strdup(lowered);
         if (!code->lowered[i])
             return NO_MEMORY_FOR_CODE;
         code->name_count = i + 1;
@@ -294,22 +298,22 @@ static int get_lowered_names(const nvrtc_work_t *work, rungi_nvrtc_program *prog
     return code->lowered ? 0 : NO_MEMORY_FOR_CODE;
 }
 
-/* Gets the result of a successful compilation. Returns NVRTC's error, NO_MEMORY_FOR_CODE, or 0. */
+/* Gets the result of a successful compilation. Returns NVRTC's error, NO_MEMORY_FOR_CODE, NO_CODE, or 0. */
 static int get_code(const nvrtc_work_t *work, rungi_nvrtc_program *program, lab_cuda_code *code)
 {
     const rungi_nvrtc *nvrtc = &work->nvrtc;
-    code->ptx = get_text(program, nvrtc->ptx_size, nvrtc->ptx, &code->ptx_bytes);
-    if (!code->ptx)
-        return NO_MEMORY_FOR_CODE;
+    char *cubin = NULL;
+    int error = get_text(program, nvrtc->ptx_size, nvrtc->ptx, &code->ptx, &code->ptx_bytes);
+    if (error == 0 && work->job->wants_cubin)
+        error = get_text(program, nvrtc->cubin_size, nvrtc->cubin, &cubin, &code->cubin_bytes);
+    code->cubin = cubin;
+    if (error != 0)
+        return error;
     code->ptx_bytes = (int64_t)strlen(code->ptx);
-    if (work->job->wants_cubin)
-        code->cubin = get_text(program, nvrtc->cubin_size, nvrtc->cubin, &code->cubin_bytes);
-    if (work->job->wants_cubin && !code->cubin)
-        return NO_MEMORY_FOR_CODE;
     return get_lowered_names(work, program, code);
 }
 
-/* Compiles one text. Returns NVRTC's error, NO_MEMORY_FOR_CODE, or 0. */
+/* Compiles one text. Returns NVRTC's error, NO_MEMORY_FOR_CODE, NO_CODE, or 0. */
 static int compile_text(const nvrtc_work_t *work, const char *text, lab_cuda_code *code)
 {
     const rungi_nvrtc *nvrtc = &work->nvrtc;
@@ -321,7 +325,8 @@ static int compile_text(const nvrtc_work_t *work, const char *text, lab_cuda_cod
         error = nvrtc->add_name(program, work->job->names[i]);
     if (error == 0)
         error = nvrtc->compile(program, work->option_count, work->options);
-    code->log = program ? get_text(program, nvrtc->log_size, nvrtc->log, &bytes) : NULL;
+    if (program)
+        get_text(program, nvrtc->log_size, nvrtc->log, &code->log, &bytes);
     if (error == 0)
         error = get_code(work, program, code);
     if (program)
