@@ -2,27 +2,11 @@
 /* kernel_text.c - a kernel file describes itself, so what is read from it decides
  * what is tuned, refused and launched. Texts that try the reader, and every kernel
  * that ships held to its own words. No device is needed. */
-#include "support/unit.h"
+#include "support/cpu_context.h"
 
 #include <stdio.h>
 
 #include "core/kernel.h"
-
-static rung_context *context;
-
-static int open_context(void **state)
-{
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
-    (void)state;
-    return rung_context_create(&options, &context) == RUNG_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    rung_context_destroy(context);
-    return 0;
-}
 
 /* ---- The kernels that ship ------------------------------------------------------- */
 

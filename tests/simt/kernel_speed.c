@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_speed.c - the predicted time of a multiplication, its waves and split-K, and the ranking of presets: by the
  * arithmetic on a row made up here, and by properties that hold whatever the table says. */
-#include "support/unit.h"
+#include "support/cpu_context.h"
 
 #include <math.h>
 
@@ -239,22 +239,6 @@ static void splits_within_the_workspace(void **state)
 }
 
 /* ---- Plans ---- */
-
-static rung_context *context;
-
-static int open_context(void **state)
-{
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
-    (void)state;
-    return rung_context_create(&options, &context) == RUNG_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    rung_context_destroy(context);
-    return 0;
-}
 
 /* Ranks presets for a problem on a GPU that is not there. */
 static int rank_problem(const rung_problem *problem, const char *architecture, rungi_ranked_preset *ranked)

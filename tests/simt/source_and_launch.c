@@ -2,29 +2,13 @@
 /* source_and_launch.c - how a kernel file is made whole and how C is cut into launches. A real
  * device has room for two thousand million blocks, so a C that needs two launches
  * never comes up in a test: here the limit is a few blocks and everything is cut. */
-#include "support/unit.h"
+#include "support/cpu_context.h"
 
 #include <stdio.h>
 
 #include "core/matrix.h"
 #include "simt/simt_launch.h"
 #include "sources.h"
-
-static rung_context *context;
-
-static int open_context(void **state)
-{
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
-    (void)state;
-    return rung_context_create(&options, &context) == RUNG_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    rung_context_destroy(context);
-    return 0;
-}
 
 static rung_kernel *read_text(const char *text)
 {

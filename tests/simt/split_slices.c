@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* split_slices.c - how k is split into slices, and the size of their workspace, without a device. tests/opencl/split_k.c runs
  * plans with slices. */
-#include "support/unit.h"
+#include "support/cpu_context.h"
 
 #include "core/enum_counts.h"
 #include "core/plan_types.h"
 #include "simt/simt.h"
-
-static rung_context *context;
-
-static int open_context(void **state)
-{
-    rung_context_options options = {.size = sizeof(rung_context_options), .device = "cpu", .verbose = -1};
-    (void)state;
-    return rung_context_create(&options, &context) == RUNG_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    rung_context_destroy(context);
-    return 0;
-}
 
 /* The parts of a plan that the choice of slices reads. */
 typedef struct split_sketch {
